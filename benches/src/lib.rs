@@ -1,0 +1,22 @@
+//! What treering itself costs: the pieces from which the programs of this package are put together.
+//!
+//! The programs measure the engine beside bare loops of system calls over the same names, in turns
+//! within one run, and tell ratios. They are ours only: no other package imports this one.
+
+pub mod bare;
+pub mod create_tree;
+pub mod engine;
+pub mod flat;
+pub mod names_scale;
+pub mod null;
+pub mod original;
+pub mod program;
+pub mod rounds;
+pub mod step_cost;
+pub mod synthetic;
+pub mod usage;
+
+use std::error::Error;
+
+/// Whatever goes wrong in a measurement ends it.
+pub type Fault = Box<dyn Error + Send + Sync>;

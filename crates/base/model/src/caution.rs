@@ -1,0 +1,87 @@
+//! Cautions: a closed list of warnings attached to a result, each with what to do about it.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of doubt a caution raises. A closed list: a new doubt is a new code, with advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CautionCode {
+    /// The kernel's caches could not be dropped although the run asks for it.
+    CachesNotDropped,
+    /// Classic mode appended to files that were there before.
+    AppendedToExisting,
+    /// The filesystem has too little room for the whole run.
+    MayNotFit,
+    /// The store had to wait in memory since its place is on the filesystem under test.
+    StoreStaged,
+    /// The directory could not be locked against a second run.
+    NotLocked,
+    /// Names could not be confined by the kernel (`openat2`); they were checked one by one.
+    ConfinedByWalk,
+}
+
+impl CautionCode {
+    /// Every code.
+    pub const ALL: [Self; 6] = [
+        Self::CachesNotDropped,
+        Self::AppendedToExisting,
+        Self::MayNotFit,
+        Self::StoreStaged,
+        Self::NotLocked,
+        Self::ConfinedByWalk,
+    ];
+
+    /// The word used in JSON and in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CachesNotDropped => "caches_not_dropped",
+            Self::AppendedToExisting => "appended_to_existing",
+            Self::MayNotFit => "may_not_fit",
+            Self::StoreStaged => "store_staged",
+            Self::NotLocked => "not_locked",
+            Self::ConfinedByWalk => "confined_by_walk",
+        }
+    }
+
+    /// The code with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+
+    /// What to do about it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::CachesNotDropped => {
+                "run as root, or compare only with runs that did not drop caches either"
+            }
+            Self::AppendedToExisting => "empty the working directory first",
+            Self::MayNotFit => "use a larger filesystem, fewer trees or a smaller data set",
+            Self::StoreStaged => "name a store on another filesystem with --store FILE",
+            Self::NotLocked => "make sure that nothing else works in the directory",
+            Self::ConfinedByWalk => "use Linux 5.6 or newer, or allow openat2 in the sandbox",
+        }
+    }
+}
+
+/// A warning attached to a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caution {
+    /// What kind of doubt.
+    pub code: CautionCode,
+    /// What was seen, with its figures.
+    pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CautionCode;
+
+    #[test]
+    fn every_code_has_a_name_and_advice() {
+        for code in CautionCode::ALL {
+            assert_eq!(CautionCode::from_name(code.name()), Some(code));
+            assert_eq!(serde_json::to_value(code).unwrap(), code.name());
+            assert!(code.advice().len() > 10);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A latency histogram of constant size: an HDR histogram with two significant digits.
+//!
+//! Two digits keep a value to 0.8 %, far below the noise of any disk, in 33 KiB whatever the
+//! number of samples. The bytes are the `HdrHistogram` V2 format, so other tools can read them.
+
+mod bytes;
+
+use std::fmt;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The longest latency told apart from longer ones: one hour. Longer ones count as one hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Latencies of one kind of operation, in nanoseconds.
+#[derive(Clone, PartialEq)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+}
+
+/// Bytes that are not a latency histogram.
+#[derive(Debug, Error)]
+#[error("not an HdrHistogram V2 histogram: {0}")]
+pub struct LatencyError(String);
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Latency({} samples, p50 {} ns)", self.samples(), self.quantile_ns(0.5))
+    }
+}
+
+impl Latency {
+    /// An empty histogram from 1 ns to one hour.
+    pub fn new() -> Self {
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST_NS, 2).expect("bounds and digits are valid");
+        Self { histogram }
+    }
+
+    /// Adds one sample. Nothing is allocated.
+    #[inline]
+    pub fn record(&mut self, latency_ns: u64) {
+        self.histogram.saturating_record(latency_ns);
+    }
+
+    /// Adds all samples of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("all latency histograms have the same bounds");
+    }
+
+    /// Forgets all samples, keeping the memory.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+    }
+
+    /// How many samples were recorded.
+    pub fn samples(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The latency that a share `quantile` (0 to 1) of the samples does not exceed; 0 when empty.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        self.histogram.value_at_quantile(quantile.clamp(0.0, 1.0))
+    }
+
+    /// The longest latency; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.histogram.max()
+    }
+
+    /// The mean latency; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        self.histogram.mean()
+    }
+
+    /// The `HdrHistogram` V2 bytes, what the store keeps.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        bytes::encode(&self.histogram)
+    }
+
+    /// Reads what [`Latency::to_bytes`] wrote. Bytes of any other origin are safe to give.
+    ///
+    /// # Errors
+    /// When the bytes are not such a histogram, or one of other bounds.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, LatencyError> {
+        let read = bytes::decode(bytes)?;
+        let mut latency = Self::new();
+        latency
+            .histogram
+            .add(&read)
+            .map_err(|error| LatencyError(format!("other bounds: {error:?}")))?;
+        Ok(latency)
+    }
+
+    /// The non-empty buckets: highest latency of the bucket in nanoseconds, samples in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.histogram
+            .iter_recorded()
+            .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
+    }
+}
+
+/// In JSON a histogram is its buckets: `[[highest_ns, samples], …]`.
+impl Serialize for Latency {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.buckets())
+    }
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let buckets = Vec::<(u64, u64)>::deserialize(deserializer)?;
+        let mut latency = Self::new();
+        for (highest_ns, samples) in buckets {
+            latency.histogram.saturating_record_n(highest_ns, samples);
+        }
+        Ok(latency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Latency;
+
+    fn some() -> Latency {
+        let mut latency = Latency::new();
+        for value in [0, 1, 900, 1_000, 1_000_000, u64::MAX] {
+            latency.record(value);
+        }
+        latency
+    }
+
+    #[test]
+    fn bytes_and_json_keep_every_bucket() {
+        let latency = some();
+        assert_eq!(latency.samples(), 6);
+        let again = Latency::from_bytes(&latency.to_bytes()).unwrap();
+        assert!(again.buckets().eq(latency.buckets()));
+        let json = serde_json::to_string(&latency).unwrap();
+        let again: Latency = serde_json::from_str(&json).unwrap();
+        assert!(again.buckets().eq(latency.buckets()));
+    }
+
+    #[test]
+    fn quantiles_are_within_one_percent() {
+        let mut latency = Latency::new();
+        (1..=10_000u64).for_each(|value| latency.record(value * 100));
+        let p99 = latency.quantile_ns(0.99) as f64;
+        assert!((p99 / 990_000.0 - 1.0).abs() < 0.01, "{p99}");
+        assert_eq!(Latency::new().quantile_ns(0.5), 0);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        assert!(Latency::from_bytes(b"").is_err());
+        assert!(Latency::from_bytes(&[0xff; 64]).is_err());
+    }
+}

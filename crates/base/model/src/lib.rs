@@ -1,0 +1,25 @@
+//! The vocabulary of treering: words without work.
+//!
+//! `run` says these words, `keep` writes them down, `tell` reads them. Nothing here calls the
+//! kernel, computes statistics or knows a workload. What a word means to users is defined in
+//! docs/glossary.md.
+
+mod caution;
+mod event;
+mod latency;
+mod metric;
+mod op;
+mod sink;
+mod totals;
+mod trial;
+mod variant;
+
+pub use caution::{Caution, CautionCode};
+pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
+pub use latency::{Latency, LatencyError};
+pub use metric::{Better, Metric, Scope, Unit};
+pub use op::Op;
+pub use sink::{SinkError, TrialSink};
+pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};
+pub use trial::{Ending, Trial, TrialBuilder, TrialId, TrialOrderError};
+pub use variant::{DeviceSpec, Variant};

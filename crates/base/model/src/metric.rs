@@ -1,0 +1,94 @@
+//! A metric: one number per trial (or per kind of task in it), with its unit and better direction.
+
+use serde::{Deserialize, Serialize};
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Wall-clock or CPU seconds.
+    Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Mebibytes (2^20 bytes) per second.
+    MibPerSecond,
+    /// Files per second.
+    FilesPerSecond,
+    /// Operations per second.
+    OpsPerSecond,
+    /// A plain number.
+    Count,
+    /// Percent of something named by the metric.
+    Percent,
+}
+
+impl Unit {
+    /// The unit as printed behind a number.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
+            Self::MibPerSecond => "MiB/s",
+            Self::FilesPerSecond => "files/s",
+            Self::OpsPerSecond => "ops/s",
+            Self::Count => "",
+            Self::Percent => "%",
+        }
+    }
+
+    /// Every unit.
+    pub const ALL: [Self; 8] = [
+        Self::Seconds,
+        Self::Nanoseconds,
+        Self::Bytes,
+        Self::MibPerSecond,
+        Self::FilesPerSecond,
+        Self::OpsPerSecond,
+        Self::Count,
+        Self::Percent,
+    ];
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// A rate.
+    Higher,
+    /// A time or a cost.
+    Lower,
+}
+
+/// What part of a trial a metric speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The whole trial.
+    Trial,
+    /// One phase, by its name.
+    Phase(String),
+    /// All tasks of one kind, by its name.
+    Kind(String),
+}
+
+/// One number of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// What is measured, the unit's word last: `create_mib_per_second`.
+    pub name: String,
+    /// The part of the trial.
+    pub scope: Scope,
+    /// The number, finite.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its better direction.
+    pub better: Better,
+    /// Whether it is among the few that decide a comparison.
+    pub primary: bool,
+    /// Of how many tasks it was made.
+    pub tasks: u64,
+}

@@ -1,0 +1,109 @@
+//! The kinds of operation a step can be: one kind, one system call.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The kind of a step. Each is one system call, named as a filesystem developer would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Op {
+    /// `openat` or `openat2` with `O_CREAT`.
+    Create,
+    /// `openat` or `openat2` of an existing file.
+    Open,
+    /// `read`.
+    Read,
+    /// `write`.
+    Write,
+    /// `ftruncate`.
+    Truncate,
+    /// `close` of a file.
+    Close,
+    /// `unlinkat` of a file.
+    Unlink,
+    /// `newfstatat`, never following the last link.
+    Stat,
+    /// `mkdirat`.
+    MakeDir,
+    /// `unlinkat` with `AT_REMOVEDIR`.
+    RemoveDir,
+    /// `openat2` of a directory.
+    OpenDir,
+    /// `getdents64`: one batch of entries.
+    ReadDir,
+    /// `close` of a directory.
+    CloseDir,
+    /// `syncfs` of the target, or `sync` of the whole machine in classic mode.
+    Sync,
+}
+
+impl Op {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 14] = [
+        Self::Create,
+        Self::Open,
+        Self::Read,
+        Self::Write,
+        Self::Truncate,
+        Self::Close,
+        Self::Unlink,
+        Self::Stat,
+        Self::MakeDir,
+        Self::RemoveDir,
+        Self::OpenDir,
+        Self::ReadDir,
+        Self::CloseDir,
+        Self::Sync,
+    ];
+
+    /// How many kinds there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The word used in tables, exports and the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Truncate => "truncate",
+            Self::Close => "close",
+            Self::Unlink => "unlink",
+            Self::Stat => "stat",
+            Self::MakeDir => "make_dir",
+            Self::RemoveDir => "remove_dir",
+            Self::OpenDir => "open_dir",
+            Self::ReadDir => "read_dir",
+            Self::CloseDir => "close_dir",
+            Self::Sync => "sync",
+        }
+    }
+
+    /// The kind with this name, as [`Op::name`] gives it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|op| op.name() == name)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Op;
+
+    #[test]
+    fn numbers_names_and_order_agree() {
+        for (number, op) in Op::ALL.into_iter().enumerate() {
+            assert_eq!(op as usize, number);
+            assert_eq!(Op::from_name(op.name()), Some(op));
+            assert_eq!(serde_json::to_value(op).unwrap(), op.name());
+        }
+        assert_eq!(Op::from_name("fsync?"), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! A variant: what is compared, described so that a lab can make it real.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The device or devices that a filesystem is made on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum DeviceSpec {
+    /// Image files behind loop devices, made and removed by the lab.
+    Loop {
+        /// Bytes of each image.
+        bytes: u64,
+        /// How many.
+        count: u16,
+        /// Whether the images are sparse or have all their blocks beforehand.
+        sparse: bool,
+        /// Whether the loop device reads and writes its file directly, past the host's page cache.
+        direct_io: bool,
+        /// Bytes of a sector: 512 or 4096.
+        sector_bytes: u32,
+        /// Where the images are; the lab's own place when not given.
+        directory: Option<PathBuf>,
+    },
+    /// Block devices of the machine.
+    Block {
+        /// Their paths.
+        paths: Vec<PathBuf>,
+    },
+    /// A directory on a filesystem that is there already: nothing is formatted or mounted.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+    },
+}
+
+/// One combination of what can differ: kernel, device, filesystem, mkfs, mount.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Variant {
+    /// Its name in tables.
+    pub name: String,
+    /// The release of the kernel it must run under, when that matters.
+    pub kernel: Option<String>,
+    /// What it is made on.
+    pub device: DeviceSpec,
+    /// The filesystem's name: `ext4`; empty for a directory.
+    pub filesystem: String,
+    /// Options for mkfs, as typed on its command line.
+    pub mkfs: Vec<String>,
+    /// Mount options, as behind `mount -o`.
+    pub mount: Vec<String>,
+}

@@ -1,0 +1,152 @@
+//! The documented limits: what is exact up to where, and that above it an answer or a typed refusal
+//! comes at once instead of a long wait.
+//!
+//! What does not live here: whether the figures are right (`vectors.rs`, `oracle.rs`).
+
+use treering_stats as stats;
+use treering_stats::{IntervalMethod, Scale, StatsError, TestMethod};
+
+/// Distinct values in no particular order: the multiples of a number without common factor.
+fn scattered(n: usize) -> Vec<f64> {
+    (0..n).map(|i| 1.0 + (i * 7_919 % 1_000_003) as f64 / 1_000.0).collect()
+}
+
+/// Differences of both signs.
+fn signed(n: usize) -> Vec<f64> {
+    scattered(n).iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -*x }).collect()
+}
+
+#[test]
+fn rank_tests_are_exact_up_to_their_limits() {
+    let method = |n: usize| stats::signed_rank(&signed(n)).unwrap().method;
+    assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT), TestMethod::Exact);
+    assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT + 1), TestMethod::Normal);
+
+    let values = scattered(200);
+    let unpaired = |a: &[f64], b: &[f64]| stats::mann_whitney(a, b).unwrap().method;
+    let half = stats::RANK_SUM_EXACT_LIMIT / 2;
+    assert_eq!(unpaired(&values[..half], &values[half..2 * half]), TestMethod::Exact);
+    assert_eq!(unpaired(&values[..half], &values[half..=2 * half]), TestMethod::Normal);
+
+    let tied: Vec<f64> = (0..60).map(|i| f64::from(i % 7)).collect();
+    let half = stats::RANK_SUM_TIED_LIMIT / 2;
+    assert_eq!(unpaired(&tied[..half], &tied[half..2 * half]), TestMethod::Exact);
+    assert_eq!(unpaired(&tied[..half], &tied[half..=2 * half]), TestMethod::Normal);
+}
+
+#[test]
+fn null_distributions_are_listed_up_to_their_limits() {
+    let listed = stats::signed_rank_probabilities(stats::MOST_SIGNED_RANKS).unwrap();
+    assert_eq!(listed.len(), 500_501);
+    assert_eq!(stats::signed_rank_probabilities(stats::MOST_SIGNED_RANKS + 1), None);
+    assert!(stats::rank_sum_counts(stats::RANK_SUM_EXACT_LIMIT - 3, 3).is_some());
+    assert!(stats::rank_sum_counts(stats::RANK_SUM_EXACT_LIMIT, 1).is_none());
+}
+
+#[test]
+fn permutations_are_counted_or_sampled() {
+    let values = signed(19);
+    let counted = stats::sign_flip_test(&values[..18], 1).unwrap();
+    assert_eq!((counted.method, counted.arrangements), (TestMethod::Exact, 1 << 18));
+    assert_eq!(counted.arrangements, stats::ARRANGEMENTS_COUNTED);
+    let sampled = stats::sign_flip_test(&values, 1).unwrap();
+    assert_eq!(sampled.method, TestMethod::MonteCarlo);
+    assert_eq!(sampled.arrangements, stats::ARRANGEMENTS_SAMPLED);
+}
+
+#[test]
+fn too_much_is_refused_at_once() {
+    let long = vec![1.0; stats::LONGEST_CHANGE_SERIES + 1];
+    let plan = stats::ChangePointPlan::default();
+    assert_eq!(
+        stats::change_points(&long, &plan),
+        Err(StatsError::TooMany {
+            limit: stats::LONGEST_CHANGE_SERIES,
+            got: stats::LONGEST_CHANGE_SERIES + 1
+        })
+    );
+    let plan = stats::BootstrapPlan {
+        resamples: stats::MOST_RESAMPLES + 1,
+        ..stats::BootstrapPlan::default()
+    };
+    let refused = stats::bootstrap_rounds(6, &plan, |_| Some(1.0));
+    assert!(matches!(refused, Err(StatsError::TooMany { .. })));
+    let series = vec![0.5; stats::LONGEST_SERIES + 1];
+    assert!(matches!(stats::block_length(&series), Err(StatsError::TooMany { .. })));
+    assert_eq!(
+        stats::rounds_needed(1.0, 1e-3, &stats::PowerPlan::default()),
+        Ok(None),
+        "more than {} rounds",
+        stats::MOST_ROUNDS
+    );
+}
+
+#[test]
+fn values_are_accepted_to_the_edge_of_their_range() {
+    let edge = [stats::LARGEST_VALUE, stats::SMALLEST_RATIO_VALUE];
+    let found = stats::compare_paired(&edge, &edge, Scale::Ratio, stats::ALPHA).unwrap();
+    assert_eq!(found.estimate, 1.0);
+    let beyond = [stats::SMALLEST_RATIO_VALUE / 2.0];
+    let refused = stats::compare_paired(&beyond, &beyond, Scale::Ratio, stats::ALPHA);
+    assert!(matches!(refused, Err(StatsError::OutOfRange { index: 0, .. })));
+    assert!(stats::describe(&[stats::LARGEST_VALUE * 1.01]).is_err());
+}
+
+/// Found by a long run of `properties.rs`: the spread of accepted values may exceed their bound.
+#[test]
+fn the_spread_of_extreme_values_is_still_judged() {
+    let (base, variant) = ([0.0, stats::LARGEST_VALUE, -stats::LARGEST_VALUE], [0.0, 0.0]);
+    let comparison =
+        stats::compare_unpaired(&base, &variant, Scale::Difference, stats::ALPHA).unwrap();
+    assert!(comparison.spread.unwrap() > stats::LARGEST_VALUE);
+    assert!(stats::check_control(&comparison, stats::ALPHA).is_ok());
+    let criteria = stats::Criteria {
+        direction: stats::Direction::LowerIsBetter,
+        role: stats::Role::Primary,
+        effect_threshold: 1.0,
+    };
+    let verdict = stats::judge(&stats::Question { comparison, criteria }, stats::ALPHA).unwrap();
+    assert_eq!(verdict.finding, stats::Finding::Unclear { rounds_needed: None });
+}
+
+#[test]
+fn what_is_below_the_resolution_is_a_tie() {
+    let base = [100.0; 6];
+    let near = base.map(|value| value * (1.0 + stats::LOG_RATIO_RESOLUTION / 3.0));
+    let found = stats::compare_paired(&base, &near, Scale::Ratio, stats::ALPHA).unwrap();
+    assert_eq!((found.zeros, found.p_value), (6, Some(1.0)));
+    let near = base.map(|value| value + 100.0 * stats::RELATIVE_RESOLUTION / 3.0);
+    let found = stats::compare_paired(&base, &near, Scale::Difference, stats::ALPHA).unwrap();
+    assert_eq!((found.zeros, found.p_value), (6, Some(1.0)));
+}
+
+#[test]
+fn the_bootstrap_changes_its_method_at_twenty_rounds() {
+    let plan = stats::BootstrapPlan { resamples: 400, ..stats::BootstrapPlan::default() };
+    let method = |rounds: usize| {
+        let logs = [signed(rounds), scattered(rounds)]
+            .map(|metric| metric.iter().map(|value| value / 1e4).collect::<Vec<f64>>());
+        let found = stats::aggregate_ratio_bootstrap(&logs, &plan).unwrap();
+        (found.approximate, found.interval.unwrap().method)
+    };
+    let (below, from) = (stats::BCA_FEWEST_ROUNDS - 1, stats::BCA_FEWEST_ROUNDS);
+    assert_eq!(method(below), (true, IntervalMethod::BootstrapStudentised));
+    assert_eq!(method(from), (false, IntervalMethod::BootstrapBca));
+}
+
+#[test]
+fn far_quantiles_need_their_thousand_samples() {
+    for (q, beyond) in [(0.99, 0.01), (0.9, 0.1), (0.001, 0.001)] {
+        let needed = stats::samples_needed_for_quantile(q).unwrap() as f64;
+        assert!((needed * beyond - stats::SAMPLES_BEYOND_QUANTILE).abs() < 1.0);
+    }
+}
+
+#[test]
+fn block_lengths_are_whole_and_at_least_one() {
+    let alternating: Vec<f64> = (0..64).map(|i| f64::from(i % 2)).collect();
+    let scattered = stats::block_length(&scattered(64)).unwrap();
+    assert!(scattered.circular_samples() >= 1);
+    assert!(stats::block_length(&alternating).unwrap().circular_samples() >= 1);
+    assert!(scattered.circular_samples() as f64 >= scattered.circular);
+}

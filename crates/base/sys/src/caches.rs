@@ -1,0 +1,74 @@
+//! Dropping the kernel's caches: page cache, dentries and inodes of the whole machine.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use rustix::io::Errno;
+
+/// Why the caches are still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCachesError {
+    /// We are not root, or a container keeps `/proc/sys` from us.
+    NotPermitted(Errno),
+    /// The kernel has no such thing, or `/proc` is not mounted.
+    Unavailable(Errno),
+    /// Anything else.
+    Failed(Errno),
+}
+
+impl DropCachesError {
+    /// The kernel's answer.
+    pub const fn errno(self) -> Errno {
+        match self {
+            Self::NotPermitted(errno) | Self::Unavailable(errno) | Self::Failed(errno) => errno,
+        }
+    }
+}
+
+impl From<Errno> for DropCachesError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::ACCESS | Errno::PERM | Errno::ROFS => Self::NotPermitted(errno),
+            Errno::NOENT | Errno::NOTDIR => Self::Unavailable(errno),
+            _ => Self::Failed(errno),
+        }
+    }
+}
+
+/// Drops clean pages, dentries and inodes. Dirty ones stay: sync before.
+///
+/// # Errors
+/// When the kernel does not let us.
+pub fn drop_caches() -> Result<(), DropCachesError> {
+    let path = "/proc/sys/vm/drop_caches";
+    let written =
+        OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(b"3"));
+    written
+        .map_err(|error| DropCachesError::from(Errno::from_io_error(&error).unwrap_or(Errno::IO)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DropCachesError, drop_caches};
+    use rustix::io::Errno;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        assert_eq!(
+            DropCachesError::from(Errno::ACCESS),
+            DropCachesError::NotPermitted(Errno::ACCESS)
+        );
+        assert_eq!(DropCachesError::from(Errno::ROFS).errno(), Errno::ROFS);
+        assert_eq!(DropCachesError::from(Errno::NOENT), DropCachesError::Unavailable(Errno::NOENT));
+        assert_eq!(DropCachesError::from(Errno::IO), DropCachesError::Failed(Errno::IO));
+    }
+
+    #[test]
+    fn others_than_root_may_not() {
+        // As root this would slow down everything else on the machine.
+        if !rustix::process::geteuid().is_root() {
+            let refused = drop_caches();
+            assert!(matches!(refused, Err(DropCachesError::NotPermitted(_))), "{refused:?}");
+        }
+    }
+}

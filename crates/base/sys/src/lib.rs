@@ -1,0 +1,44 @@
+//! The kernel: thin safe wrappers, one file per interface, and the only `unsafe` of the project.
+//!
+//! Each function is one call (or the few that make one safe) with typed results. Nothing here
+//! knows steps, workloads or trials; what a call means to a run is said in the engine.
+
+mod blkdev;
+mod caches;
+mod calls;
+mod clock;
+mod limits;
+mod lock;
+mod loopdev;
+mod mount;
+mod mountinfo;
+mod parent;
+mod residency;
+mod rusage;
+mod signals;
+mod statfs;
+
+pub use blkdev::{
+    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
+    sector_sizes,
+};
+pub use caches::{DropCachesError, drop_caches};
+pub use calls::{
+    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
+    fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
+    read_entries, remove_dir, rewind_dir, stat, sync_filesystem, sync_machine, truncate, unlink,
+    write, write_both,
+};
+pub use clock::monotonic_ns;
+pub use limits::{OpenFiles, raise_open_files};
+pub use lock::{LockError, lock_exclusive};
+pub use loopdev::{
+    LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, detach_loop, loop_status,
+};
+pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
+pub use mountinfo::{Mount, MountTable};
+pub use parent::end_with_parent;
+pub use residency::{Residency, residency};
+pub use rusage::{ThreadCpu, thread_cpu};
+pub use signals::{SignalWatch, StopFlag};
+pub use statfs::{FilesystemFacts, filesystem_facts};

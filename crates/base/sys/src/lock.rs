@@ -1,0 +1,55 @@
+//! A lock on a directory, against a second run in it (`flock`).
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
+
+/// Why a directory is not locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockError {
+    /// Somebody else holds it.
+    Held,
+    /// The filesystem has no locks on directories, or refuses this one.
+    Unsupported(Errno),
+}
+
+/// Locks the directory for us alone, without waiting. The lock ends when the descriptor and all
+/// copies of it are closed, also when the process is killed.
+///
+/// # Errors
+/// When somebody holds it, or the filesystem cannot lock.
+pub fn lock_exclusive(dir: impl AsFd) -> Result<(), LockError> {
+    match retry_on_intr(|| flock(&dir, FlockOperation::NonBlockingLockExclusive)) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => Err(LockError::Held),
+        Err(errno) => Err(LockError::Unsupported(errno)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LockError, lock_exclusive};
+    use std::fs::File;
+
+    #[test]
+    fn the_second_lock_is_refused_until_the_first_is_closed() {
+        let place = tempfile::tempdir().unwrap();
+        let first = File::open(place.path()).unwrap();
+        let second = File::open(place.path()).unwrap();
+        assert_eq!(lock_exclusive(&first), Ok(()));
+        assert_eq!(lock_exclusive(&second), Err(LockError::Held));
+        drop(first);
+        assert_eq!(lock_exclusive(&second), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_locked_says_so() {
+        let path = rustix::fs::open(
+            "/",
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        );
+        assert!(matches!(lock_exclusive(path.unwrap()), Err(LockError::Unsupported(_))));
+    }
+}

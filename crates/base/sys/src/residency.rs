@@ -1,0 +1,59 @@
+//! Which pages of a file are in the page cache (`mincore`), so that dropping caches can be
+//! verified.
+#![expect(unsafe_code, reason = "mincore needs a mapping, and rustix has no mincore")]
+
+use std::os::fd::AsFd;
+use std::ptr;
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
+
+/// How much of a file is in the page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Residency {
+    /// Pages in the cache.
+    pub resident_pages: u64,
+    /// Pages looked at.
+    pub pages: u64,
+}
+
+/// Looks at the first bytes of a file of ours. Nothing is read by it. The kernel tells the truth
+/// only of files that the caller owns or may write to; of others it says that all is there.
+///
+/// # Errors
+/// As `mmap` and `mincore`; `EINVAL` for no bytes.
+pub fn residency(file: impl AsFd, bytes: usize) -> Result<Residency, Errno> {
+    let pages = bytes.div_ceil(page_size());
+    let mut present = vec![0u8; pages];
+    // SAFETY: a new mapping at a place the kernel chooses, which nobody reads or writes.
+    let place =
+        unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::SHARED, file, 0)? };
+    // SAFETY: the mapping has these bytes, and the vector has a byte for each of its pages.
+    let status = unsafe { libc::mincore(place, bytes, present.as_mut_ptr()) };
+    let failed = std::io::Error::last_os_error();
+    // SAFETY: the mapping was made above, is not used after, and has this length.
+    unsafe { munmap(place, bytes)? };
+    if status != 0 {
+        return Err(Errno::from_io_error(&failed).unwrap_or(Errno::IO));
+    }
+    let resident = present.iter().filter(|page| **page & 1 == 1).count();
+    Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Residency, residency};
+    use rustix::io::Errno;
+    use std::io::Write;
+
+    #[test]
+    fn what_was_just_written_is_in_the_cache() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![1; 100_000]).unwrap();
+        let found = residency(file.as_file(), 100_000).unwrap();
+        assert!(found.pages > 1 && found.resident_pages == found.pages, "{found:?}");
+        assert_eq!(residency(file.as_file(), 0), Err(Errno::INVAL));
+        assert_ne!(found, Residency::default());
+    }
+}

@@ -1,0 +1,67 @@
+//! Makes a golden store of the current version: `golden_store FILE`. It holds a completed, a failed
+//! and an interrupted trial, always the same ones; the test `golden` says what is in them. The
+//! completed one uses every word of the model's closed lists, so that none is taken away later.
+
+use std::error::Error;
+
+use treering_model::{
+    Better, Caution, CautionCode, Ending, Latency, Metric, Op, OpTotals, Scope, TaskTotals,
+    TrialEvent, TrialSink, Unit,
+};
+use treering_store::{Access, Store};
+
+#[path = "../tests/store/sample.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the tests use more of it")]
+mod sample;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    #[expect(clippy::disallowed_methods, reason = "a program of its own")]
+    let path = std::env::args().nth(1).ok_or("name a file")?;
+    let staging = tempfile::tempdir()?;
+    let staged = staging.path().join("staging.db");
+    let mut store = Store::open(&staged, Access::ReadWrite)?;
+    let mut events = Vec::new();
+    for (second, id) in [
+        (0, "01890a5d-ac96-774b-bcce-b302099a8057"),
+        (1, "01890a5d-ac96-774b-bcce-b302099a8058"),
+        (2, "01890a5e-0000-7000-8000-000000000000"),
+    ] {
+        let mut beginning = sample::beginning(id.parse()?);
+        beginning.started_unix_ms = 1_688_126_041_238 + second * 1_000;
+        events.push(sample::trial_events(beginning));
+    }
+    let end = events[0].pop();
+    events[0].extend(every_word());
+    events[0].extend(end);
+    events[1].truncate(5);
+    let ending = Ending::Failed { why: "disk full".into() };
+    events[1].push(TrialEvent::Ended { ending, at_ns: 5 });
+    events[2].truncate(9);
+    for events in events {
+        let mut recorder = store.recorder();
+        for event in events {
+            recorder.accept(&event)?;
+        }
+    }
+    // Copied, since a copy says nothing of the process that wrote it.
+    Store::open(&path, Access::ReadWrite)?.absorb(&staged)?;
+    Ok(())
+}
+
+/// Events that use every operation, unit, direction, scope and caution there is.
+fn every_word() -> Vec<TrialEvent> {
+    let ops =
+        Op::ALL.map(|op| OpTotals { op, calls: 1, errors: 0, bytes: 0, latency: Latency::new() });
+    let ops = ops.to_vec();
+    let mut events = vec![TrialEvent::TaskEnded(TaskTotals { ops, ..TaskTotals::default() })];
+    for unit in Unit::ALL {
+        let (scope, better) = (Scope::Trial, Better::Lower);
+        let (name, value, primary, tasks) = (unit.symbol().to_owned(), 1.0, false, 0);
+        let metric = Metric { name, scope, value, unit, better, primary, tasks };
+        events.push(TrialEvent::Measured(metric));
+    }
+    for code in CautionCode::ALL {
+        events.push(TrialEvent::Cautioned(Caution { code, message: String::new() }));
+    }
+    events
+}

@@ -1,0 +1,268 @@
+//! Opening the file: what SQLite is told, what it may not do, and what its errors mean.
+//!
+//! Which files are stores is decided in `format`.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{self, Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{Access, StoreError};
+
+/// How long to wait for another process's transaction. They last milliseconds, but the disk they
+/// are written to may be the busy one.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// No text or blob of a store is longer: a hostile file must not fill the memory.
+const LONGEST_VALUE: i32 = 64 << 20;
+
+/// How many prepared statements are kept: more than there are kinds of them.
+const STATEMENTS: usize = 64;
+
+/// SQLite's `SQLITE_ERROR`: none of the particular errors.
+const GENERIC: i32 = 1;
+
+/// Where something happened: puts path and table into errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    path: &'a Path,
+    table: &'static str,
+}
+
+impl<'a> Place<'a> {
+    /// The file as a whole.
+    pub(crate) const fn file(path: &'a Path) -> Self {
+        Self { path, table: "" }
+    }
+
+    /// One table of it.
+    pub(crate) const fn table(path: &'a Path, table: &'static str) -> Self {
+        Self { path, table }
+    }
+
+    /// Something in the table that no treering wrote.
+    pub(crate) fn content(self, column: &str, why: impl Into<String>) -> StoreError {
+        let place = match (self.table, column) {
+            // A column of another table says so itself.
+            (_, column) if column.contains('.') => column.to_owned(),
+            ("", column) => column.to_owned(),
+            (table, "") => table.to_owned(),
+            (table, column) => format!("{table}.{column}"),
+        };
+        StoreError::Content { path: self.path.to_owned(), place, why: why.into() }
+    }
+
+    /// What an error of SQLite means.
+    pub(crate) fn refused(self, error: rusqlite::Error) -> StoreError {
+        let path = self.path.to_owned();
+        match &error {
+            rusqlite::Error::SqliteFailure(code, words) => match code.code {
+                ErrorCode::NotADatabase => StoreError::NotSqlite { path },
+                ErrorCode::DatabaseCorrupt => StoreError::Damaged {
+                    path,
+                    findings: vec![words.clone().unwrap_or_else(|| code.to_string())],
+                },
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { path },
+                ErrorCode::DiskFull => StoreError::Full { path },
+                ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
+                ErrorCode::PermissionDenied => StoreError::Denied { what: "read", path },
+                _ => match words {
+                    // The statements are fixed, so one that is wrong lacks its table or column.
+                    Some(words) if code.extended_code == GENERIC => self.content("", words),
+                    _ => StoreError::Sqlite { path, source: error },
+                },
+            },
+            rusqlite::Error::SqlInputError { msg, .. } => self.content("", msg.clone()),
+            rusqlite::Error::InvalidColumnType(_, column, found) => {
+                self.content(column, format!("unexpected {found}"))
+            }
+            _ => StoreError::Sqlite { path, source: error },
+        }
+    }
+}
+
+/// Opens the file and sets everything but its format.
+pub(crate) fn open(path: &Path, access: Access) -> Result<Connection, StoreError> {
+    // An absolute path has no meaning to SQLite but its own: not `:memory:`, not `file:…`.
+    let absolute = path::absolute(path).map_err(|source| StoreError::Io {
+        what: "find",
+        path: path.to_owned(),
+        source,
+    })?;
+    inspect(path, access)?;
+    if access == Access::ReadWrite {
+        create_parents(&absolute)
+            .map_err(|source| io_error("create the directory of", path, source))?;
+    }
+    // For reading too the file is opened for writing where that is allowed (SQLite falls back by
+    // itself): only then does the last one to close it put the write-ahead log of a killed writer
+    // where it belongs and take the side files away.
+    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, access == Access::ReadWrite);
+    let opened = Connection::open_with_flags(&absolute, flags)
+        .and_then(|connection| configure(&connection, access).map(|()| connection))
+        .and_then(|connection| probe(&connection).map(|()| connection));
+    match opened {
+        Err(error) if is_about_files(&error) => {
+            if access == Access::ReadOnly && is_quiet(&absolute) {
+                return open_unchanging(&absolute).map_err(|_| diagnosis(path, access, error));
+            }
+            Err(diagnosis(path, access, error))
+        }
+        Err(error) => Err(Place::file(path).refused(error)),
+        Ok(connection) => {
+            if access == Access::ReadWrite && connection.is_readonly("main").unwrap_or(false) {
+                // SQLite falls back to reading without a word.
+                return Err(StoreError::Denied { what: "write", path: path.to_owned() });
+            }
+            Ok(connection)
+        }
+    }
+}
+
+/// Whether SQLite could not open or make one of its files, or not write to it.
+fn is_about_files(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// Refuses what is not a file before SQLite touches it: opening a pipe would wait for ever.
+fn inspect(path: &Path, access: Access) -> Result<(), StoreError> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(()),
+        Ok(_) => Err(StoreError::NotAFile { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match access {
+            Access::ReadOnly => Err(StoreError::Missing { path: path.to_owned() }),
+            Access::ReadWrite => Ok(()),
+        },
+        Err(error) => Err(io_error("look at", path, error)),
+    }
+}
+
+fn io_error(what: &'static str, path: &Path, source: io::Error) -> StoreError {
+    if source.kind() == io::ErrorKind::PermissionDenied {
+        return StoreError::Denied { what: "reach", path: path.to_owned() };
+    }
+    StoreError::Io { what, path: path.to_owned(), source }
+}
+
+/// Creates the missing directories above the file, each safe on disk.
+fn create_parents(absolute: &Path) -> io::Result<()> {
+    let Some(parent) = absolute.parent() else {
+        return Ok(());
+    };
+    if parent.is_dir() {
+        return Ok(());
+    }
+    create_parents(parent)?;
+    match fs::create_dir(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    if let Some(above) = parent.parent() {
+        fs::File::open(above)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// What every connection is told.
+fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+    // The file may come from anybody: its triggers and views get no dangerous functions.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // A row that is replaced counts as deleted, which the triggers forbid.
+    connection.pragma_update(None, "recursive_triggers", true)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "query_only", access == Access::ReadOnly)?;
+    connection.pragma_update(None, "synchronous", "full")
+}
+
+/// Reads the header, so that what is wrong with the file shows now.
+fn probe(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA schema_version", [], |_| Ok(()))
+}
+
+/// Sets the write-ahead log. Where the filesystem cannot do it, the rollback journal stays, which
+/// is as safe but lets readers and the writer wait for each other.
+pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let began = Instant::now();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = wal", [], |_| Ok(())) {
+            // SQLite does not wait by itself here.
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && began.elapsed() < BUSY_TIMEOUT =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            result => return result.map_err(|error| Place::file(path).refused(error)),
+        }
+    }
+}
+
+/// Whether nothing waits in the write-ahead log.
+fn is_quiet(absolute: &Path) -> bool {
+    // SQLite puts it beside the file itself, not beside a link to it.
+    let file = fs::canonicalize(absolute).unwrap_or_else(|_| absolute.to_owned());
+    let mut log = file.into_os_string();
+    log.push("-wal");
+    fs::metadata(PathBuf::from(log)).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// Opens a file whose directory cannot be written (a read-only medium): SQLite cannot make its
+/// side files there, but nobody else can change the file either.
+fn open_unchanging(absolute: &Path) -> rusqlite::Result<Connection> {
+    let mut address = String::from("file:");
+    for byte in absolute.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                address.push(char::from(*byte));
+            }
+            other => {
+                let digits = b"0123456789abcdef";
+                address.push('%');
+                address.push(char::from(digits[usize::from(other >> 4)]));
+                address.push(char::from(digits[usize::from(other & 15)]));
+            }
+        }
+    }
+    address.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(address, flags)?;
+    configure(&connection, Access::ReadOnly)?;
+    probe(&connection)?;
+    Ok(connection)
+}
+
+/// Why SQLite could not open the file: it does not say, the system does.
+fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(access == Access::ReadWrite).create(access == Access::ReadWrite);
+    let what = match access {
+        Access::ReadOnly => "read",
+        Access::ReadWrite => "write",
+    };
+    match options.open(path) {
+        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            StoreError::Denied { what, path: path.to_owned() }
+        }
+        Err(source) => StoreError::Io { what, path: path.to_owned(), source },
+        // The file itself opens, so it is the side files that do not.
+        Ok(_) if access == Access::ReadOnly => {
+            StoreError::Denied { what: "make the side files of", path: path.to_owned() }
+        }
+        Ok(_) => Place::file(path).refused(error),
+    }
+}

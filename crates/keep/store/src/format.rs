@@ -1,0 +1,296 @@
+//! The format of a store: its tables, its version, and who may read and write which.
+//!
+//! A file of an older version is read as it is and brought up to date when it is opened for
+//! writing, by adding only. One of a newer minor version is read but not written, one of a newer
+//! major version is neither. The tables themselves are described in `schema.sql`.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::StoreError;
+use crate::connection::Place;
+
+/// What `PRAGMA application_id` of a store says: `TRng`.
+pub const APPLICATION_ID: u32 = 0x5452_6e67;
+
+/// The tables and indices.
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// Every table that holds what was recorded of a trial, parents before their children.
+/// `trials` itself and those that speak of a living process are not among them.
+pub(crate) const RECORDED: [&str; 12] = [
+    "parameters",
+    "facts",
+    "phase_starts",
+    "phases",
+    "phase_ops",
+    "intervals",
+    "tasks",
+    "task_ops",
+    "metrics",
+    "cautions",
+    "endings",
+    "departures",
+];
+
+/// The other tables.
+const OTHERS: [&str; 2] = ["trials", "writers"];
+
+/// A version of the store's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Readers refuse one that is newer than theirs.
+    pub major: u32,
+    /// Writers refuse one that is newer than theirs.
+    pub minor: u32,
+}
+
+impl Version {
+    /// What this program writes.
+    pub const CURRENT: Self = Self { major: 1, minor: 0 };
+
+    /// From `PRAGMA user_version`: 1000 × major + minor.
+    const fn from_number(number: u32) -> Self {
+        Self { major: number / 1000, minor: number % 1000 }
+    }
+
+    /// For `PRAGMA user_version`.
+    const fn number(self) -> u32 {
+        self.major * 1000 + self.minor
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A step from the version before to `to`. It may only add.
+struct Migration {
+    to: Version,
+    statements: &'static str,
+}
+
+/// All steps, oldest first.
+const MIGRATIONS: [Migration; 0] = [];
+
+/// What a file turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Nature {
+    /// Nothing was ever written to it.
+    Blank,
+    /// A store that this program can read.
+    Store(Version),
+}
+
+/// Looks at a file's header and refuses what is not a store, or not one for this program.
+pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
+    let transaction =
+        connection.unchecked_transaction().map_err(|error| Place::file(path).refused(error))?;
+    examine(&transaction, path)
+}
+
+/// The same within a transaction, so that nobody changes the file meanwhile.
+fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
+    let place = Place::file(path);
+    let number = |pragma: &str| -> Result<u32, StoreError> {
+        let signed: i32 = connection
+            .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
+            .map_err(|error| place.refused(error))?;
+        Ok(signed.cast_unsigned())
+    };
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| place.refused(error))?;
+    let application_id = number("application_id")?;
+    let version = Version::from_number(number("user_version")?);
+    if tables == 0 && application_id == 0 && version.number() == 0 {
+        // A file of a few bytes is nothing to SQLite, but it is somebody's.
+        let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        if number("page_count")? == 0 && length > 0 {
+            return Err(StoreError::NotSqlite { path: path.to_owned() });
+        }
+        return Ok(Nature::Blank);
+    }
+    if application_id != APPLICATION_ID {
+        return Err(StoreError::OtherApplication { path: path.to_owned(), application_id });
+    }
+    if version.major == 0 || version.major > Version::CURRENT.major {
+        return Err(StoreError::UnknownFormat {
+            path: path.to_owned(),
+            found: version,
+            known: Version::CURRENT,
+        });
+    }
+    Ok(Nature::Store(version))
+}
+
+/// Refuses a version that this program must not write or copy.
+pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreError> {
+    if version > Version::CURRENT {
+        return Err(StoreError::NewerFormat {
+            path: path.to_owned(),
+            found: version,
+            known: Version::CURRENT,
+        });
+    }
+    Ok(())
+}
+
+/// Makes a blank file a store and an older store a current one. Looks again under the lock, since
+/// another process may have done it meanwhile.
+pub(crate) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let place = Place::file(path);
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| place.refused(error))?;
+    match examine(&transaction, path)? {
+        Nature::Blank => create(&transaction).map_err(|error| place.refused(error))?,
+        Nature::Store(version) => {
+            permit_writing(version, path)?;
+            migrate(&transaction, version, &MIGRATIONS).map_err(|error| place.refused(error))?;
+        }
+    }
+    transaction.commit().map_err(|error| place.refused(error))
+}
+
+fn create(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(&definition())?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", Version::CURRENT.number())
+}
+
+fn migrate(
+    transaction: &Transaction<'_>,
+    from: Version,
+    migrations: &[Migration],
+) -> rusqlite::Result<()> {
+    for migration in migrations.iter().filter(|migration| migration.to > from) {
+        transaction.execute_batch(migration.statements)?;
+        transaction.pragma_update(None, "user_version", migration.to.number())?;
+    }
+    Ok(())
+}
+
+/// The whole definition: tables, indices, and the triggers that make every table append-only.
+fn definition() -> String {
+    let mut statements = SCHEMA.to_owned();
+    for table in OTHERS.iter().chain(&RECORDED) {
+        for change in ["UPDATE", "DELETE"] {
+            statements.push_str(&refusal(table, change));
+        }
+    }
+    statements
+}
+
+/// The trigger that forbids one kind of change to one table.
+fn refusal(table: &str, change: &str) -> String {
+    format!(
+        "CREATE TRIGGER {table}_no_{} BEFORE {change} ON {table}\n\
+         BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END;\n",
+        change.to_lowercase()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, TransactionBehavior};
+
+    use super::{Migration, OTHERS, RECORDED, Version, create, definition, migrate};
+
+    fn blank_store() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        create(&transaction).unwrap();
+        transaction.commit().unwrap();
+        connection
+    }
+
+    /// The statements without comments and with single spaces: what a change of wording keeps.
+    fn bare(statements: &str) -> String {
+        let lines = statements.lines().map(|line| line.split("--").next().unwrap_or_default());
+        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    }
+
+    /// FNV-1a, 64 bits.
+    fn digest(text: &str) -> u64 {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    /// Every version that was ever released with the digest of its definition. When this fails,
+    /// the tables were changed: raise the version (see `schema.sql`), write a migration, make a
+    /// golden store of the new version and add a row. Rows are never changed.
+    #[test]
+    fn definition_and_version_change_together() {
+        let released = [(Version { major: 1, minor: 0 }, DIGEST_1_0)];
+        let (version, recorded) = released.last().unwrap();
+        assert_eq!(Version::CURRENT, *version);
+        let now = digest(&bare(&definition()));
+        assert_eq!(now, *recorded, "the definition's digest is {now:#018x}");
+    }
+
+    const DIGEST_1_0: u64 = 0x3bf1_c715_db37_b825;
+
+    #[test]
+    fn every_table_is_listed_strict_and_append_only() {
+        let connection = blank_store();
+        let mut statement = connection
+            .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
+            .unwrap();
+        let mut found = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .filter(|(name, _): &(String, bool)| !name.starts_with("sqlite_"))
+            .collect::<Vec<_>>();
+        found.sort();
+        let mut listed = OTHERS.iter().chain(&RECORDED).map(|name| (*name).to_owned());
+        assert!(found.iter().all(|(_, strict)| *strict));
+        assert!(listed.all(|name| found.iter().any(|(table, _)| *table == name)));
+        assert_eq!(found.len(), OTHERS.len() + RECORDED.len());
+        let triggers: u32 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(triggers as usize, 2 * found.len());
+    }
+
+    #[test]
+    fn versions_are_numbers_and_words() {
+        let version = Version { major: 12, minor: 34 };
+        assert_eq!(Version::from_number(version.number()), version);
+        assert_eq!(version.to_string(), "12.34");
+        assert!(Version { major: 2, minor: 0 } > Version { major: 1, minor: 999 });
+    }
+
+    #[test]
+    fn migrations_add_step_by_step() {
+        let mut connection = blank_store();
+        let steps = [
+            Migration { to: Version { major: 1, minor: 0 }, statements: "SELECT broken" },
+            Migration {
+                to: Version { major: 1, minor: 1 },
+                statements: "ALTER TABLE trials ADD COLUMN cell TEXT NOT NULL DEFAULT ''",
+            },
+            Migration {
+                to: Version { major: 1, minor: 2 },
+                statements: "CREATE TABLE artifacts (trial INTEGER) STRICT",
+            },
+        ];
+        let transaction = connection.transaction().unwrap();
+        migrate(&transaction, Version::CURRENT, &steps).unwrap();
+        transaction.commit().unwrap();
+        let version: u32 =
+            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, 1002);
+        connection.prepare("SELECT cell FROM trials, artifacts").unwrap();
+    }
+}

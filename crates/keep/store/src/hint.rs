@@ -1,0 +1,42 @@
+//! What to do about an error: one line of advice for each kind. The errors are in `error`.
+
+use crate::StoreError;
+
+impl StoreError {
+    /// What to do about it; `None` where the message says all there is to say.
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Missing { .. } => "run something first, or name another store with --store FILE",
+            Self::Empty { .. } => "nothing was recorded in it yet",
+            Self::NotAFile { .. } => "name a file, not its directory",
+            Self::Denied { .. } => {
+                "check the owner and mode of the file and of its directory, or name another store"
+            }
+            Self::NotSqlite { .. } | Self::OtherApplication { .. } => {
+                "name a store that treering made; treering never writes to other files"
+            }
+            Self::UnknownFormat { .. } => "use the newer treering that wrote it",
+            Self::NewerFormat { .. } => {
+                "write with the newer treering that made it, or name a new store; reading it works"
+            }
+            Self::Damaged { .. } => {
+                "take a copy of the file (with its -wal file) and try `sqlite3 FILE .recover`, or \
+                 go back to a backup"
+            }
+            Self::Content { .. } => {
+                "a newer treering recorded it, or somebody changed the file by hand: update, or go \
+                 back to a backup"
+            }
+            Self::Busy { .. } => "another treering is writing; try again when it is done",
+            Self::Full { .. } => "make room, or name a store on another filesystem",
+            Self::NoSuchTrial { .. } => "list the trials to see their identities",
+            Self::Ambiguous { .. } => "give more characters of the identity",
+            Self::Io { .. }
+            | Self::ReadOnly { .. }
+            | Self::AlreadyThere { .. }
+            | Self::Order(_)
+            | Self::Unstorable { .. }
+            | Self::Sqlite { .. } => return None,
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! Identities as people type and read them: the shortest beginning that no other trial has.
+
+use treering_model::TrialId;
+
+use crate::fields;
+use crate::{Store, StoreError};
+
+/// What lists print at least: shorter ones are hard to recognise.
+const SHORTEST: usize = 8;
+
+/// An ambiguous beginning names so many trials at most.
+const MOST_CANDIDATES: u32 = 10;
+
+// Every identity that begins with the text is below the text followed by `g`.
+const FIRST: &str = "SELECT id FROM trials WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
+const COUNT: &str = "SELECT count(*) FROM trials WHERE id >= ?1 AND id < ?1 || 'g'";
+
+/// Digits of an identity, and its characters with the dashes.
+const DIGITS: usize = 32;
+const CHARACTERS: usize = 36;
+
+/// Where the dashes of the printed form are, in digits before them.
+const DASHES: [usize; 4] = [8, 12, 16, 20];
+
+impl Store {
+    /// The trial whose identity begins so, in upper or lower case, with or without dashes; or the
+    /// one that started last, for `last` or `latest`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchTrial`]; [`StoreError::Ambiguous`] with the candidates.
+    pub fn find(&self, prefix: &str) -> Result<TrialId, StoreError> {
+        let prefix = prefix.trim();
+        let none =
+            || StoreError::NoSuchTrial { path: self.path.clone(), prefix: prefix.to_owned() };
+        if prefix.eq_ignore_ascii_case("last") || prefix.eq_ignore_ascii_case("latest") {
+            let newest = "SELECT id FROM trials ORDER BY started_unix_ms DESC, id DESC LIMIT 1";
+            return self.identities(newest, [])?.pop().ok_or_else(none);
+        }
+        let printed = as_printed(prefix).ok_or_else(none)?;
+        let _snapshot = self.snapshot()?;
+        let mut candidates = self.identities(FIRST, (&printed, MOST_CANDIDATES))?;
+        match candidates.len() {
+            0 => Err(none()),
+            1 => Ok(candidates.remove(0)),
+            _ => {
+                let counts: Vec<usize> = self.rows(COUNT, [&printed], "trials", fields::integer)?;
+                let total = counts.into_iter().sum();
+                let (path, prefix) = (self.path.clone(), prefix.to_owned());
+                Err(StoreError::Ambiguous { path, prefix, candidates, total })
+            }
+        }
+    }
+
+    /// How many characters of its printed form tell every trial of the store from the others: at
+    /// least 8.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn shortest_prefix_len(&self) -> Result<usize, StoreError> {
+        let all = self.printed_identities()?;
+        Ok((0..all.len()).map(|at| unique_len(&all, at)).max().unwrap_or(SHORTEST))
+    }
+
+    /// For each trial the shortest beginning, of at least 8 characters, that no other trial of the
+    /// store has.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn short_ids(&self, trials: &[TrialId]) -> Result<Vec<String>, StoreError> {
+        let all = self.printed_identities()?;
+        let short = trials.iter().map(|trial| {
+            let mut text = trial.text();
+            if let Ok(at) = all.binary_search(&text) {
+                text.truncate(unique_len(&all, at));
+            }
+            text
+        });
+        Ok(short.collect())
+    }
+
+    fn identities(
+        &self,
+        query: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<TrialId>, StoreError> {
+        self.rows(query, parameters, "trials", |fields| fields.word(|text| text.parse().ok()))
+    }
+
+    /// All identities as they are printed, sorted.
+    pub(crate) fn printed_identities(&self) -> Result<Vec<String>, StoreError> {
+        self.rows("SELECT id FROM trials ORDER BY id", [], "trials", fields::text)
+    }
+}
+
+/// What the user typed, as the beginning of a printed identity; `None` when it cannot be one.
+fn as_printed(prefix: &str) -> Option<String> {
+    let digits = prefix.chars().filter(|character| *character != '-');
+    let digits = digits.map(|digit| digit.to_ascii_lowercase()).collect::<Vec<_>>();
+    let all_hexadecimal = digits.iter().all(char::is_ascii_hexdigit);
+    if digits.is_empty() || digits.len() > DIGITS || !all_hexadecimal {
+        return None;
+    }
+    let mut printed = String::with_capacity(CHARACTERS);
+    for (index, digit) in digits.into_iter().enumerate() {
+        if DASHES.contains(&index) {
+            printed.push('-');
+        }
+        printed.push(digit);
+    }
+    Some(printed)
+}
+
+/// How many characters tell one of many sorted texts from its neighbours.
+fn unique_len(sorted: &[String], at: usize) -> usize {
+    let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+    let common = neighbours.filter_map(|other| sorted.get(other)).map(|other| {
+        sorted[at].bytes().zip(other.bytes()).take_while(|(mine, theirs)| mine == theirs).count()
+    });
+    let len = (common.max().unwrap_or(0) + 1).max(SHORTEST);
+    // Never end in a dash, which tells nothing.
+    let ends_in_dash = sorted[at].as_bytes().get(len - 1) == Some(&b'-');
+    (len + usize::from(ends_in_dash)).min(sorted[at].len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{as_printed, unique_len};
+
+    #[test]
+    fn people_may_leave_out_dashes_and_shout() {
+        assert_eq!(as_printed("0192A3B4c5").unwrap(), "0192a3b4-c5");
+        assert_eq!(as_printed("0192a3b4-c5").unwrap(), "0192a3b4-c5");
+        assert_eq!(as_printed("0192a3b4-").unwrap(), "0192a3b4");
+        let whole = "0192a3b4-c5d6-7e8f-9a0b-1c2d3e4f5a6b";
+        assert_eq!(as_printed(whole).unwrap(), whole);
+        assert_eq!(as_printed(&whole.replace('-', "")).unwrap(), whole);
+        for wrong in ["", "-", "xyz", "é", "0 1", "0%", &format!("{whole}0")] {
+            assert_eq!(as_printed(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn neighbours_decide_the_length() {
+        let sorted =
+            ["00000000-0000", "00000000-1000", "11111111-0000", "11111111-0001"].map(str::to_owned);
+        let lens = (0..sorted.len()).map(|at| unique_len(&sorted, at)).collect::<Vec<_>>();
+        assert_eq!(lens, [10, 10, 13, 13]);
+        assert_eq!(unique_len(&["0192a3b4-c5".to_owned()], 0), 8);
+        let dash = ["00000000-0", "00000000a"].map(str::to_owned);
+        assert_eq!(unique_len(&dash, 0), 10);
+    }
+}

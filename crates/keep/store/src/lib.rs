@@ -1,0 +1,34 @@
+//! The store: every trial in one SQLite file, append-only.
+//!
+//! Trials come in as events through [`Recorder`], a `TrialSink`: what it accepted at the end of a
+//! phase is safe on disk. They go out as the model's `Trial`. A trial whose writer was killed stays
+//! as it is and reads as interrupted; nothing is ever repaired, changed or removed. The tables are
+//! meant to be read by people too: `schema.sql` says what every column means.
+//!
+//! Importing logs of other tools is the neighbour crate's; what trials mean is told elsewhere.
+
+mod absorb;
+mod connection;
+mod error;
+mod fields;
+mod filesystem;
+mod format;
+mod hint;
+mod histogram;
+mod identity;
+mod load;
+mod recorder;
+mod rows;
+mod store;
+mod summary;
+
+mod word;
+mod writer;
+
+pub use error::StoreError;
+pub use filesystem::same_filesystem;
+pub use format::{APPLICATION_ID, Version};
+pub use load::Detail;
+pub use recorder::Recorder;
+pub use store::{Access, Store};
+pub use summary::{Filter, TrialState, TrialSummary};

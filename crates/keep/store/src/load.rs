@@ -1,0 +1,246 @@
+//! Trials read back: whole, or without what a comparison of thousands does not need.
+
+use treering_model::{
+    Beginning, Caution, CautionCode, Cpu, Ending, Fact, Interval, Metric, Op, OpTotals,
+    PhaseTotals, TaskTotals, Trial, TrialId,
+};
+
+use crate::connection::Place;
+use crate::fields::Fields;
+use crate::{Store, StoreError, word};
+
+const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \
+    workload, mode, label, target FROM trials WHERE id = ?1";
+const PARAMETERS: &str = "SELECT name, value FROM parameters WHERE trial = ?1 ORDER BY ordinal";
+const FACTS: &str = "SELECT name, value FROM facts WHERE trial = ?1 ORDER BY seq, ordinal";
+const PHASES: &str = "SELECT seq, phase, name, began_ns, wall_ns, tasks, files, bytes, user_ns, \
+    system_ns FROM phases WHERE trial = ?1 ORDER BY seq";
+const PHASE_OPS: &str = "SELECT seq, op, calls, errors, bytes, samples, latency FROM phase_ops \
+    WHERE trial = ?1 ORDER BY seq, ordinal";
+const INTERVALS: &str =
+    "SELECT seq, second, calls, bytes FROM intervals WHERE trial = ?1 ORDER BY seq, ordinal";
+const TASKS: &str = "SELECT seq, phase, task, worker, kind, subject, state, tally, began_ns, \
+    wall_ns, sync_ns, user_ns, system_ns, sync_user_ns, sync_system_ns, files, bytes, \
+    listed_bytes FROM tasks WHERE trial = ?1 ORDER BY seq";
+const TASK_OPS: &str = "SELECT seq, op, calls, errors, bytes, samples, latency FROM task_ops \
+    WHERE trial = ?1 ORDER BY seq, ordinal";
+const METRICS: &str = "SELECT name, part, scope, value, unit, better, is_primary, tasks \
+    FROM metrics WHERE trial = ?1 ORDER BY seq";
+const CAUTIONS: &str = "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
+const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
+
+/// How much of a trial to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Its beginning, facts, metrics, cautions, ending, and phases without calls and intervals;
+    /// no tasks.
+    Headlines,
+    /// Its tasks too, without calls.
+    Tasks,
+    /// Everything.
+    Everything,
+}
+
+impl Store {
+    /// A whole trial, histograms included: what the model's `TrialBuilder` makes of its events.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchTrial`]; [`StoreError::Content`] when something in it was never
+    /// recorded by a treering like this.
+    pub fn load(&self, trial: TrialId) -> Result<Trial, StoreError> {
+        let _snapshot = self.snapshot()?;
+        self.read(trial, Detail::Everything)
+    }
+
+    /// Several trials in the order asked for. What `detail` leaves out is empty in them.
+    ///
+    /// # Errors
+    /// As [`Store::load`], for the first trial that cannot be read.
+    pub fn load_many(&self, trials: &[TrialId], detail: Detail) -> Result<Vec<Trial>, StoreError> {
+        let _snapshot = self.snapshot()?;
+        trials.iter().map(|trial| self.read(*trial, detail)).collect()
+    }
+
+    pub(crate) fn read(&self, id: TrialId, detail: Detail) -> Result<Trial, StoreError> {
+        let Some((trial, mut beginning)) = self.one(BEGINNING, id.text(), "trials", |fields| {
+            let trial: i64 = fields.integer()?;
+            Ok((trial, beginning(id, fields)?))
+        })?
+        else {
+            return Err(StoreError::NoSuchTrial { path: self.path.clone(), prefix: id.text() });
+        };
+        beginning.parameters = self.rows(PARAMETERS, [trial], "parameters", |fields| {
+            Ok((fields.text()?, fields.text()?))
+        })?;
+        let (ending, wall_ns) =
+            self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
+        Ok(Trial {
+            beginning,
+            facts: self.rows(FACTS, [trial], "facts", |fields| {
+                Ok(Fact { name: fields.text()?, value: fields.text()? })
+            })?,
+            phases: self.phases(trial, detail)?,
+            tasks: self.tasks(trial, detail)?,
+            metrics: self.rows(METRICS, [trial], "metrics", metric)?,
+            cautions: self.rows(CAUTIONS, [trial], "cautions", |fields| {
+                let code = fields.word(CautionCode::from_name)?;
+                Ok(Caution { code, message: fields.text()? })
+            })?,
+            ending,
+            wall_ns,
+        })
+    }
+
+    /// The row of a query by key, if it is there.
+    pub(crate) fn one<T>(
+        &self,
+        query: &str,
+        key: impl rusqlite::ToSql,
+        table: &'static str,
+        make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.rows(query, [key], table, make)?.pop())
+    }
+
+    fn phases(&self, trial: i64, detail: Detail) -> Result<Vec<PhaseTotals>, StoreError> {
+        let mut phases = self.rows(PHASES, [trial], "phases", phase)?;
+        if detail == Detail::Everything {
+            let ops = self.rows(PHASE_OPS, [trial], "phase_ops", op)?;
+            self.attach(&mut phases, ops, "phase_ops", |phase, op| {
+                phase.ops.push(op);
+            })?;
+            let intervals = self.rows(INTERVALS, [trial], "intervals", interval)?;
+            self.attach(&mut phases, intervals, "intervals", |phase, interval| {
+                phase.intervals.push(interval);
+            })?;
+        }
+        Ok(phases.into_iter().map(|(_, phase)| phase).collect())
+    }
+
+    fn tasks(&self, trial: i64, detail: Detail) -> Result<Vec<TaskTotals>, StoreError> {
+        if detail == Detail::Headlines {
+            return Ok(Vec::new());
+        }
+        let mut tasks = self.rows(TASKS, [trial], "tasks", task)?;
+        if detail == Detail::Everything {
+            let ops = self.rows(TASK_OPS, [trial], "task_ops", op)?;
+            self.attach(&mut tasks, ops, "task_ops", |task, op| task.ops.push(op))?;
+        }
+        Ok(tasks.into_iter().map(|(_, task)| task).collect())
+    }
+
+    /// Gives each part to the owner with its `seq`; both are sorted by it.
+    fn attach<T, P>(
+        &self,
+        owners: &mut [(i64, T)],
+        parts: Vec<(i64, P)>,
+        table: &'static str,
+        give: impl Fn(&mut T, P),
+    ) -> Result<(), StoreError> {
+        let mut at = 0;
+        for (seq, part) in parts {
+            while owners.get(at).is_some_and(|(owner, _)| *owner < seq) {
+                at += 1;
+            }
+            match owners.get_mut(at) {
+                Some((owner, totals)) if *owner == seq => give(totals, part),
+                _ => {
+                    let place = Place::table(&self.path, table);
+                    return Err(place.content("seq", format!("{seq} belongs to nothing")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
+    Ok(Beginning {
+        event_version: fields.integer()?,
+        trial,
+        started_unix_ms: fields.integer()?,
+        treering_version: fields.text()?,
+        workload: fields.text()?,
+        mode: fields.word(word::mode_from)?,
+        label: fields.text()?,
+        target: fields.text()?,
+        parameters: Vec::new(),
+    })
+}
+
+fn cpu(fields: &mut Fields<'_>) -> Result<Cpu, StoreError> {
+    Ok(Cpu { user_ns: fields.integer()?, system_ns: fields.integer()? })
+}
+
+fn phase(fields: &mut Fields<'_>) -> Result<(i64, PhaseTotals), StoreError> {
+    let seq = fields.integer()?;
+    let totals = PhaseTotals {
+        phase: fields.integer()?,
+        name: fields.text()?,
+        began_ns: fields.integer()?,
+        wall_ns: fields.integer()?,
+        tasks: fields.integer()?,
+        files: fields.integer()?,
+        bytes: fields.integer()?,
+        cpu: cpu(fields)?,
+        ops: Vec::new(),
+        intervals: Vec::new(),
+    };
+    Ok((seq, totals))
+}
+
+fn task(fields: &mut Fields<'_>) -> Result<(i64, TaskTotals), StoreError> {
+    let seq = fields.integer()?;
+    let totals = TaskTotals {
+        phase: fields.integer()?,
+        task: fields.integer()?,
+        worker: fields.integer()?,
+        kind: fields.text()?,
+        subject: fields.text()?,
+        state: fields.text()?,
+        tally: fields.text()?,
+        began_ns: fields.integer()?,
+        wall_ns: fields.integer()?,
+        sync_ns: fields.integer()?,
+        cpu: cpu(fields)?,
+        sync_cpu: cpu(fields)?,
+        files: fields.integer()?,
+        bytes: fields.integer()?,
+        listed_bytes: fields.integer()?,
+        ops: Vec::new(),
+    };
+    Ok((seq, totals))
+}
+
+fn op(fields: &mut Fields<'_>) -> Result<(i64, OpTotals), StoreError> {
+    let seq = fields.integer()?;
+    let op = fields.word(Op::from_name)?;
+    let (calls, errors, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
+    let samples = fields.integer()?;
+    Ok((seq, OpTotals { op, calls, errors, bytes, latency: fields.latency(samples)? }))
+}
+
+fn interval(fields: &mut Fields<'_>) -> Result<(i64, Interval), StoreError> {
+    let seq = fields.integer()?;
+    let (second, calls, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
+    Ok((seq, Interval { second, calls, bytes }))
+}
+
+fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
+    let (name, part) = (fields.text()?, fields.text()?);
+    Ok(Metric {
+        name,
+        scope: fields.word(|word| word::scope_from(word, part))?,
+        value: fields.real()?,
+        unit: fields.word(word::unit_from)?,
+        better: fields.word(word::better_from)?,
+        primary: fields.truth()?,
+        tasks: fields.integer()?,
+    })
+}
+
+/// How a trial ended, and its duration.
+fn ending(fields: &mut Fields<'_>) -> Result<(Ending, u64), StoreError> {
+    let why = fields.text()?;
+    Ok((fields.word(|name| Ending::from_parts(name, &why))?, fields.integer()?))
+}

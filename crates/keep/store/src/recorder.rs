@@ -1,0 +1,267 @@
+//! The recorder: a listener that writes one trial down, and when it does so.
+//!
+//! Rows are gathered in memory and written in short transactions, so that several processes can
+//! record into one store. What an event becomes is in `rows`.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{ErrorCode, TransactionBehavior};
+use treering_model::{Beginning, SinkError, TrialEvent, TrialOrderError, TrialSink};
+
+use crate::connection::Place;
+use crate::rows::{self, Row};
+use crate::writer::Writer;
+use crate::{Store, StoreError};
+
+/// Tasks that end sooner after a commit wait for the next one: a commit costs a flush of the disk.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// No more rows than these wait in memory.
+const MOST_WAITING: usize = 4096;
+
+/// Records one trial, from its beginning to its end.
+///
+/// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
+/// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
+/// with the next of those three; `TaskBegan` is not kept. A recorder that is dropped before the
+/// trial ended leaves an interrupted trial with everything it was given.
+///
+/// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
+#[derive(Debug)]
+pub struct Recorder<'store> {
+    store: &'store mut Store,
+    progress: Progress,
+    waiting: Vec<Row>,
+    next_seq: i64,
+    committed: Option<Instant>,
+}
+
+/// How far the trial has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Awaited,
+    /// Under way, with its row number.
+    Running(i64),
+    /// `Ended` was taken; it is on disk when nothing waits.
+    Ended(i64),
+}
+
+impl<'store> Recorder<'store> {
+    pub(crate) const fn new(store: &'store mut Store) -> Self {
+        Self {
+            store,
+            progress: Progress::Awaited,
+            waiting: Vec::new(),
+            next_seq: 0,
+            committed: None,
+        }
+    }
+
+    /// Takes an event: what [`TrialSink::accept`] does, with the error of the store.
+    ///
+    /// # Errors
+    /// When the event comes out of order, has a number that cannot be kept, or cannot be written.
+    pub fn record(&mut self, event: &TrialEvent) -> Result<(), StoreError> {
+        if let TrialEvent::Began(beginning) = event {
+            return match self.progress {
+                Progress::Awaited => self.begin(beginning, event),
+                _ => Err(TrialOrderError::AfterTheEnd.into()),
+            };
+        }
+        let trial = match self.progress {
+            Progress::Awaited => return Err(TrialOrderError::NotBegun.into()),
+            Progress::Ended(_) => return Err(TrialOrderError::AfterTheEnd.into()),
+            Progress::Running(trial) => trial,
+        };
+        self.waiting.extend(rows::of_event(event, self.next_seq)?);
+        self.next_seq += 1;
+        if matches!(event, TrialEvent::Ended { .. }) {
+            self.progress = Progress::Ended(trial);
+        }
+        if self.is_due(event) { self.commit(trial) } else { Ok(()) }
+    }
+
+    fn is_due(&self, event: &TrialEvent) -> bool {
+        match event {
+            TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. } => true,
+            TrialEvent::TaskBegan { .. } => false,
+            _ => {
+                self.waiting.len() > MOST_WAITING
+                    || self.committed.is_none_or(|committed| committed.elapsed() >= PAUSE)
+            }
+        }
+    }
+
+    fn begin(&mut self, beginning: &Beginning, event: &TrialEvent) -> Result<(), StoreError> {
+        self.store.writable()?;
+        let mut rows = rows::of_event(event, 0)?;
+        if let Some(writer) = Writer::of_this_process() {
+            rows.push(Row::writer(&writer)?);
+        }
+        let path = &self.store.path;
+        let refused = |error: rusqlite::Error| match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => {
+                StoreError::AlreadyThere { path: path.clone(), trial: beginning.trial }
+            }
+            _ => Place::file(path).refused(error),
+        };
+        let trial = {
+            let transaction = self
+                .store
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(refused)?;
+            let trial = rows::insert_trial(&transaction, beginning).map_err(refused)?;
+            rows.iter().try_for_each(|row| row.insert(&transaction, trial)).map_err(refused)?;
+            transaction.commit().map_err(refused)?;
+            trial
+        };
+        self.progress = Progress::Running(trial);
+        self.next_seq = 1;
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Writes what waits. When that fails, it goes on waiting.
+    fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
+        let place = Place::file(&self.store.path);
+        let waiting = &self.waiting;
+        self.store
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                waiting.iter().try_for_each(|row| row.insert(&transaction, trial))?;
+                transaction.commit()
+            })
+            .map_err(|error| place.refused(error))?;
+        self.waiting.clear();
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+}
+
+impl TrialSink for Recorder<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.record(event).map_err(|error| SinkError::new("recording the trial", error))
+    }
+}
+
+impl Drop for Recorder<'_> {
+    /// Says that nobody writes this trial any more. Nothing is lost when that cannot be written:
+    /// the trial then counts as running until this process ends.
+    fn drop(&mut self) {
+        let trial = match self.progress {
+            Progress::Running(trial) => {
+                self.waiting.push(Row::departure());
+                trial
+            }
+            Progress::Ended(trial) if !self.waiting.is_empty() => trial,
+            Progress::Awaited | Progress::Ended(_) => return,
+        };
+        drop(self.commit(trial));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rusqlite::Connection;
+    use treering_model::{
+        Beginning, Caution, CautionCode, EVENT_VERSION, Ending, Mode, PhaseTotals, TrialEvent,
+        TrialId,
+    };
+
+    use super::MOST_WAITING;
+    use crate::{Access, Filter, Store, StoreError, TrialState};
+
+    fn began(trial: TrialId) -> TrialEvent {
+        TrialEvent::Began(Beginning {
+            event_version: EVENT_VERSION,
+            trial,
+            started_unix_ms: 0,
+            treering_version: String::new(),
+            workload: String::new(),
+            mode: Mode::Native,
+            label: String::new(),
+            target: String::new(),
+            parameters: Vec::new(),
+        })
+    }
+
+    fn phase_ended(phase: u32) -> TrialEvent {
+        let name = "long name ".repeat(10_000);
+        TrialEvent::PhaseEnded(PhaseTotals { phase, name, ..PhaseTotals::default() })
+    }
+
+    fn ended() -> TrialEvent {
+        TrialEvent::Ended { ending: Ending::Completed, at_ns: 1 }
+    }
+
+    fn page_limit(store: &Store, pages: u32) {
+        let query = format!("PRAGMA max_page_count = {pages}");
+        store.connection.query_row(&query, [], |_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn what_found_no_room_is_written_when_there_is_some() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+        let trial = TrialId::new();
+        let mut recorder = store.recorder();
+        recorder.record(&began(trial)).unwrap();
+        // SQLite takes the number of pages in use for the least.
+        page_limit(recorder.store, 1);
+        let refused = recorder.record(&phase_ended(0)).unwrap_err();
+        assert!(matches!(refused, StoreError::Full { .. }), "{refused}");
+        page_limit(recorder.store, 1_000_000);
+        recorder.record(&phase_ended(1)).unwrap();
+        let reader = Store::open(&path, Access::ReadOnly).unwrap();
+        assert_eq!(reader.load(trial).unwrap().phases.len(), 2);
+
+        page_limit(recorder.store, 1);
+        recorder.record(&phase_ended(2)).unwrap_err();
+        drop(recorder);
+        // Nobody could say that the writer let go.
+        assert_eq!(reader.trials(&Filter::default()).unwrap()[0].state, TrialState::Running);
+    }
+
+    #[test]
+    fn a_lock_that_stays_is_an_error_and_the_next_event_tries_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+        store.connection.busy_timeout(Duration::from_millis(10)).unwrap();
+        let trial = TrialId::new();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let mut recorder = store.recorder();
+        let refused = recorder.record(&began(trial)).unwrap_err();
+        assert!(matches!(refused, StoreError::Busy { .. }), "{refused}");
+        other.execute_batch("ROLLBACK").unwrap();
+        recorder.record(&began(trial)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        recorder.record(&phase_ended(0)).unwrap_err();
+        recorder.record(&ended()).unwrap_err();
+        other.execute_batch("ROLLBACK").unwrap();
+        // The end was taken; dropping the recorder tries once more.
+        drop(recorder);
+        let trial = store.load(trial).unwrap();
+        assert_eq!((trial.phases.len(), trial.ending), (1, Ending::Completed));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path().join("store.db"), Access::ReadWrite).unwrap();
+        let mut recorder = store.recorder();
+        recorder.record(&began(TrialId::new())).unwrap();
+        let message = String::new();
+        let caution = TrialEvent::Cautioned(Caution { code: CautionCode::MayNotFit, message });
+        for _ in 0..3 * MOST_WAITING {
+            recorder.record(&caution).unwrap();
+            assert!(recorder.waiting.len() <= MOST_WAITING);
+        }
+    }
+}

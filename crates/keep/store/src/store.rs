@@ -1,0 +1,132 @@
+//! The store: opening, checking, and the queries everything else is made of.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Params, Transaction};
+
+use crate::connection::{self, Place};
+use crate::fields::{self, Fields};
+use crate::format::{self, Nature, Version};
+use crate::{Recorder, StoreError};
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading. The file must be there; nothing is recorded in it.
+    ReadOnly,
+    /// Reading and recording. A missing file is created with its directories, an older format is
+    /// brought up to date.
+    ReadWrite,
+}
+
+/// One SQLite file with all trials, append-only.
+///
+/// A store can be sent to another thread but not shared by threads. Several stores, in one process
+/// or many, can be open on the same file; they take turns when they write.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    access: Access,
+    version: Version,
+}
+
+impl Store {
+    /// Opens the store at a path.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] and [`StoreError::Empty`] when it is opened for reading and there
+    /// is nothing; else what is wrong with the file.
+    pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let mut connection = connection::open(path, access)?;
+        let nature = format::identify(&connection, path)?;
+        let version = match (access, nature) {
+            (Access::ReadOnly, Nature::Store(version)) => version,
+            (Access::ReadOnly, Nature::Blank) => {
+                return Err(StoreError::Empty { path: path.to_owned() });
+            }
+            (Access::ReadWrite, nature) => {
+                if nature != Nature::Store(Version::CURRENT) {
+                    format::bring_up_to_date(&mut connection, path)?;
+                }
+                connection::use_write_ahead_log(&connection, path)?;
+                Version::CURRENT
+            }
+        };
+        Ok(Self { connection, path: path.to_owned(), access, version })
+    }
+
+    /// Where it is, as it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The version of the file's format.
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// A listener that records one trial.
+    pub fn recorder(&mut self) -> Recorder<'_> {
+        Recorder::new(self)
+    }
+
+    /// Checks SQLite's structure and the references between the tables.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first findings.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let place = Place::file(&self.path);
+        let mut findings = self.rows("PRAGMA quick_check(20)", [], "", fields::text)?;
+        findings.retain(|finding| finding != "ok");
+        let mut statement = self
+            .connection
+            .prepare("SELECT \"table\", count(*) FROM pragma_foreign_key_check GROUP BY 1")
+            .map_err(|error| place.refused(error))?;
+        let mut orphans = statement.query([]).map_err(|error| place.refused(error))?;
+        while let Some(row) = orphans.next().map_err(|error| place.refused(error))? {
+            let mut fields = Fields::new(row, place);
+            let (table, rows): (String, u64) = (fields.text()?, fields.integer()?);
+            findings.push(format!("{rows} rows of {table} belong to nothing"));
+        }
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(StoreError::Damaged { path: self.path.clone(), findings })
+    }
+
+    /// Refuses to write to a store that was opened for reading.
+    pub(crate) fn writable(&self) -> Result<(), StoreError> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::ReadOnly => Err(StoreError::ReadOnly { path: self.path.clone() }),
+        }
+    }
+
+    /// A view of the store that does not change between queries, until it is dropped.
+    pub(crate) fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
+        self.connection
+            .unchecked_transaction()
+            .map_err(|error| Place::file(&self.path).refused(error))
+    }
+
+    /// All rows of a query, each made into something. `table` is for error messages.
+    pub(crate) fn rows<T>(
+        &self,
+        query: &str,
+        parameters: impl Params,
+        table: &'static str,
+        mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let place = Place::table(&self.path, table);
+        let refused = |error| place.refused(error);
+        let mut statement = self.connection.prepare_cached(query).map_err(refused)?;
+        let mut rows = statement.query(parameters).map_err(refused)?;
+        let mut made = Vec::new();
+        while let Some(row) = rows.next().map_err(refused)? {
+            made.push(make(&mut Fields::new(row, place))?);
+        }
+        Ok(made)
+    }
+}

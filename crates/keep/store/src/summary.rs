@@ -1,0 +1,156 @@
+//! The list of trials: one short description each, newest first, fast for many thousands.
+
+use rusqlite::ToSql;
+use treering_model::{Ending, Mode, TrialId};
+
+use crate::fields::Fields;
+use crate::writer::{Living, Writer};
+use crate::{Store, StoreError, word};
+
+const SUMMARY: &str = "SELECT t.id, t.started_unix_ms, t.workload, t.mode, t.label, t.target, \
+    (SELECT count(*) FROM phases p WHERE p.trial = t.trial), \
+    (SELECT count(*) FROM cautions c WHERE c.trial = t.trial), \
+    e.why AS \"endings.why\", e.ending AS \"endings.ending\", e.wall_ns AS \"endings.wall_ns\", \
+    d.trial AS \"departures.trial\", w.pid AS \"writers.pid\", \
+    w.start_ticks AS \"writers.start_ticks\", w.boot_id AS \"writers.boot_id\", \
+    w.pid_namespace AS \"writers.pid_namespace\" \
+    FROM trials t \
+    LEFT JOIN endings e ON e.trial = t.trial \
+    LEFT JOIN departures d ON d.trial = t.trial \
+    LEFT JOIN writers w ON w.trial = t.trial";
+
+/// Which trials to list. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only trials of this workload.
+    pub workload: Option<String>,
+    /// Only trials with this label.
+    pub label: Option<String>,
+    /// Only trials that started then (milliseconds since 1970, UTC) or later.
+    pub since_unix_ms: Option<i64>,
+    /// Only trials that started before then.
+    pub until_unix_ms: Option<i64>,
+    /// No more than so many, the newest.
+    pub limit: Option<usize>,
+}
+
+/// Whether a trial is over, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrialState {
+    /// It has no ending and its writer lives.
+    Running,
+    /// It ended. Without an ending and without a writer it counts as interrupted.
+    Ended(Ending),
+}
+
+impl TrialState {
+    /// The word used in tables.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended(ending) => ending.name(),
+        }
+    }
+}
+
+/// What a list shows of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialSummary {
+    /// Its identity.
+    pub trial: TrialId,
+    /// Its start in milliseconds since 1970 (UTC).
+    pub started_unix_ms: i64,
+    /// The workload's name.
+    pub workload: String,
+    /// Classic or native.
+    pub mode: Mode,
+    /// The user's own label, empty when none was given.
+    pub label: String,
+    /// The directory under test.
+    pub target: String,
+    /// How many phases ended.
+    pub phases: u64,
+    /// How many doubts there are.
+    pub cautions: u64,
+    /// Whether it is over.
+    pub state: TrialState,
+    /// Its duration in nanoseconds; 0 without an ending.
+    pub wall_ns: u64,
+}
+
+impl Store {
+    /// The trials that pass a filter, newest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds what no treering like this wrote.
+    pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialSummary>, StoreError> {
+        let mut conditions = Vec::new();
+        let mut values: Vec<&dyn ToSql> = Vec::new();
+        if let Some(workload) = &filter.workload {
+            conditions.push("t.workload = ?");
+            values.push(workload);
+        }
+        if let Some(label) = &filter.label {
+            conditions.push("t.label = ?");
+            values.push(label);
+        }
+        if let Some(since) = &filter.since_unix_ms {
+            conditions.push("t.started_unix_ms >= ?");
+            values.push(since);
+        }
+        if let Some(until) = &filter.until_unix_ms {
+            conditions.push("t.started_unix_ms < ?");
+            values.push(until);
+        }
+        let mut query = SUMMARY.to_owned();
+        if !conditions.is_empty() {
+            query.push_str(" WHERE ");
+            query.push_str(&conditions.join(" AND "));
+        }
+        query.push_str(" ORDER BY t.started_unix_ms DESC, t.id DESC LIMIT ?");
+        // A negative limit is none.
+        let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
+        values.push(&limit);
+        let mut living = Living::default();
+        self.rows(&query, values.as_slice(), "trials", |fields| summary(fields, &mut living))
+    }
+}
+
+fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary, StoreError> {
+    let mut summary = TrialSummary {
+        trial: fields.word(|text| text.parse().ok())?,
+        started_unix_ms: fields.integer()?,
+        workload: fields.text()?,
+        mode: fields.word(word::mode_from)?,
+        label: fields.text()?,
+        target: fields.text()?,
+        phases: fields.integer()?,
+        cautions: fields.integer()?,
+        state: TrialState::Ended(Ending::Interrupted),
+        wall_ns: 0,
+    };
+    if let Some(why) = fields.text_or_null()? {
+        let ending = fields.word(|name| Ending::from_parts(name, &why))?;
+        summary.state = TrialState::Ended(ending);
+        summary.wall_ns = fields.integer()?;
+        return Ok(summary);
+    }
+    fields.skip(2);
+    let departed: Option<i64> = fields.integer_or_null()?;
+    if departed.is_none() && writer(fields)?.is_some_and(|writer| living.contains(&writer)) {
+        summary.state = TrialState::Running;
+    }
+    Ok(summary)
+}
+
+fn writer(fields: &mut Fields<'_>) -> Result<Option<Writer>, StoreError> {
+    let Some(pid) = fields.integer_or_null()? else {
+        return Ok(None);
+    };
+    Ok(Some(Writer {
+        pid,
+        start_ticks: fields.integer()?,
+        boot_id: fields.text()?,
+        pid_namespace: fields.text()?,
+    }))
+}

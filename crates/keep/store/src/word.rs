@@ -1,0 +1,90 @@
+//! The words that columns use for the model's small enumerations: those of its JSON.
+
+use treering_model::{Better, Mode, Scope, Unit};
+
+/// The word for a unit.
+pub(crate) const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "seconds",
+        Unit::Nanoseconds => "nanoseconds",
+        Unit::Bytes => "bytes",
+        Unit::MibPerSecond => "mib_per_second",
+        Unit::FilesPerSecond => "files_per_second",
+        Unit::OpsPerSecond => "ops_per_second",
+        Unit::Count => "count",
+        Unit::Percent => "percent",
+    }
+}
+
+/// The unit with this word.
+pub(crate) fn unit_from(word: &str) -> Option<Unit> {
+    Unit::ALL.into_iter().find(|known| unit(*known) == word)
+}
+
+/// The word for a direction.
+pub(crate) const fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    }
+}
+
+/// The direction with this word.
+pub(crate) fn better_from(word: &str) -> Option<Better> {
+    [Better::Higher, Better::Lower].into_iter().find(|known| better(*known) == word)
+}
+
+/// The mode with this word.
+pub(crate) fn mode_from(word: &str) -> Option<Mode> {
+    [Mode::Classic, Mode::Native].into_iter().find(|known| known.name() == word)
+}
+
+/// The words for a scope: what it is, and which one.
+pub(crate) fn scope(scope: &Scope) -> (&'static str, &str) {
+    match scope {
+        Scope::Trial => ("trial", ""),
+        Scope::Phase(name) => ("phase", name),
+        Scope::Kind(name) => ("kind", name),
+    }
+}
+
+/// The scope with these words.
+pub(crate) fn scope_from(scope: &str, part: String) -> Option<Scope> {
+    match scope {
+        "trial" => Some(Scope::Trial),
+        "phase" => Some(Scope::Phase(part)),
+        "kind" => Some(Scope::Kind(part)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, to_value};
+    use treering_model::{Better, Mode, Scope, Unit};
+
+    use super::{better, better_from, mode_from, scope, scope_from, unit, unit_from};
+
+    #[test]
+    fn words_are_those_of_the_json_and_lead_back() {
+        for known in Unit::ALL {
+            assert_eq!(to_value(known).unwrap(), unit(known));
+            assert_eq!(unit_from(unit(known)), Some(known));
+        }
+        for known in [Better::Higher, Better::Lower] {
+            assert_eq!(to_value(known).unwrap(), better(known));
+            assert_eq!(better_from(better(known)), Some(known));
+        }
+        for known in [Mode::Classic, Mode::Native] {
+            assert_eq!(to_value(known).unwrap(), known.name());
+            assert_eq!(mode_from(known.name()), Some(known));
+        }
+        for known in [Scope::Phase("a".into()), Scope::Kind("b".into())] {
+            let (word, part) = scope(&known);
+            assert_eq!(to_value(&known).unwrap(), json!({ word: part }));
+            assert_eq!(scope_from(word, part.to_owned()), Some(known));
+        }
+        assert_eq!(scope_from(scope(&Scope::Trial).0, String::new()), Some(Scope::Trial));
+        assert_eq!(to_value(Scope::Trial).unwrap(), "trial");
+    }
+}

@@ -1,0 +1,155 @@
+//! Who writes a trial, and whether that process still lives.
+//!
+//! A process is told by its number, its start and the boot of the machine: numbers are used again,
+//! these three together are not. The kernel says it all in `/proc`, so a killed writer needs no
+//! cleaning up. Limits: a writer on another machine, in a container that this one cannot see
+//! into, or hidden by `hidepid` counts as gone.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+
+/// A process that records a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Writer {
+    /// Its number, as it sees itself.
+    pub(crate) pid: u32,
+    /// Its start, clock ticks after boot.
+    pub(crate) start_ticks: u64,
+    /// The boot of the machine.
+    pub(crate) boot_id: String,
+    /// The namespace in which it has that number: `pid:[4026531836]`.
+    pub(crate) pid_namespace: String,
+}
+
+impl Writer {
+    /// This process; `None` without `/proc`.
+    pub(crate) fn of_this_process() -> Option<Self> {
+        let stat = fs::read_to_string("/proc/self/stat").ok()?;
+        Some(Self {
+            pid: stat.split(' ').next()?.parse().ok()?,
+            start_ticks: life(&stat)?,
+            boot_id: boot_id()?,
+            pid_namespace: namespace()?,
+        })
+    }
+}
+
+/// Looks for writers among the processes of this machine; each answer is found once.
+#[derive(Debug, Default)]
+pub(crate) struct Living {
+    here: OnceCell<Option<(String, String)>>,
+    nested: OnceCell<HashSet<(u32, u64)>>,
+    answers: HashMap<Writer, bool>,
+}
+
+impl Living {
+    /// Whether the process is there.
+    pub(crate) fn contains(&mut self, writer: &Writer) -> bool {
+        if let Some(answer) = self.answers.get(writer) {
+            return *answer;
+        }
+        let answer = self.look_for(writer);
+        self.answers.insert(writer.clone(), answer);
+        answer
+    }
+
+    fn look_for(&self, writer: &Writer) -> bool {
+        let here = self.here.get_or_init(|| Some((boot_id()?, namespace()?)));
+        let Some((boot_id, namespace)) = here else {
+            return false;
+        };
+        if writer.boot_id != *boot_id {
+            return false;
+        }
+        if writer.pid_namespace == *namespace {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", writer.pid));
+            return stat.ok().and_then(|stat| life(&stat)) == Some(writer.start_ticks);
+        }
+        // It has another number here: look for the one that sees itself under that number.
+        self.nested.get_or_init(nested_processes).contains(&(writer.pid, writer.start_ticks))
+    }
+}
+
+/// Every living process that is in a namespace below this one: its innermost number and start.
+fn nested_processes() -> HashSet<(u32, u64)> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return HashSet::new();
+    };
+    let processes = entries.flatten().filter_map(|entry| {
+        let _number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let status = fs::read_to_string(entry.path().join("status")).ok()?;
+        let pid = innermost_pid(&status)?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        Some((pid, life(&stat)?))
+    });
+    processes.collect()
+}
+
+/// The last number of the line `NSpid:`, when there are several.
+fn innermost_pid(status: &str) -> Option<u32> {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().skip(1).last()?.parse().ok()
+}
+
+/// The start of a living process, from its `stat`: its name, field 2, may hold anything.
+fn life(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(") ")?;
+    let mut fields = after_name.split(' ');
+    if matches!(fields.next()?, "Z" | "X" | "x") {
+        return None;
+    }
+    fields.nth(18)?.trim_end().parse().ok()
+}
+
+fn boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
+fn namespace() -> Option<String> {
+    fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::{Living, Writer, innermost_pid, life};
+
+    const STAT: &str = "4242 (a ) b) S 1 4242 4242 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10";
+
+    #[test]
+    fn a_process_name_may_hold_anything() {
+        assert_eq!(life(STAT), Some(987_654));
+        assert_eq!(life(&STAT.replace(" S ", " Z ")), None);
+        for broken in ["", "1 (a)", "1 (a) S", "1 (a) S 1 2 3"] {
+            assert_eq!(life(broken), None);
+        }
+    }
+
+    #[test]
+    fn processes_of_this_namespace_have_one_number() {
+        assert_eq!(innermost_pid("Name:\tx\nNSpid:\t77\t5\t1\n"), Some(1));
+        assert_eq!(innermost_pid("NSpid:\t77\n"), None);
+        assert_eq!(innermost_pid("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn the_living_and_the_dead() {
+        let me = Writer::of_this_process().unwrap();
+        let mut living = Living::default();
+        assert!(living.contains(&me));
+        assert!(!living.contains(&Writer { start_ticks: me.start_ticks + 1, ..me.clone() }));
+        assert!(!living.contains(&Writer { boot_id: "another".into(), ..me.clone() }));
+        assert!(!living.contains(&Writer { pid_namespace: "pid:[1]".into(), ..me.clone() }));
+
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let other = Writer { pid: child.id(), start_ticks: life(&stat).unwrap(), ..me };
+        assert!(Living::default().contains(&other));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!Living::default().contains(&other));
+    }
+}

@@ -1,0 +1,87 @@
+//! Taking over another store.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use treering_model::{TrialEvent, TrialId, TrialSink};
+use treering_store::{Access, Detail, Filter, Store, StoreError};
+
+use crate::sample::{beginning, built, phase_began, record, record_one, trial_events};
+
+fn all(store: &Store) -> Vec<TrialId> {
+    let trials = store.trials(&Filter::default()).unwrap();
+    trials.into_iter().map(|summary| summary.trial).collect()
+}
+
+#[test]
+fn what_is_lacking_is_copied_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("store.db"), dir.path().join("staging.db"));
+    record_one(&path, 3);
+    record_one(&other, 2);
+    let mut events = trial_events(beginning(TrialId::new()));
+    events.truncate(9);
+    record(&other, &events);
+
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    assert_eq!(store.absorb(&other).unwrap(), 2);
+    assert_eq!(store.absorb(&other).unwrap(), 0);
+    assert_eq!(store.absorb(&path).unwrap(), 0);
+    store.check().unwrap();
+    let source = Store::open(&other, Access::ReadOnly).unwrap();
+    let copied = all(&source);
+    assert_eq!(
+        store.load_many(&copied, Detail::Everything).unwrap(),
+        source.load_many(&copied, Detail::Everything).unwrap()
+    );
+    assert_eq!(store.load(built(&events).beginning.trial).unwrap(), built(&events));
+    assert_eq!(all(&store).len(), 3);
+
+    // Rows that no trial shows come along too.
+    let starts = |path: &Path| -> i64 {
+        let connection = Connection::open(path).unwrap();
+        let query = "SELECT count(*) FROM phase_starts";
+        connection.query_row(query, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(starts(&path), starts(&other) + 2);
+}
+
+#[test]
+fn a_running_trial_waits_for_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("store.db"), dir.path().join("staging.db"));
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    let mut staging = Store::open(&other, Access::ReadWrite).unwrap();
+    let mut recorder = staging.recorder();
+    recorder.accept(&TrialEvent::Began(beginning(TrialId::new()))).unwrap();
+    recorder.accept(&phase_began(0)).unwrap();
+    assert_eq!(store.absorb(&other).unwrap(), 0);
+    drop(recorder);
+    assert_eq!(store.absorb(&other).unwrap(), 1);
+}
+
+#[test]
+fn all_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("store.db"), dir.path().join("staging.db"));
+    record_one(&other, 1);
+    let spoilt = record_one(&other, 2);
+    let connection = Connection::open(&other).unwrap();
+    connection.execute_batch("DROP TRIGGER metrics_no_update").unwrap();
+    let change = "UPDATE metrics SET unit = 'furlongs' WHERE trial = \
+        (SELECT trial FROM trials WHERE id = ?1)";
+    assert_eq!(connection.execute(change, [spoilt.text()]).unwrap(), 1);
+    drop(connection);
+
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    match store.absorb(&other).unwrap_err() {
+        StoreError::Content { path, place, why } => {
+            assert_eq!((path, place.as_str()), (other, "metrics.unit"));
+            assert!(why.contains("furlongs"), "{why}");
+        }
+        error => panic!("{error}"),
+    }
+    assert!(all(&store).is_empty());
+    let error = store.absorb(dir.path().join("absent.db")).unwrap_err();
+    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+}

@@ -1,0 +1,86 @@
+//! Stores of every version that was ever released: they open and load for ever.
+//!
+//! `cargo run -p treering-store --example golden_store -- FILE` makes one of the current version.
+//! Files in `tests/golden` are added with each version and never changed.
+
+use std::fs;
+use std::path::Path;
+
+use treering_model::{CautionCode, Ending, Op, Scope, Unit};
+use treering_store::{Access, Filter, Store, Version};
+
+use crate::sample::record_one;
+
+const COMPLETED: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+const FAILED: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
+const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
+
+#[test]
+fn version_1_0() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    fs::write(&path, include_bytes!("../golden/store-1.0.db")).unwrap();
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.version(), Version { major: 1, minor: 0 });
+    holds_what_it_held(&store);
+    drop(store);
+
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    holds_what_it_held(&store);
+    let new = record_one(&dir.path().join("new.db"), 0);
+    assert_eq!(store.absorb(dir.path().join("new.db")).unwrap(), 1);
+    store.load(new).unwrap();
+    let mut newer = Store::open(dir.path().join("newer.db"), Access::ReadWrite).unwrap();
+    assert_eq!(newer.absorb(&path).unwrap(), 4);
+    assert!(newer.load(COMPLETED.parse().unwrap()).is_ok());
+}
+
+#[test]
+fn there_is_one_for_every_minor_version() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for minor in 0..=Version::CURRENT.minor {
+        let version = Version { minor, ..Version::CURRENT };
+        assert!(golden.join(format!("store-{version}.db")).is_file(), "{version}");
+    }
+}
+
+fn holds_what_it_held(store: &Store) {
+    store.check().unwrap();
+    let trials = store.trials(&Filter::default()).unwrap();
+    let states = trials.iter().map(|trial| (trial.trial.text(), trial.state.name()));
+    assert!(
+        states.eq([
+            (INTERRUPTED.to_owned(), "interrupted"),
+            (FAILED.to_owned(), "failed"),
+            (COMPLETED.to_owned(), "completed"),
+        ]),
+        "{trials:?}"
+    );
+    assert_eq!(store.find("01890a5e").unwrap().text(), INTERRUPTED);
+
+    let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
+    let beginning = &trial.beginning;
+    assert_eq!(beginning.started_unix_ms, 1_688_126_041_238);
+    assert_eq!((&*beginning.workload, beginning.mode.name()), ("compilebench", "native"));
+    assert_eq!((&*beginning.label, &*beginning.target), ("a label", "/mnt/target"));
+    assert_eq!(beginning.parameters[1], ("runs".into(), "30".into()));
+    assert_eq!(trial.facts[0].value, "6.1.0");
+    assert_eq!((trial.phases.len(), trial.tasks.len()), (2, 5));
+    assert_eq!(trial.phases[1].intervals[1].second, 2);
+    assert_eq!(trial.tasks[3].subject, "kernel-1");
+    assert_eq!(trial.tasks[3].sync_cpu.system_ns, 2);
+    let create = &trial.tasks[0].ops[0];
+    assert_eq!((create.op, create.calls, create.errors), (Op::Create, 9, 1));
+    assert_eq!((create.latency.samples(), create.latency.quantile_ns(0.5)), (5, 20_095));
+    assert_eq!(trial.phases[0].ops[1].latency.samples(), 0);
+    let metric = &trial.metrics[0];
+    assert_eq!((metric.value, metric.unit), (123.5, Unit::MibPerSecond));
+    assert_eq!(metric.scope, Scope::Kind("create".into()));
+    assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
+    assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
+    // One task, some metrics and some cautions use every word of that time.
+    assert_eq!(trial.tasks[4].ops.len(), 14);
+    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 7));
+    let failed = store.load(FAILED.parse().unwrap()).unwrap();
+    assert_eq!(failed.ending.why(), "disk full");
+}

@@ -1,0 +1,228 @@
+//! What goes in comes out: any sequence of events loads as the trial the model makes of it.
+
+use crate::sample::{beginning, built, record, trial_events};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
+use proptest::sample::select;
+use proptest::test_runner::Config;
+use treering_model::{
+    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
+    Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent, TrialId, TrialSink,
+    Unit,
+};
+use treering_store::{Access, Detail, Store};
+
+/// What a column can hold.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..1_000_u64, 0..=i64::MAX as u64]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), Just(String::new()), Just("a\0b'\"\u{feff}".into())]
+}
+
+fn cpu() -> impl Strategy<Value = Cpu> {
+    (number(), number()).prop_map(|(user_ns, system_ns)| Cpu { user_ns, system_ns })
+}
+
+fn ops() -> BoxedStrategy<Vec<OpTotals>> {
+    let op = (select(&Op::ALL[..]), number(), number(), number(), vec(any::<u64>(), 0..20));
+    let op = op.prop_map(|(op, calls, errors, bytes, latencies)| {
+        let mut latency = Latency::new();
+        for value in latencies {
+            latency.record(value >> (value % 64));
+        }
+        OpTotals { op, calls, errors, bytes, latency }
+    });
+    vec(op, 0..4).boxed()
+}
+
+fn task() -> BoxedStrategy<TaskTotals> {
+    let names = (text(), text(), text(), text());
+    let times = (number(), number(), number(), cpu(), cpu());
+    let amounts = (number(), number(), number(), ops());
+    (any::<(u32, u32, u16)>(), names, times, amounts)
+        .prop_map(|(which, names, times, amounts)| TaskTotals {
+            phase: which.0,
+            task: which.1,
+            worker: which.2,
+            kind: names.0,
+            subject: names.1,
+            state: names.2,
+            tally: names.3,
+            began_ns: times.0,
+            wall_ns: times.1,
+            sync_ns: times.2,
+            cpu: times.3,
+            sync_cpu: times.4,
+            files: amounts.0,
+            bytes: amounts.1,
+            listed_bytes: amounts.2,
+            ops: amounts.3,
+        })
+        .boxed()
+}
+
+fn phase() -> BoxedStrategy<PhaseTotals> {
+    let interval = (any::<u32>(), number(), number()).prop_map(|(second, calls, bytes)| Interval {
+        second,
+        calls,
+        bytes,
+    });
+    let parts = (cpu(), ops(), vec(interval, 0..4));
+    (any::<(u32, u32)>(), text(), (number(), number(), number(), number()), parts)
+        .prop_map(
+            |((phase, tasks), name, (began_ns, wall_ns, files, bytes), (cpu, ops, intervals))| {
+                PhaseTotals {
+                    phase,
+                    name,
+                    began_ns,
+                    wall_ns,
+                    tasks,
+                    files,
+                    bytes,
+                    cpu,
+                    ops,
+                    intervals,
+                }
+            },
+        )
+        .boxed()
+}
+
+fn metric() -> BoxedStrategy<Metric> {
+    let scope = prop_oneof![
+        Just(Scope::Trial),
+        text().prop_map(Scope::Phase),
+        text().prop_map(Scope::Kind)
+    ];
+    let better = select(vec![Better::Higher, Better::Lower]);
+    let value = any::<f64>().prop_filter("metrics are finite", |value| value.is_finite());
+    let which = (select(&Unit::ALL[..]), better, any::<bool>());
+    (text(), scope, value, which, number())
+        .prop_map(|(name, scope, value, (unit, better, primary), tasks)| Metric {
+            name,
+            scope,
+            value,
+            unit,
+            better,
+            primary,
+            tasks,
+        })
+        .boxed()
+}
+
+fn event() -> BoxedStrategy<TrialEvent> {
+    let fact = (text(), text()).prop_map(|(name, value)| Fact { name, value });
+    let caution = (select(&CautionCode::ALL[..]), text());
+    prop_oneof![
+        vec(fact, 0..4).prop_map(|facts| TrialEvent::Environment { facts }),
+        (any::<u32>(), text(), number()).prop_map(|(phase, name, at_ns)| TrialEvent::PhaseBegan {
+            phase,
+            name,
+            at_ns
+        }),
+        (any::<(u32, u32, u64)>(), text()).prop_map(|((phase, task, expected_bytes), kind)| {
+            TrialEvent::TaskBegan { phase, task, subject: kind.clone(), kind, expected_bytes }
+        }),
+        task().prop_map(TrialEvent::TaskEnded),
+        phase().prop_map(TrialEvent::PhaseEnded),
+        metric().prop_map(TrialEvent::Measured),
+        caution.prop_map(|(code, message)| TrialEvent::Cautioned(Caution { code, message })),
+    ]
+    .boxed()
+}
+
+fn began() -> BoxedStrategy<TrialEvent> {
+    let mode = select(vec![Mode::Classic, Mode::Native]);
+    let names = (text(), text(), text(), text());
+    (any::<(u32, i64)>(), mode, names, vec((text(), text()), 0..4))
+        .prop_map(|((event_version, started_unix_ms), mode, names, parameters)| {
+            TrialEvent::Began(Beginning {
+                event_version,
+                trial: TrialId::new(),
+                started_unix_ms,
+                treering_version: names.0,
+                workload: names.1,
+                mode,
+                label: names.2,
+                target: names.3,
+                parameters,
+            })
+        })
+        .boxed()
+}
+
+fn ended() -> BoxedStrategy<TrialEvent> {
+    let ending = prop_oneof![
+        Just(Ending::Completed),
+        Just(Ending::Interrupted),
+        text().prop_map(|why| Ending::Failed { why }),
+        text().prop_map(|why| Ending::Invalid { why }),
+    ];
+    (ending, number()).prop_map(|(ending, at_ns)| TrialEvent::Ended { ending, at_ns }).boxed()
+}
+
+/// Mostly the events of a trial in their order, with some in between that do not belong there.
+fn events() -> BoxedStrategy<Vec<TrialEvent>> {
+    let rest = vec(prop_oneof![30 => event(), 1 => began(), 1 => ended()], 0..12);
+    (option::weighted(0.1, event()), began(), rest, option::of(ended()))
+        .prop_map(|(stray, began, rest, ended)| {
+            stray.into_iter().chain([began]).chain(rest).chain(ended).collect()
+        })
+        .boxed()
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 100, ..Config::default() })]
+
+    #[test]
+    fn any_events_load_as_the_model_builds_them(events in events()) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+        let mut builder = TrialBuilder::default();
+        let mut recorder = store.recorder();
+        for event in &events {
+            prop_assert_eq!(recorder.accept(event).is_ok(), builder.push(event).is_ok());
+        }
+        drop(recorder);
+        let trial = builder.finish().unwrap();
+        prop_assert_eq!(&store.load(trial.beginning.trial).unwrap(), &trial);
+        drop(store);
+        let mut other = Store::open(dir.path().join("other.db"), Access::ReadWrite).unwrap();
+        prop_assert_eq!(other.absorb(&path).unwrap(), 1);
+        prop_assert_eq!(&other.load(trial.beginning.trial).unwrap(), &trial);
+        other.check().unwrap();
+    }
+}
+
+#[test]
+fn details_leave_out_what_they_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let (first, second) = (TrialId::new(), TrialId::new());
+    for trial in [first, second] {
+        record(&path, &trial_events(beginning(trial)));
+    }
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    let everything = built(&trial_events(beginning(first)));
+    let both = store.load_many(&[second, first], Detail::Everything).unwrap();
+    assert_eq!(both[1], everything);
+    assert_eq!(both[0].beginning.trial, second);
+
+    let mut expected = everything;
+    for phase in &mut expected.phases {
+        phase.ops.clear();
+        phase.intervals.clear();
+    }
+    for task in &mut expected.tasks {
+        task.ops.clear();
+    }
+    assert_eq!(store.load_many(&[first], Detail::Tasks).unwrap(), [expected.clone()]);
+    expected.tasks.clear();
+    assert_eq!(store.load_many(&[first], Detail::Headlines).unwrap(), [expected]);
+    assert!(store.load_many(&[], Detail::Headlines).unwrap().is_empty());
+    assert!(store.load_many(&[TrialId::new()], Detail::Headlines).is_err());
+}

@@ -1,0 +1,151 @@
+//! Sample events for the tests of the store, and another process to record them.
+
+use std::path::Path;
+
+use treering_model::{
+    Beginning, Better, Caution, CautionCode, Cpu, EVENT_VERSION, Ending, Fact, Interval, Latency,
+    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder, TrialEvent,
+    TrialId, TrialSink, Unit,
+};
+use treering_store::{Access, Store};
+
+pub(crate) fn beginning(trial: TrialId) -> Beginning {
+    Beginning {
+        event_version: EVENT_VERSION,
+        trial,
+        started_unix_ms: 1_700_000_000_000,
+        treering_version: "0.1.0".into(),
+        workload: "compilebench".into(),
+        mode: Mode::Native,
+        label: "a label".into(),
+        target: "/mnt/target".into(),
+        parameters: vec![("seed".into(), "1".into()), ("runs".into(), "30".into())],
+    }
+}
+
+pub(crate) fn ops() -> Vec<OpTotals> {
+    let mut latency = Latency::new();
+    for value in [900, 1_000, 20_000, 3_000_000, u64::MAX] {
+        latency.record(value);
+    }
+    vec![
+        OpTotals { op: Op::Create, calls: 9, errors: 1, bytes: 0, latency },
+        OpTotals { op: Op::Sync, calls: 1, errors: 0, bytes: 0, latency: Latency::new() },
+    ]
+}
+
+pub(crate) fn phase_began(phase: u32) -> TrialEvent {
+    TrialEvent::PhaseBegan { phase, name: format!("phase {phase}"), at_ns: u64::from(phase) * 10 }
+}
+
+pub(crate) fn task_ended(phase: u32, task: u32) -> TrialEvent {
+    TrialEvent::TaskEnded(TaskTotals {
+        phase,
+        task,
+        worker: 3,
+        kind: "create".into(),
+        subject: format!("kernel-{task}"),
+        state: "compiled".into(),
+        tally: "intial create".into(),
+        began_ns: 5,
+        wall_ns: 1_000_000_007,
+        sync_ns: 17,
+        cpu: Cpu { user_ns: 11, system_ns: 12 },
+        sync_cpu: Cpu { user_ns: 1, system_ns: 2 },
+        files: 25_000,
+        bytes: 300_000_000,
+        listed_bytes: 290_000_000,
+        ops: ops(),
+    })
+}
+
+pub(crate) fn phase_ended(phase: u32) -> TrialEvent {
+    TrialEvent::PhaseEnded(PhaseTotals {
+        phase,
+        name: format!("phase {phase}"),
+        began_ns: 1,
+        wall_ns: 2_000_000_000,
+        tasks: 2,
+        files: 50_000,
+        bytes: 600_000_000,
+        cpu: Cpu { user_ns: 21, system_ns: 22 },
+        ops: ops(),
+        intervals: vec![
+            Interval { second: 0, calls: 5, bytes: 6 },
+            Interval { second: 2, calls: 7, bytes: 8 },
+        ],
+    })
+}
+
+pub(crate) fn measured(value: f64) -> TrialEvent {
+    TrialEvent::Measured(Metric {
+        name: "create_mib_per_second".into(),
+        scope: Scope::Kind("create".into()),
+        value,
+        unit: Unit::MibPerSecond,
+        better: Better::Higher,
+        primary: true,
+        tasks: 4,
+    })
+}
+
+pub(crate) fn ended() -> TrialEvent {
+    TrialEvent::Ended { ending: Ending::Completed, at_ns: 4_000_000_000 }
+}
+
+/// A whole trial with two phases of two tasks each, and one event of every other kind.
+pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
+    let mut events = vec![
+        TrialEvent::Began(beginning),
+        TrialEvent::Environment {
+            facts: vec![Fact { name: "kernel.release".into(), value: "6.1.0".into() }],
+        },
+    ];
+    for phase in 0..2 {
+        events.push(phase_began(phase));
+        for task in 0..2 {
+            events.push(TrialEvent::TaskBegan {
+                phase,
+                task,
+                kind: "create".into(),
+                subject: format!("kernel-{task}"),
+                expected_bytes: 0,
+            });
+            events.push(task_ended(phase, task));
+        }
+        events.push(phase_ended(phase));
+    }
+    events.push(measured(123.5));
+    events.push(TrialEvent::Cautioned(Caution {
+        code: CautionCode::MayNotFit,
+        message: "2 s".into(),
+    }));
+    events.push(ended());
+    events
+}
+
+/// What the model makes of events.
+pub(crate) fn built(events: &[TrialEvent]) -> Trial {
+    let mut builder = TrialBuilder::default();
+    for event in events {
+        builder.push(event).unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+/// Records events into the store at a path.
+pub(crate) fn record(path: &Path, events: &[TrialEvent]) {
+    let mut store = Store::open(path, Access::ReadWrite).unwrap();
+    let mut recorder = store.recorder();
+    for event in events {
+        recorder.accept(event).unwrap();
+    }
+}
+
+/// Records a whole new trial into the store at a path.
+pub(crate) fn record_one(path: &Path, started_unix_ms: i64) -> TrialId {
+    let trial = TrialId::new();
+    let beginning = Beginning { started_unix_ms, ..beginning(trial) };
+    record(path, &trial_events(beginning));
+    trial
+}

@@ -1,0 +1,163 @@
+//! One trial: prepared, observed, run and released.
+
+use std::ops::ControlFlow;
+
+use treering_engine::{EngineError, EngineOptions, Progress, run};
+use treering_lab::Workplace;
+use treering_model::{
+    Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink,
+};
+use treering_observe::{Scene, facts};
+use treering_script::{Job, TargetFacts};
+use treering_sys::StopFlag;
+
+use crate::CampaignError;
+use crate::room::shortage;
+
+/// A trial to be conducted.
+pub struct TrialPlan<'a> {
+    /// What is known of it beforehand.
+    pub beginning: Beginning,
+    /// What is run.
+    pub job: &'a dyn Job,
+    /// How.
+    pub engine: EngineOptions,
+    /// Whether the trees stay. Classic runs always leave theirs, as the originals do.
+    pub keep: bool,
+    /// Doubts that are known already.
+    pub cautions: Vec<Caution>,
+    /// What is known of the place beyond what observers see: how it was made.
+    pub facts: Vec<Fact>,
+}
+
+/// How a trial came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// How it ended.
+    pub ending: Ending,
+    /// The signal that interrupted it.
+    pub signal: Option<i32>,
+}
+
+/// Conducts a trial in a place. `removing` is told each tree that is removed after it.
+///
+/// # Errors
+/// When the trial cannot begin, or its results cannot be kept. A trial that fails or is interrupted
+/// is a conclusion, not an error.
+pub fn conduct(
+    plan: TrialPlan<'_>,
+    place: &mut Workplace,
+    sink: &mut dyn TrialSink,
+    progress: &Progress,
+    stop: &StopFlag,
+    removing: &mut dyn FnMut(&str),
+) -> Result<Conclusion, CampaignError> {
+    let target_facts = place.target().facts()?;
+    let cautions = admit(&plan, place, &target_facts)?;
+    let cleans = plan.job.mode() == Mode::Native;
+    if cleans {
+        place.mark(&plan.beginning.trial.text())?;
+    }
+    let mut remains = Vec::new();
+    let told = perform(
+        &plan,
+        place,
+        cautions,
+        &target_facts,
+        &mut Listeners { sink, progress, stop },
+        &mut remains,
+    );
+    if cleans {
+        // Whatever happened, what we made goes before the mark that says so.
+        if !plan.keep {
+            remove(place, &remains, removing)?;
+        }
+        place.unmark()?;
+    }
+    Ok(told?)
+}
+
+/// Who is told what, and who can stop it.
+struct Listeners<'a> {
+    sink: &'a mut dyn TrialSink,
+    progress: &'a Progress,
+    stop: &'a StopFlag,
+}
+
+/// From the beginning to the end, as events.
+fn perform(
+    plan: &TrialPlan<'_>,
+    place: &Workplace,
+    cautions: Vec<Caution>,
+    target_facts: &TargetFacts,
+    to: &mut Listeners<'_>,
+    remains: &mut Vec<String>,
+) -> Result<Conclusion, SinkError> {
+    let scene = Scene { target: place.target().path() };
+    to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
+    let facts = plan.facts.iter().cloned().chain(facts(&scene)).collect();
+    to.sink.accept(&TrialEvent::Environment { facts })?;
+    for caution in cautions {
+        to.sink.accept(&TrialEvent::Cautioned(caution))?;
+    }
+    let mut session = plan.job.begin(target_facts);
+    let ran = run(session.as_mut(), place.target(), &plan.engine, to.sink, to.progress, to.stop);
+    *remains = session.remains();
+    match ran {
+        Err(EngineError::Sink(error)) => Err(error),
+        ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
+    }
+}
+
+/// Checks that the job can run here, and fits.
+fn admit(
+    plan: &TrialPlan<'_>,
+    place: &Workplace,
+    facts: &TargetFacts,
+) -> Result<Vec<Caution>, CampaignError> {
+    let mut cautions = plan.cautions.clone();
+    cautions.extend_from_slice(place.cautions());
+    cautions.extend(plan.job.check(facts).map_err(CampaignError::Job)?);
+    if let Some((needs, has)) = shortage(&plan.job.footprint(facts), facts) {
+        if plan.job.mode() == Mode::Native {
+            return Err(CampaignError::TooLittleRoom { needs, has });
+        }
+        let message = format!("{needs}, but {has}");
+        cautions.push(Caution { code: CautionCode::MayNotFit, message });
+    }
+    Ok(cautions)
+}
+
+fn tell_end(
+    error: Option<EngineError>,
+    metrics: Vec<treering_model::Metric>,
+    engine: &EngineOptions,
+    sink: &mut dyn TrialSink,
+) -> Result<Conclusion, SinkError> {
+    let (ending, signal) = match error {
+        None => (Ending::Completed, None),
+        Some(EngineError::Interrupted { signal }) => (Ending::Interrupted, Some(signal)),
+        Some(error) => (Ending::Failed { why: error.to_string() }, None),
+    };
+    for metric in metrics {
+        sink.accept(&TrialEvent::Measured(metric))?;
+    }
+    sink.accept(&TrialEvent::Ended { ending: ending.clone(), at_ns: engine.clock.now_ns() })?;
+    Ok(Conclusion { ending, signal })
+}
+
+fn remove(
+    place: &Workplace,
+    trees: &[String],
+    removing: &mut dyn FnMut(&str),
+) -> Result<(), CampaignError> {
+    let there = place.target().facts()?.existing;
+    for tree in trees.iter().filter(|tree| there.contains(tree)) {
+        removing(tree);
+        place
+            .target()
+            .remove_tree(tree, &mut |_| ControlFlow::Continue(()))
+            .map_err(treering_lab::LabError::from)?;
+    }
+    Ok(())
+}

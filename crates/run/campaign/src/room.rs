@@ -1,0 +1,58 @@
+//! Whether a run fits: its footprint against the room there is.
+
+use treering_script::{Footprint, TargetFacts};
+
+/// What a file costs beside its blocks, at least: an inode and an entry.
+const BYTES_A_NAME: u64 = 256;
+
+/// Says what is needed and what there is when a run does not fit.
+pub(crate) fn shortage(footprint: &Footprint, facts: &TargetFacts) -> Option<(String, String)> {
+    let names = footprint.peak_files.saturating_add(footprint.peak_dirs);
+    let bytes = footprint.peak_block_bytes.saturating_add(names.saturating_mul(BYTES_A_NAME));
+    if bytes > facts.free_bytes {
+        let needs = format!("the run needs room for at least {}", gib(bytes));
+        return Some((needs, format!("only {} are free", gib(facts.free_bytes))));
+    }
+    let free = facts.free_inodes?;
+    (names > free).then(|| {
+        (
+            format!("the run needs {names} files and directories at a time"),
+            format!("the filesystem has only {free} inodes left"),
+        )
+    })
+}
+
+fn gib(bytes: u64) -> String {
+    if bytes >= 1 << 30 {
+        format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64)
+    } else {
+        format!("{:.1} MiB", bytes as f64 / (1u64 << 20) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortage;
+    use treering_script::{Footprint, TargetFacts};
+
+    #[test]
+    fn bytes_and_inodes_can_be_short() {
+        let needs = Footprint {
+            peak_files: 100,
+            peak_dirs: 10,
+            peak_block_bytes: 1 << 30,
+            ..Footprint::default()
+        };
+        let room = |free_bytes, free_inodes| TargetFacts {
+            free_bytes,
+            free_inodes,
+            ..TargetFacts::unknown()
+        };
+        assert_eq!(shortage(&needs, &room(2 << 30, Some(110))), None);
+        assert_eq!(shortage(&needs, &room(2 << 30, None)), None);
+        let (needed, has) = shortage(&needs, &room(1 << 30, None)).unwrap();
+        assert!(needed.contains("1.00 GiB") && has.contains("1.00 GiB"), "{needed} {has}");
+        let (_, has) = shortage(&needs, &room(2 << 30, Some(109))).unwrap();
+        assert!(has.contains("109 inodes"));
+    }
+}

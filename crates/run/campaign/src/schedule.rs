@@ -1,0 +1,62 @@
+//! The order of a comparison: rounds in which every arm runs once, in random order, balanced over
+//! the places within a round.
+//!
+//! Drift of the machine, of a disk or of a cache then hits all arms alike. After Abedi and Brecht
+//! (ICPE 2017): randomised multiple interleaved trials; over as many rounds as there are arms, each
+//! arm stands once in each place (a Latin square).
+
+use treering_script::Random;
+
+/// The arms of each round, by number, in the order in which they run.
+pub fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut random = Random::for_part(seed, "schedule");
+    let mut order = Vec::with_capacity(rounds);
+    while order.len() < rounds {
+        let mut first: Vec<usize> = (0..arms).collect();
+        random.shuffle(&mut first);
+        let mut square: Vec<Vec<usize>> = (0..arms.max(1))
+            .map(|turn| {
+                let mut row = first.clone();
+                row.rotate_left(turn.min(arms));
+                row
+            })
+            .collect();
+        random.shuffle(&mut square);
+        order.extend(square);
+    }
+    order.truncate(rounds);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::schedule;
+
+    #[test]
+    fn every_round_has_every_arm_once() {
+        for round in schedule(4, 10, 1) {
+            let mut arms = round.clone();
+            arms.sort_unstable();
+            assert_eq!(arms, [0, 1, 2, 3]);
+        }
+        assert_eq!(schedule(4, 10, 1), schedule(4, 10, 1));
+        assert_ne!(schedule(4, 10, 1), schedule(4, 10, 2));
+    }
+
+    #[test]
+    fn each_arm_stands_in_each_place_equally_often() {
+        let rounds = schedule(3, 6, 7);
+        for place in 0..3 {
+            let mut count = [0; 3];
+            rounds.iter().for_each(|round| count[round[place]] += 1);
+            assert_eq!(count, [2, 2, 2]);
+        }
+    }
+
+    #[test]
+    fn nothing_is_a_schedule_too() {
+        assert_eq!(schedule(0, 2, 1), vec![Vec::<usize>::new(); 2]);
+        assert!(schedule(3, 0, 1).is_empty());
+        assert_eq!(schedule(1, 2, 1), [[0], [0]]);
+    }
+}

@@ -1,0 +1,280 @@
+//! What the engine costs: creates a tree through it in each latency mode, and by a bare loop of
+//! system calls over the same names, in turns, and compares CPU (user and system).
+//!
+//! `cargo run --release -p treering-engine --example overhead -- DIRECTORY [ROUNDS]`
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a program of its own, for whoever works on the engine"
+)]
+
+use std::ffi::CString;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use treering_engine::{
+    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, TrialClock, run,
+};
+use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_script::{
+    Caches, Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, Step, Task, Wave,
+};
+use treering_sys::{monotonic_ns, thread_cpu};
+
+const DIRS: usize = 1000;
+const FILES_IN_DIR: usize = 20;
+const FILE_BYTES: u32 = 10 * 1024;
+const TOP: &str = "overhead-tree";
+/// Per directory: make, open, and the close of the one before; per file: create, write, close.
+const STEPS: usize = DIRS * (2 + FILES_IN_DIR * 3) + 2;
+
+struct TreeNames {
+    top: CString,
+    dirs: Vec<CString>,
+    files: Vec<CString>,
+}
+
+impl TreeNames {
+    fn new() -> Self {
+        let name = |text: String| CString::new(text).unwrap();
+        Self {
+            top: name(TOP.to_owned()),
+            dirs: (0..DIRS).map(|number| name(format!("directory-{number}"))).collect(),
+            files: (0..FILES_IN_DIR).map(|number| name(format!("source-{number}.c"))).collect(),
+        }
+    }
+}
+
+/// Where the script is: what comes next.
+enum At {
+    MakeTop,
+    OpenTop,
+    MakeDir,
+    OpenDir,
+    Create,
+    Write,
+    Close,
+}
+
+struct TreeScript<'n> {
+    names: &'n TreeNames,
+    dir: usize,
+    file: usize,
+    at: At,
+}
+
+const TOP_SLOT: Dir = Dir(1);
+const DIR_SLOT: Dir = Dir(2);
+const FILE_SLOT: File = File(0);
+
+impl Script for TreeScript<'_> {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        let names = self.names;
+        let (call, next) = match self.at {
+            At::MakeTop => (Call::MakeDir { at: Dir::TARGET, name: &names.top }, At::OpenTop),
+            At::OpenTop => {
+                (Call::OpenDir { at: Dir::TARGET, path: &names.top, into: TOP_SLOT }, At::MakeDir)
+            }
+            At::MakeDir => {
+                let name = names.dirs.get(self.dir)?;
+                self.file = 0;
+                (Call::MakeDir { at: TOP_SLOT, name }, At::OpenDir)
+            }
+            At::OpenDir => {
+                let path = &names.dirs[self.dir];
+                (Call::OpenDir { at: TOP_SLOT, path, into: DIR_SLOT }, At::Create)
+            }
+            At::Create => {
+                let path = &names.files[self.file];
+                let how = CreateHow::Exclusive;
+                (Call::Create { at: DIR_SLOT, path, how, into: FILE_SLOT }, At::Write)
+            }
+            At::Write => {
+                (Call::Write { file: FILE_SLOT, bytes: FILE_BYTES, position: 0 }, At::Close)
+            }
+            At::Close => {
+                self.file += 1;
+                let last = self.file == names.files.len();
+                self.dir += usize::from(last);
+                (Call::Close { file: FILE_SLOT }, if last { At::MakeDir } else { At::Create })
+            }
+        };
+        self.at = next;
+        Some(call.into())
+    }
+}
+
+struct OneTask {
+    names: &'static TreeNames,
+    phases: u32,
+    waves: u32,
+}
+
+impl Session for OneTask {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let phase = Phase { name: "create".to_owned(), tasks: 1 };
+        self.phases += 1;
+        (self.phases == 1).then_some(phase)
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        self.waves += 1;
+        let script = TreeScript { names: self.names, dir: 0, file: 0, at: At::MakeTop };
+        let task = Task {
+            kind: "create".to_owned(),
+            subject: TOP.to_owned(),
+            state: String::new(),
+            tally: String::new(),
+            listed_bytes: 0,
+            expected_bytes: 0,
+            file_op: Op::Create,
+            script: Box::new(script),
+        };
+        let wave = Wave { caches: Caches::Keep, tasks: vec![task], sync_after: None };
+        (self.waves == 1).then_some(wave)
+    }
+
+    fn task_ended(&mut self, _totals: &TaskTotals) {}
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        vec![TOP.to_owned()]
+    }
+}
+
+#[derive(Default)]
+struct LastTask(Option<TaskTotals>);
+
+impl TrialSink for LastTask {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if let TrialEvent::TaskEnded(totals) = event {
+            self.0 = Some(totals.clone());
+        }
+        Ok(())
+    }
+}
+
+/// CPU and wall time of one creation, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Cost {
+    cpu_ns: u64,
+    wall_ns: u64,
+}
+
+fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> Cost {
+    let mut session = OneTask { names, phases: 0, waves: 0 };
+    let mut sink = LastTask::default();
+    let options = EngineOptions {
+        latency,
+        payload: PayloadKind::Native { compressibility: 0 },
+        seed: 1,
+        clock: TrialClock::begin(),
+    };
+    run(&mut session, target, &options, &mut sink, &Progress::new(), &StopFlag::new()).unwrap();
+    let totals = sink.0.unwrap();
+    assert_eq!(totals.files, (DIRS * FILES_IN_DIR) as u64);
+    Cost { cpu_ns: totals.cpu.total_ns(), wall_ns: totals.wall_ns }
+}
+
+fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> Cost {
+    let before = thread_cpu();
+    let began = monotonic_ns();
+    let dir_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let file_flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let (dir_mode, file_mode) = (Mode::from_raw_mode(0o777), Mode::from_raw_mode(0o666));
+    mkdirat(target.dir(), &*names.top, dir_mode).unwrap();
+    let top = openat(target.dir(), &*names.top, dir_flags, Mode::empty()).unwrap();
+    for dir in &names.dirs {
+        mkdirat(&top, &**dir, dir_mode).unwrap();
+        let dir = openat(&top, &**dir, dir_flags, Mode::empty()).unwrap();
+        for file in &names.files {
+            let file = openat(&dir, &**file, file_flags, file_mode).unwrap();
+            assert_eq!(rustix::io::write(&file, bytes).unwrap(), bytes.len());
+        }
+    }
+    let wall_ns = monotonic_ns() - began;
+    let after = thread_cpu();
+    let cpu_ns = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
+    Cost { cpu_ns, wall_ns }
+}
+
+/// Nanoseconds that a recorder adds to a call, the best of some tries.
+fn recorder_ns(mode: LatencyMode) -> f64 {
+    const CALLS: u32 = 1_000_000;
+    let mut recorder = Recorder::new(mode, 1);
+    recorder.begin_phase(monotonic_ns());
+    let tries = (0..7).map(|_| {
+        let began = monotonic_ns();
+        for _ in 0..CALLS {
+            let start = recorder.before(std::hint::black_box(Op::Read));
+            recorder.after(Op::Read, start, 1, 10, false);
+        }
+        (monotonic_ns() - began) as f64 / f64::from(CALLS)
+    });
+    tries.fold(f64::MAX, f64::min)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let directory = arguments.next().expect("a directory as first argument");
+    let rounds: usize = arguments.next().map_or(15, |text| text.parse().unwrap());
+    let target = Target::open(Path::new(&directory)).unwrap();
+    let names: &'static TreeNames = Box::leak(Box::new(TreeNames::new()));
+    let mut bytes = vec![0; FILE_BYTES as usize];
+    treering_script::Random::new(1).fill(&mut bytes);
+    let ways = [
+        ("bare loop", None),
+        ("off", Some(LatencyMode::Off)),
+        ("sampled", Some(LatencyMode::Sampled)),
+        ("all", Some(LatencyMode::All)),
+    ];
+    let mut costs = [const { Vec::<Cost>::new() }; 4];
+    for round in 0..=rounds {
+        for turn in 0..ways.len() {
+            let way = (turn + round) % ways.len();
+            let cost = match ways[way].1 {
+                None => bare(&target, names, &bytes),
+                Some(mode) => engine(&target, names, mode),
+            };
+            // The first round warms up.
+            if round > 0 {
+                costs[way].push(cost);
+            }
+            target.remove_tree(TOP, &mut |_| ControlFlow::Continue(())).unwrap();
+        }
+    }
+    println!("{} files of {FILE_BYTES} bytes, {STEPS} steps, {rounds} rounds", DIRS * FILES_IN_DIR);
+    println!(
+        "{:10} {:>12} {:>12} {:>10} {:>14}",
+        "way", "cpu ms", "wall ms", "cpu ratio", "ns more a step"
+    );
+    for (way, (name, _)) in ways.iter().enumerate() {
+        let of =
+            |part: fn(&Cost) -> u64| median(costs[way].iter().map(|c| part(c) as f64).collect());
+        let pairs = || costs[way].iter().zip(&costs[0]);
+        let ratio = median(pairs().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns as f64).collect());
+        let more = median(
+            pairs().map(|(a, b)| (a.cpu_ns as f64 - b.cpu_ns as f64) / STEPS as f64).collect(),
+        );
+        let (cpu, wall) = (of(|c| c.cpu_ns) / 1e6, of(|c| c.wall_ns) / 1e6);
+        println!("{name:10} {cpu:12.2} {wall:12.2} {ratio:10.4} {more:14.1}");
+    }
+    for (name, mode) in ways.iter().filter_map(|(name, mode)| mode.map(|mode| (name, mode))) {
+        println!("recorder alone, {name}: {:.1} ns a call", recorder_ns(mode));
+    }
+}

@@ -1,0 +1,254 @@
+//! Steps on a filesystem in memory: what the system calls would do, without them.
+//!
+//! The oracle of property tests, and a way to run a whole session without a disk. Nothing is ever
+//! full here, and nothing fails but for what the steps themselves do wrong.
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use treering_script::{Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step};
+use treering_sys::{Errno, is_single_name};
+
+use crate::call::memory_tree::{Body, MemoryFilesystem, NodeId, ROOT, Tree};
+use crate::call::{Did, Stumble, is_tolerated};
+use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
+
+/// Bytes of packed entries after which a batch is full.
+const BATCH_BYTES: usize = 4096;
+
+#[derive(Clone, Copy, Debug)]
+struct OpenDirectory {
+    node: NodeId,
+    /// The first place that was not told yet; `None` at the end of all places.
+    next: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenFile {
+    node: NodeId,
+    position: u64,
+    reads: bool,
+    writes: bool,
+    appends: bool,
+}
+
+/// Does steps in memory.
+#[derive(Debug)]
+pub struct MemoryCaller {
+    filesystem: MemoryFilesystem,
+    dirs: Vec<Option<OpenDirectory>>,
+    files: Vec<Option<OpenFile>>,
+    packed: Vec<u8>,
+}
+
+impl MemoryCaller {
+    /// A caller whose target is the root of this filesystem.
+    pub fn new(filesystem: &MemoryFilesystem) -> Self {
+        let mut dirs = vec![None; usize::from(MAX_DIRS)];
+        dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
+        let files = vec![None; usize::from(u8::MAX) + 1];
+        Self { filesystem: filesystem.clone(), dirs, files, packed: Vec::new() }
+    }
+
+    fn dir(&self, dir: Dir) -> Result<NodeId, Errno> {
+        let slot = self.dirs.get(usize::from(dir.0)).copied().flatten();
+        slot.map(|open| open.node).ok_or(Errno::BADF)
+    }
+
+    fn changeable(&mut self, dir: Dir) -> Result<&mut Option<OpenDirectory>, Errno> {
+        let slot = if dir == Dir::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
+        slot.ok_or(Errno::BADF)
+    }
+
+    fn file(&mut self, file: File) -> Result<&mut OpenFile, Errno> {
+        self.files[usize::from(file.0)].as_mut().ok_or(Errno::BADF)
+    }
+
+    fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Did, Errno> {
+        match *call {
+            Call::OpenDir { at, path, into } => {
+                self.changeable(into)?;
+                let node = tree.find(self.dir(at)?, path.to_bytes())?;
+                if tree.node(node).body.kind() != EntryKind::Directory {
+                    return Err(Errno::NOTDIR);
+                }
+                *self.changeable(into)? = Some(OpenDirectory { node, next: Some(0) });
+            }
+            Call::CloseDir { dir } => {
+                self.changeable(dir)?.take().ok_or(Errno::BADF)?;
+            }
+            Call::ReadDir { dir } => return self.read_dir(tree, dir),
+            Call::MakeDir { at, name } => {
+                let (dir, name) = (self.dir(at)?, single(name)?);
+                if tree.child(dir, name)?.is_some() {
+                    return Err(Errno::EXIST);
+                }
+                tree.add(dir, name, EntryKind::Directory)?;
+            }
+            Call::RemoveDir { at, name } => {
+                tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+            }
+            Call::Create { at, path, how, into } => {
+                let opened = create(tree, self.dir(at)?, path.to_bytes(), how)?;
+                self.files[usize::from(into.0)] = Some(opened);
+            }
+            Call::Open { at, path, into } => {
+                let node = tree.find(self.dir(at)?, path.to_bytes())?;
+                let opened =
+                    OpenFile { node, position: 0, reads: true, writes: false, appends: false };
+                self.files[usize::from(into.0)] = Some(opened);
+            }
+            Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
+            Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
+            Call::Truncate { file, bytes } => truncate(tree, *self.file(file)?, bytes)?,
+            Call::Close { file } => {
+                self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
+            }
+            Call::Unlink { at, path } => {
+                tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
+            }
+            Call::Stat { at, name } => {
+                tree.find(self.dir(at)?, single(name)?)?;
+            }
+            Call::Sync { .. } => {}
+        }
+        Ok(Did::Done)
+    }
+
+    fn read_dir(&mut self, tree: &Tree, dir: Dir) -> Result<Did, Errno> {
+        let Self { dirs, packed, .. } = self;
+        let open = dirs.get_mut(usize::from(dir.0)).and_then(Option::as_mut).ok_or(Errno::BADF)?;
+        packed.clear();
+        let Some(from) = open.next else {
+            return Ok(Did::Listed(1));
+        };
+        for (place, kind, name) in tree.entries(open.node, from)? {
+            packed.push(kind as u8);
+            packed.extend_from_slice(name);
+            packed.push(0);
+            open.next = place.checked_add(1);
+            if packed.len() >= BATCH_BYTES {
+                break;
+            }
+        }
+        Ok(Did::Listed(1))
+    }
+
+    fn failure(&self, tree: &Tree, call: &Call<'_>, stumble: Stumble) -> CallFailure {
+        let dir_path = |at: Dir| match self.dir(at) {
+            Ok(node) => shown(tree, node),
+            Err(_) => format!("directory slot {}", at.0).into(),
+        };
+        let path = match *call {
+            Call::OpenDir { at, path, .. }
+            | Call::Create { at, path, .. }
+            | Call::Open { at, path, .. }
+            | Call::Unlink { at, path }
+            | Call::MakeDir { at, name: path }
+            | Call::RemoveDir { at, name: path }
+            | Call::Stat { at, name: path } => {
+                dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
+            }
+            Call::CloseDir { dir } | Call::ReadDir { dir } => dir_path(dir),
+            Call::Sync { .. } => shown(tree, ROOT),
+            Call::Read { file, .. }
+            | Call::Write { file, .. }
+            | Call::Truncate { file, .. }
+            | Call::Close { file } => match self.files[usize::from(file.0)] {
+                Some(open) => shown(tree, open.node),
+                None => format!("file slot {}", file.0).into(),
+            },
+        };
+        let Stumble { errno, calls, bytes } = stumble;
+        CallFailure { op: call.op(), path, errno: errno.raw_os_error(), calls, bytes }
+    }
+}
+
+/// A path in memory, marked as one.
+fn shown(tree: &Tree, node: NodeId) -> PathBuf {
+    Path::new("memory:").join(tree.path(node))
+}
+
+fn single(name: &CStr) -> Result<&[u8], Errno> {
+    let name = name.to_bytes();
+    if is_single_name(name) { Ok(name) } else { Err(Errno::XDEV) }
+}
+
+fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<OpenFile, Errno> {
+    let (dir, name) = tree.parent_of(at, path)?;
+    let node = match tree.child(dir, name)? {
+        None => tree.add(dir, name, EntryKind::File)?,
+        Some(_) if how == CreateHow::Exclusive => return Err(Errno::EXIST),
+        Some(node) => match &mut tree.node_mut(node).body {
+            Body::Directory { .. } => return Err(Errno::ISDIR),
+            Body::File { bytes } => {
+                if how == CreateHow::Truncate {
+                    *bytes = 0;
+                }
+                node
+            }
+        },
+    };
+    let appends = how == CreateHow::Append;
+    Ok(OpenFile { node, position: 0, reads: appends, writes: true, appends })
+}
+
+fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {
+    if !open.reads {
+        return Err(Errno::BADF);
+    }
+    let Body::File { bytes: size } = tree.node(open.node).body else {
+        return Err(Errno::ISDIR);
+    };
+    let wanted = u64::from(bytes).min(LARGEST_CALL_BYTES as u64);
+    let got = wanted.min(size.saturating_sub(open.position));
+    open.position += got;
+    Ok(Did::Moved(got, 1))
+}
+
+fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {
+    let Body::File { bytes: size } = &mut tree.node_mut(open.node).body else {
+        return Err(Errno::BADF);
+    };
+    if !open.writes {
+        return Err(Errno::BADF);
+    }
+    if bytes > 0 {
+        let from = if open.appends { *size } else { open.position };
+        open.position = from + u64::from(bytes);
+        *size = (*size).max(open.position);
+    }
+    let calls = u64::from(bytes).div_ceil(LARGEST_CALL_BYTES as u64).max(1);
+    Ok(Did::Moved(u64::from(bytes), u32::try_from(calls).unwrap_or(u32::MAX)))
+}
+
+fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
+    match &mut tree.node_mut(open.node).body {
+        Body::File { bytes: size } if open.writes && i64::try_from(bytes).is_ok() => {
+            *size = bytes;
+            Ok(())
+        }
+        _ => Err(Errno::INVAL),
+    }
+}
+
+impl Caller for MemoryCaller {
+    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
+        let filesystem = self.filesystem.clone();
+        let mut tree = filesystem.lock();
+        let (outcome, calls) = match self.attempt(&mut tree, &step.call) {
+            Ok(Did::Done) => (Outcome::Done, 1),
+            Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
+            Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
+            Err(errno) if is_tolerated(step.tolerate, errno) => (Outcome::Refused, 1),
+            Err(errno) => return Err(Box::new(self.failure(&tree, &step.call, errno.into()))),
+        };
+        Ok(Reply { outcome, calls })
+    }
+
+    fn close_all(&mut self) {
+        self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
+        self.files.iter_mut().for_each(|slot| *slot = None);
+    }
+}

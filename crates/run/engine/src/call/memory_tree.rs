@@ -1,0 +1,262 @@
+//! A filesystem in memory: names, kinds and sizes, with the errors that Linux gives.
+//!
+//! The oracle of tests, not a model of cost: contents are not kept, and removed nodes stay until
+//! the whole is dropped. Open directories and files are the caller's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use treering_script::EntryKind;
+use treering_sys::{Errno, is_single_name};
+
+use crate::oracle::Snapshot;
+
+/// In which order directories tell their entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryOrder {
+    /// As they were made.
+    #[default]
+    Creation,
+    /// In an order that the seed decides: what hashed directories look like from outside.
+    Seeded(u64),
+}
+
+/// A filesystem in memory. Clones are the same filesystem.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFilesystem {
+    tree: Arc<Mutex<Tree>>,
+}
+
+impl MemoryFilesystem {
+    /// An empty filesystem.
+    pub fn new(order: EntryOrder) -> Self {
+        Self { tree: Arc::new(Mutex::new(Tree { order, ..Tree::default() })) }
+    }
+
+    /// Everything in it, as [`Snapshot`]s compare it.
+    pub fn snapshot(&self) -> Snapshot {
+        self.lock().snapshot()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Tree> {
+        // A panic of one test's worker leaves a whole tree: each change is one assignment.
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Number of a node; the root is 0.
+pub(super) type NodeId = usize;
+pub(super) const ROOT: NodeId = 0;
+
+/// Place of an entry in its directory's order.
+type Place = u64;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    parent: NodeId,
+    name: Vec<u8>,
+    /// Whether a directory still has it.
+    linked: bool,
+    pub(super) body: Body,
+}
+
+#[derive(Debug)]
+pub(super) enum Body {
+    File { bytes: u64 },
+    Directory { children: HashMap<Vec<u8>, (NodeId, Place)>, listing: BTreeMap<Place, NodeId> },
+}
+
+impl Body {
+    const EMPTY_FILE: Self = Self::File { bytes: 0 };
+
+    fn empty_directory() -> Self {
+        Self::Directory { children: HashMap::new(), listing: BTreeMap::new() }
+    }
+
+    pub(super) const fn kind(&self) -> EntryKind {
+        match self {
+            Self::File { .. } => EntryKind::File,
+            Self::Directory { .. } => EntryKind::Directory,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    order: EntryOrder,
+    made: u64,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        let root =
+            Node { parent: ROOT, name: Vec::new(), linked: true, body: Body::empty_directory() };
+        Self { nodes: vec![root], order: EntryOrder::Creation, made: 0 }
+    }
+}
+
+/// The longest name and path that Linux takes, the path with its closing NUL.
+const NAME_MAX: usize = 255;
+const PATH_MAX: usize = 4096;
+
+impl Tree {
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id]
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id]
+    }
+
+    /// The directory a path's last name is looked up in, and that name.
+    pub(super) fn parent_of<'p>(
+        &self,
+        at: NodeId,
+        path: &'p [u8],
+    ) -> Result<(NodeId, &'p [u8]), Errno> {
+        let names = || path.split(|&byte| byte == b'/');
+        if !names().all(is_single_name) {
+            return Err(Errno::XDEV);
+        }
+        if path.len() >= PATH_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let mut names = names().peekable();
+        let mut dir = at;
+        loop {
+            let name = names.next().unwrap_or_default();
+            if names.peek().is_none() {
+                return Ok((dir, name));
+            }
+            dir = self.child(dir, name)?.ok_or(Errno::NOENT)?;
+        }
+    }
+
+    /// Looks a name up: `None` when it is not there.
+    pub(super) fn child(&self, dir: NodeId, name: &[u8]) -> Result<Option<NodeId>, Errno> {
+        let Body::Directory { children, .. } = &self.nodes[dir].body else {
+            return Err(Errno::NOTDIR);
+        };
+        if name.len() > NAME_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
+        Ok(children.get(name).map(|&(id, _)| id))
+    }
+
+    /// The node a path leads to.
+    pub(super) fn find(&self, at: NodeId, path: &[u8]) -> Result<NodeId, Errno> {
+        let (dir, name) = self.parent_of(at, path)?;
+        self.child(dir, name)?.ok_or(Errno::NOENT)
+    }
+
+    /// Adds an empty node that is not there yet.
+    pub(super) fn add(
+        &mut self,
+        dir: NodeId,
+        name: &[u8],
+        kind: EntryKind,
+    ) -> Result<NodeId, Errno> {
+        if !self.nodes[dir].linked {
+            return Err(Errno::NOENT);
+        }
+        let id = self.nodes.len();
+        let place = match self.order {
+            EntryOrder::Creation => self.made,
+            EntryOrder::Seeded(seed) => scatter(self.made ^ seed),
+        };
+        let Body::Directory { children, listing } = &mut self.nodes[dir].body else {
+            return Err(Errno::NOTDIR);
+        };
+        children.insert(name.to_vec(), (id, place));
+        listing.insert(place, id);
+        self.made += 1;
+        let body = match kind {
+            EntryKind::Directory => Body::empty_directory(),
+            EntryKind::File | EntryKind::Other => Body::EMPTY_FILE,
+        };
+        self.nodes.push(Node { parent: dir, name: name.to_vec(), linked: true, body });
+        Ok(id)
+    }
+
+    /// Removes a file, or an empty directory, as asked.
+    pub(super) fn remove(&mut self, at: NodeId, path: &[u8], kind: EntryKind) -> Result<(), Errno> {
+        let (dir, name) = self.parent_of(at, path)?;
+        let id = self.child(dir, name)?.ok_or(Errno::NOENT)?;
+        match (&self.nodes[id].body, kind) {
+            (Body::Directory { children, .. }, EntryKind::Directory) => {
+                if !children.is_empty() {
+                    return Err(Errno::NOTEMPTY);
+                }
+            }
+            (Body::Directory { .. }, _) => return Err(Errno::ISDIR),
+            (Body::File { .. }, EntryKind::Directory) => return Err(Errno::NOTDIR),
+            (Body::File { .. }, _) => {}
+        }
+        if let Body::Directory { children, listing } = &mut self.nodes[dir].body
+            && let Some((_, place)) = children.remove(name)
+        {
+            listing.remove(&place);
+        }
+        self.nodes[id].linked = false;
+        Ok(())
+    }
+
+    /// The entries of a directory from a place on: place, kind and name of each.
+    pub(super) fn entries(
+        &self,
+        dir: NodeId,
+        from: Place,
+    ) -> Result<impl Iterator<Item = (Place, EntryKind, &[u8])>, Errno> {
+        let Node { linked, body: Body::Directory { listing, .. }, .. } = &self.nodes[dir] else {
+            return Err(Errno::NOTDIR);
+        };
+        if !linked {
+            return Err(Errno::NOENT);
+        }
+        Ok(listing.range(from..).map(|(&place, &id)| {
+            let node = &self.nodes[id];
+            (place, node.body.kind(), node.name.as_slice())
+        }))
+    }
+
+    /// The path from the root, without a leading slash.
+    pub(super) fn path(&self, id: NodeId) -> PathBuf {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != ROOT {
+            names.push(String::from_utf8_lossy(&self.nodes[at].name));
+            at = self.nodes[at].parent;
+        }
+        names.iter().rev().map(AsRef::as_ref).collect::<Vec<&str>>().join("/").into()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut found = Vec::new();
+        let mut pending = vec![(ROOT, PathBuf::new())];
+        while let Some((dir, path)) = pending.pop() {
+            let Body::Directory { children, .. } = &self.nodes[dir].body else {
+                continue;
+            };
+            for (name, &(id, _)) in children {
+                let path = path.join(String::from_utf8_lossy(name).as_ref());
+                match self.nodes[id].body {
+                    Body::File { bytes } => found.push((path, EntryKind::File, bytes)),
+                    Body::Directory { .. } => {
+                        found.push((path.clone(), EntryKind::Directory, 0));
+                        pending.push((id, path));
+                    }
+                }
+            }
+        }
+        Snapshot::new(found)
+    }
+}
+
+/// A number for each number, all different and without order (the finish of SplitMix64).
+const fn scatter(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,134 @@
+//! Ways to do a step: by system calls one at a time (`sync`), or in memory as the oracle of tests.
+//!
+//! A caller only does what a step says and tells what came of it. Time, counts and the stop flag
+//! are the worker's.
+
+pub(crate) mod memory;
+pub(crate) mod memory_tree;
+pub(crate) mod sync;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use treering_model::Op;
+use treering_script::{Outcome, Step, Tolerate};
+use treering_sys::Errno;
+
+/// The most bytes that one call moves; a step that asks for more takes several.
+pub const LARGEST_CALL_BYTES: usize = 4 << 20;
+
+/// Does steps. One per worker; it keeps the open directories and files of a task.
+pub trait Caller: Send {
+    /// Does one step.
+    ///
+    /// # Errors
+    /// When it fails in a way that the step does not tolerate.
+    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>>;
+
+    /// Closes everything that a task left open, but for the target.
+    fn close_all(&mut self);
+}
+
+/// What came of a step.
+#[derive(Debug)]
+pub struct Reply<'c> {
+    /// For the script.
+    pub outcome: Outcome<'c>,
+    /// System calls of the step's kind that it took: more than one after a short write, and when
+    /// the step asks for more than [`LARGEST_CALL_BYTES`].
+    pub calls: u32,
+}
+
+/// A call that failed in a way that nobody expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFailure {
+    /// What was asked.
+    pub op: Op,
+    /// Of what.
+    pub path: PathBuf,
+    /// The kernel's error number.
+    pub errno: i32,
+    /// Calls made for the step, the failing one included.
+    pub calls: u32,
+    /// Bytes that were moved before it failed.
+    pub bytes: u64,
+}
+
+impl CallFailure {
+    /// The error in the form of the standard library.
+    pub fn os_error(&self) -> io::Error {
+        io::Error::from_raw_os_error(self.errno)
+    }
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.op)?;
+        // A name may hold anything: nothing in it may reach the terminal as a command.
+        for letter in self.path.to_string_lossy().chars() {
+            match letter {
+                odd if odd.is_control() => write!(f, "{}", odd.escape_default())?,
+                plain => fmt::Write::write_char(f, plain)?,
+            }
+        }
+        write!(f, ": {}", self.os_error())
+    }
+}
+
+impl std::error::Error for CallFailure {}
+
+/// What a caller did, before it is told to the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Did {
+    /// It was done.
+    Done,
+    /// Bytes were moved, in so many calls.
+    Moved(u64, u32),
+    /// Entries are in the caller's buffer, read in so many calls.
+    Listed(u32),
+}
+
+/// How a caller failed.
+#[derive(Clone, Copy, Debug)]
+struct Stumble {
+    errno: Errno,
+    calls: u32,
+    bytes: u64,
+}
+
+impl From<Errno> for Stumble {
+    fn from(errno: Errno) -> Self {
+        Self { errno, calls: 1, bytes: 0 }
+    }
+}
+
+/// Whether a script expects this error.
+fn is_tolerated(tolerate: Tolerate, errno: Errno) -> bool {
+    match tolerate {
+        Tolerate::Nothing => false,
+        Tolerate::Existing => errno == Errno::EXIST,
+        Tolerate::Missing => errno == Errno::NOENT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallFailure;
+    use treering_model::Op;
+
+    #[test]
+    fn a_failure_reads_like_the_systems_own_and_has_no_control_characters() {
+        let mut failure = CallFailure {
+            op: Op::Create,
+            path: "/mnt/x/kernel-0/fs/inode.c".into(),
+            errno: 28,
+            calls: 1,
+            bytes: 0,
+        };
+        let text = "create /mnt/x/kernel-0/fs/inode.c: No space left on device (os error 28)";
+        assert_eq!(failure.to_string(), text);
+        failure.path = "/mnt/\u{1b}[31m\nü".into();
+        assert!(failure.to_string().starts_with("create /mnt/\\u{1b}[31m\\nü: "));
+    }
+}

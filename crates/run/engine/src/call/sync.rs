@@ -1,0 +1,238 @@
+//! Steps by system calls, one at a time, on the real filesystem.
+//!
+//! Directories and files are kept open in slots; a step costs its one call and a few nanoseconds.
+//! That no name leads outside the target is seen to by `treering-sys`.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use treering_script::{
+    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step, SyncScope,
+};
+use treering_sys::{
+    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path, make_dir,
+    open_dir, open_file, read, read_entries, remove_dir, stat, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
+};
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::call::{Did, Stumble, is_tolerated};
+use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
+
+/// Bytes of entries that one `getdents64` may bring, as glibc asks for.
+const ENTRY_BYTES: usize = 32 * 1024;
+/// Slots of open files, one for every number a step can name.
+const MAX_FILES: usize = 256;
+
+/// Does steps by system calls.
+#[derive(Debug)]
+pub struct SyncCaller {
+    confinement: Confinement,
+    dirs: Vec<Option<OwnedFd>>,
+    files: Box<[Option<OwnedFd>; MAX_FILES]>,
+    payload: Payload,
+    reading: Vec<u8>,
+    entries: EntryBuffer,
+    packed: Vec<u8>,
+}
+
+impl SyncCaller {
+    /// A caller whose target is `dir`. It opens the directory again, so that callers do not share
+    /// a reading position.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened again.
+    pub fn new(
+        dir: BorrowedFd<'_>,
+        confinement: Confinement,
+        payload: Payload,
+    ) -> Result<Self, Errno> {
+        let mut dirs: Vec<Option<OwnedFd>> = (0..MAX_DIRS).map(|_| None).collect();
+        dirs[0] = Some(dir_again(dir)?);
+        Ok(Self {
+            confinement,
+            dirs,
+            files: Box::new([const { None }; MAX_FILES]),
+            payload,
+            reading: vec![0; LARGEST_CALL_BYTES],
+            entries: EntryBuffer::new(ENTRY_BYTES),
+            packed: Vec::with_capacity(2 * ENTRY_BYTES),
+        })
+    }
+
+    #[inline]
+    fn dir(&self, dir: Dir) -> Result<BorrowedFd<'_>, Errno> {
+        let slot = self.dirs.get(usize::from(dir.0)).and_then(Option::as_ref);
+        slot.map(OwnedFd::as_fd).ok_or(Errno::BADF)
+    }
+
+    #[inline]
+    fn file(&self, file: File) -> Result<BorrowedFd<'_>, Errno> {
+        self.files[usize::from(file.0)].as_ref().map(OwnedFd::as_fd).ok_or(Errno::BADF)
+    }
+
+    #[inline]
+    fn attempt(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
+        match *call {
+            Call::Write { file, bytes, position } => return self.write(file, bytes, position),
+            Call::Read { file, bytes } => return self.read(file, bytes),
+            Call::Create { at, path, how, into } => {
+                let how = match how {
+                    CreateHow::Append => OpenHow::Append,
+                    CreateHow::Truncate => OpenHow::Truncate,
+                    CreateHow::Exclusive => OpenHow::Exclusive,
+                };
+                self.open(at, path, how, into)?;
+            }
+            Call::Open { at, path, into } => self.open(at, path, OpenHow::Read, into)?,
+            Call::Close { file } => {
+                let open = self.files[usize::from(file.0)].take();
+                close(open.ok_or(Errno::BADF)?)?;
+            }
+            Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
+            Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
+            Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
+            Call::MakeDir { at, name } => make_dir(self.dir(at)?, name)?,
+            Call::RemoveDir { at, name } => remove_dir(self.dir(at)?, name)?,
+            Call::OpenDir { at, path, into } => self.open_dir(at, path, into)?,
+            Call::CloseDir { dir } => {
+                let open = self.changeable(dir)?.take();
+                close(open.ok_or(Errno::BADF)?)?;
+            }
+            Call::ReadDir { dir } => return Ok(Did::Listed(self.read_dir(dir)?)),
+            Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
+            Call::Sync { scope: SyncScope::Machine } => sync_machine(),
+        }
+        Ok(Did::Done)
+    }
+
+    #[inline]
+    fn open(&mut self, at: Dir, path: &CStr, how: OpenHow, into: File) -> Result<(), Errno> {
+        let opened = open_file(self.confinement, self.dir(at)?, path, how)?;
+        match self.files[usize::from(into.0)].replace(opened) {
+            None => Ok(()),
+            Some(before) => close(before),
+        }
+    }
+
+    /// A directory's slot that a script may fill and empty: any but the target's.
+    fn changeable(&mut self, dir: Dir) -> Result<&mut Option<OwnedFd>, Errno> {
+        let slot = if dir == Dir::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
+        slot.ok_or(Errno::BADF)
+    }
+
+    fn open_dir(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
+        self.changeable(into)?;
+        let opened = open_dir(self.confinement, self.dir(at)?, path)?;
+        // Only now: the slot may hold the very directory that the path begins at.
+        match self.changeable(into)?.replace(opened) {
+            None => Ok(()),
+            Some(before) => close(before),
+        }
+    }
+
+    fn read_dir(&mut self, dir: Dir) -> Result<u32, Errno> {
+        let Self { dirs, entries, packed, .. } = self;
+        let dir = dirs.get(usize::from(dir.0)).and_then(Option::as_ref).ok_or(Errno::BADF)?;
+        packed.clear();
+        read_entries(dir.as_fd(), entries, |name, kind| {
+            let kind = match kind {
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Directory,
+                _ => EntryKind::Other,
+            };
+            Entries::pack(packed, kind, name);
+        })
+    }
+
+    fn read(&mut self, file: File, bytes: u32) -> Result<Did, Stumble> {
+        let Self { files, reading, .. } = self;
+        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
+        let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
+        let got = read(file.as_fd(), &mut reading[..wanted])?;
+        Ok(Did::Moved(got as u64, 1))
+    }
+
+    #[inline]
+    fn write(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
+        let Self { files, payload, .. } = self;
+        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+        let (mut written, mut calls) = (0u64, 0u32);
+        loop {
+            let left = u64::from(bytes) - written;
+            let wanted = usize::try_from(left).unwrap_or(LARGEST_CALL_BYTES);
+            let (head, tail) = payload.take(position.wrapping_add(written), wanted);
+            let result =
+                if tail.is_empty() { write(file, head) } else { write_both(file, head, tail) };
+            calls += 1;
+            match result {
+                // Nothing taken and no error: trying again could go on for ever.
+                Ok(0) if left > 0 => {
+                    return Err(Stumble { errno: Errno::IO, calls, bytes: written });
+                }
+                Ok(taken) => written += taken as u64,
+                Err(errno) => return Err(Stumble { errno, calls, bytes: written }),
+            }
+            if written >= u64::from(bytes) {
+                return Ok(Did::Moved(written, calls));
+            }
+        }
+    }
+
+    #[cold]
+    fn failure(&self, call: &Call<'_>, stumble: Stumble) -> CallFailure {
+        let Stumble { errno, calls, bytes } = stumble;
+        let path = match *call {
+            Call::OpenDir { at, path, .. }
+            | Call::Create { at, path, .. }
+            | Call::Open { at, path, .. }
+            | Call::Unlink { at, path } => self.path_of(at, Some(path)),
+            Call::MakeDir { at, name } | Call::RemoveDir { at, name } | Call::Stat { at, name } => {
+                self.path_of(at, Some(name))
+            }
+            Call::CloseDir { dir } | Call::ReadDir { dir } => self.path_of(dir, None),
+            Call::Sync { .. } => self.path_of(Dir::TARGET, None),
+            Call::Read { file, .. }
+            | Call::Write { file, .. }
+            | Call::Truncate { file, .. }
+            | Call::Close { file } => {
+                let path = self.file(file).ok().and_then(fd_path);
+                path.unwrap_or_else(|| format!("file slot {}", file.0).into())
+            }
+        };
+        CallFailure { op: call.op(), path, errno: errno.raw_os_error(), calls, bytes }
+    }
+
+    fn path_of(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
+        let dir = self.dir(at).ok().and_then(fd_path);
+        let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());
+        match below {
+            None => dir,
+            Some(name) => dir.join(OsStr::from_bytes(name.to_bytes())),
+        }
+    }
+}
+
+impl Caller for SyncCaller {
+    #[inline]
+    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
+        let (outcome, calls) = match self.attempt(&step.call) {
+            Ok(Did::Done) => (Outcome::Done, 1),
+            Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
+            Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
+            Err(stumble) if is_tolerated(step.tolerate, stumble.errno) => {
+                (Outcome::Refused, stumble.calls)
+            }
+            Err(stumble) => return Err(Box::new(self.failure(&step.call, stumble))),
+        };
+        Ok(Reply { outcome, calls })
+    }
+
+    fn close_all(&mut self) {
+        // What is left open was not closed by a step: nobody asked what the close says.
+        self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
+        self.files.iter_mut().for_each(|slot| *slot = None);
+    }
+}

@@ -1,0 +1,26 @@
+//! The clock of a trial: nanoseconds since it began.
+
+use treering_sys::monotonic_ns;
+
+/// Counts from the start of a trial. Copies go on counting from the same start.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialClock {
+    origin_ns: u64,
+}
+
+impl TrialClock {
+    /// A trial begins now.
+    pub fn begin() -> Self {
+        Self { origin_ns: monotonic_ns() }
+    }
+
+    /// Nanoseconds since the trial began.
+    pub fn now_ns(self) -> u64 {
+        self.at_ns(monotonic_ns())
+    }
+
+    /// A reading of the monotonic clock as nanoseconds since the trial began.
+    pub(crate) const fn at_ns(self, monotonic_ns: u64) -> u64 {
+        monotonic_ns.saturating_sub(self.origin_ns)
+    }
+}

@@ -1,0 +1,392 @@
+//! Conducting a session: phases, waves, workers, and the events they leave.
+//!
+//! A wave of one runs on the calling thread; larger ones on threads of their own that start
+//! together. What a trial is, its beginning and its end, is the caller's.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::thread;
+
+use treering_model::{
+    Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
+};
+use treering_script::{Caches, Call, Phase, Session, Step, SyncScope, Task, Wave};
+use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
+
+use crate::gate::Gate;
+use crate::worker::{TaskEnd, TaskRun, Worker};
+use crate::{
+    Caller, EngineError, LatencyMode, MemoryCaller, MemoryFilesystem, Payload, PayloadKind,
+    Progress, Recorder, SyncCaller, Target, TrialClock,
+};
+
+/// How a session is run.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// Which calls are timed.
+    pub latency: LatencyMode,
+    /// What is written.
+    pub payload: PayloadKind,
+    /// The seed of the payload and of the samples' distances.
+    pub seed: u64,
+    /// The clock of the trial.
+    pub clock: TrialClock,
+}
+
+/// A place where sessions can run.
+pub trait Place {
+    /// What does the steps there.
+    type Caller: Caller;
+
+    /// A caller for one more worker, which writes its own numbering of the payload.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
+
+    /// Drops what the place keeps in memory.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    fn drop_caches(&self) -> Result<(), DropCachesError>;
+
+    /// What must be said of the place before the first phase.
+    fn cautions(&self) -> Vec<Caution>;
+}
+
+impl Place for Target {
+    type Caller = SyncCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
+        Ok(SyncCaller::new(self.dir(), self.confinement(), payload.for_worker(worker))?)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        drop_caches()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let message = "this kernel or sandbox has no openat2".to_owned();
+        let walk = Caution { code: CautionCode::ConfinedByWalk, message };
+        Some(walk).filter(|_| self.confinement() == Confinement::Walk).into_iter().collect()
+    }
+}
+
+/// A run in memory writes no payload, and has nothing to drop.
+impl Place for MemoryFilesystem {
+    type Caller = MemoryCaller;
+
+    fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<MemoryCaller> {
+        Ok(MemoryCaller::new(self))
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        Ok(())
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
+}
+
+/// Runs a session to its end. Pushes everything from the first [`TrialEvent::PhaseBegan`] to the
+/// last [`TrialEvent::PhaseEnded`]; the caller begins and ends the trial and pushes its metrics.
+///
+/// # Errors
+/// When a call fails, a signal asks to stop, a worker panics or cannot be started, or a listener
+/// fails. But for the last, tasks that were finished and the totals of the phase so far, the
+/// unfinished tasks' calls included, have been pushed then.
+pub fn run<P: Place>(
+    session: &mut dyn Session,
+    place: &P,
+    options: &EngineOptions,
+    sink: &mut dyn TrialSink,
+    progress: &Progress,
+    stop: &StopFlag,
+) -> Result<(), EngineError> {
+    for caution in place.cautions() {
+        sink.accept(&TrialEvent::Cautioned(caution))?;
+    }
+    let payload = Payload::new(options.payload, options.seed);
+    let mut conductor = Conductor {
+        place,
+        options,
+        sink,
+        progress,
+        stop,
+        payload,
+        workers: Vec::new(),
+        phase_began_ns: 0,
+        drops_caches: true,
+    };
+    let mut number = 0;
+    while let Some(phase) = session.next_phase() {
+        conductor.phase(session, number, phase)?;
+        number += 1;
+    }
+    Ok(())
+}
+
+struct Conductor<'r, P: Place> {
+    place: &'r P,
+    options: &'r EngineOptions,
+    sink: &'r mut dyn TrialSink,
+    progress: &'r Progress,
+    stop: &'r StopFlag,
+    payload: Payload,
+    workers: Vec<Worker<P::Caller>>,
+    /// When the present phase began, by the monotonic clock.
+    phase_began_ns: u64,
+    /// Whether dropping caches has not failed yet.
+    drops_caches: bool,
+}
+
+impl<P: Place> Conductor<'_, P> {
+    fn phase(
+        &mut self,
+        session: &mut dyn Session,
+        number: u32,
+        phase: Phase,
+    ) -> Result<(), EngineError> {
+        self.interrupted()?;
+        self.phase_began_ns = monotonic_ns();
+        let mut totals = PhaseTotals {
+            phase: number,
+            name: phase.name,
+            began_ns: self.options.clock.at_ns(self.phase_began_ns),
+            ..PhaseTotals::default()
+        };
+        self.sink.accept(&TrialEvent::PhaseBegan {
+            phase: number,
+            name: totals.name.clone(),
+            at_ns: totals.began_ns,
+        })?;
+        for worker in &mut self.workers {
+            worker.recorder.begin_phase(self.phase_began_ns);
+        }
+        let ended = self.waves(session, &mut totals);
+        totals.wall_ns = monotonic_ns() - self.phase_began_ns;
+        let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
+        totals.intervals = merge_intervals(intervals);
+        let told = self.sink.accept(&TrialEvent::PhaseEnded(totals));
+        // Why it ended early says more than a listener that could not hear of it.
+        ended?;
+        Ok(told?)
+    }
+
+    fn waves(
+        &mut self,
+        session: &mut dyn Session,
+        totals: &mut PhaseTotals,
+    ) -> Result<(), EngineError> {
+        let mut tasks_before = 0;
+        while let Some(wave) = session.next_wave() {
+            self.interrupted()?;
+            self.hire(wave.tasks.len())?;
+            self.prepare_caches(wave.caches)?;
+            let sync_after = wave.sync_after;
+            let tasks = wave.tasks.len();
+            self.wave(session, totals, wave, tasks_before)?;
+            tasks_before += u32::try_from(tasks).unwrap_or(u32::MAX);
+            if let Some(scope) = sync_after {
+                self.sync(scope)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that there are workers enough. All that they need is allocated here.
+    fn hire(&mut self, tasks: usize) -> Result<(), EngineError> {
+        while self.workers.len() < tasks {
+            let worker = self.workers.len();
+            let start = |source| EngineError::Start { worker, source };
+            let number = u16::try_from(worker)
+                .map_err(|_| start(io::Error::other("a wave has at most 65536 tasks")))?;
+            let caller = self.place.caller(&self.payload, number).map_err(start)?;
+            let seed = self.options.seed ^ (u64::from(number) << 32);
+            let mut recorder = Recorder::new(self.options.latency, seed);
+            recorder.begin_phase(self.phase_began_ns);
+            self.workers.push(Worker { caller, recorder, line: self.progress.add_line() });
+        }
+        Ok(())
+    }
+
+    fn prepare_caches(&mut self, caches: Caches) -> Result<(), EngineError> {
+        if caches == Caches::Keep || !self.drops_caches {
+            return Ok(());
+        }
+        if let Err(error) = self.place.drop_caches() {
+            self.drops_caches = false;
+            let why = io::Error::from(error.errno());
+            let message = format!("caches could not be dropped: {why}; not tried again");
+            let caution = Caution { code: CautionCode::CachesNotDropped, message };
+            self.sink.accept(&TrialEvent::Cautioned(caution))?;
+        }
+        Ok(())
+    }
+
+    fn wave(
+        &mut self,
+        session: &mut dyn Session,
+        totals: &mut PhaseTotals,
+        mut wave: Wave,
+        tasks_before: u32,
+    ) -> Result<(), EngineError> {
+        for (number, task) in (tasks_before..).zip(&wave.tasks) {
+            self.sink.accept(&TrialEvent::TaskBegan {
+                phase: totals.phase,
+                task: number,
+                kind: task.kind.clone(),
+                subject: task.subject.clone(),
+                expected_bytes: task.expected_bytes,
+            })?;
+        }
+        let runs = match wave.tasks.as_mut_slice() {
+            [] => Vec::new(),
+            [alone] => vec![self.workers[0].run(alone, self.stop)],
+            several => side_by_side(&mut self.workers, several, self.stop)?,
+        };
+        let (mut worst, mut stopped) = (None, false);
+        let numbered = (tasks_before..).zip(0u16..);
+        for ((number, worker), (task, run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
+            add_run(totals, &run);
+            let name = format!("{} {}", task.kind, task.subject);
+            match run.end {
+                TaskEnd::Finished => {
+                    totals.tasks += 1;
+                    let ended = self.task_totals(totals.phase, number, worker, task, run);
+                    session.task_ended(&ended);
+                    self.sink.accept(&TrialEvent::TaskEnded(ended))?;
+                }
+                TaskEnd::Failed(failure) => {
+                    worst.get_or_insert(EngineError::Call { task: name, failure });
+                }
+                TaskEnd::Panicked(message) => {
+                    worst.get_or_insert(EngineError::Panicked { task: name, message });
+                }
+                TaskEnd::Stopped => stopped = true,
+            }
+        }
+        if let Some(error) = worst {
+            return Err(error);
+        }
+        self.interrupted()?;
+        if stopped { Err(EngineError::Halted) } else { Ok(()) }
+    }
+
+    fn task_totals(
+        &self,
+        phase: u32,
+        number: u32,
+        worker: u16,
+        task: Task,
+        run: TaskRun,
+    ) -> TaskTotals {
+        TaskTotals {
+            phase,
+            task: number,
+            worker,
+            kind: task.kind,
+            subject: task.subject,
+            state: task.state,
+            tally: task.tally,
+            began_ns: self.options.clock.at_ns(run.began_ns),
+            wall_ns: run.wall_ns,
+            sync_ns: run.sync.wall_ns,
+            cpu: run.cpu,
+            sync_cpu: run.sync.cpu,
+            files: run.files,
+            bytes: run.ops.iter().map(|op| op.bytes).sum(),
+            listed_bytes: task.listed_bytes,
+            ops: run.ops,
+        }
+    }
+
+    /// A sync that belongs to no task.
+    fn sync(&mut self, scope: SyncScope) -> Result<(), EngineError> {
+        self.hire(1)?;
+        let step = Step::from(Call::Sync { scope });
+        let done = self.workers[0].caller.call(&step).map(|_reply| ());
+        done.map_err(|failure| EngineError::Call { task: "sync after a wave".to_owned(), failure })
+    }
+
+    fn interrupted(&self) -> Result<(), EngineError> {
+        self.stop.signal().map_or(Ok(()), |signal| Err(EngineError::Interrupted { signal }))
+    }
+}
+
+/// Runs each task on a thread of its own; they start together. One that fails stops the others.
+fn side_by_side<C: Caller>(
+    workers: &mut [Worker<C>],
+    tasks: &mut [Task],
+    stop: &StopFlag,
+) -> Result<Vec<TaskRun>, EngineError> {
+    let gate = Gate::new(tasks.len());
+    let runs = thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(tasks.len());
+        for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
+            let gate = &gate;
+            let work = move || {
+                let run = gate.pass().then(|| worker.run(task, stop))?;
+                if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
+                    stop.halt();
+                }
+                Some(run)
+            };
+            let name = format!("worker {number}");
+            match thread::Builder::new().name(name).spawn_scoped(scope, work) {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    gate.cancel();
+                    return Err(EngineError::Start { worker: number, source });
+                }
+            }
+        }
+        // A worker catches the panics of its task; one outside of that is told as a missing run.
+        Ok(threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>())
+    });
+    stop.lift_halt();
+    let missing = |worker| EngineError::Start {
+        worker,
+        source: io::Error::other("the worker's thread ended before its task"),
+    };
+    let runs = runs?.into_iter().enumerate();
+    runs.map(|(worker, run)| run.ok_or_else(|| missing(worker))).collect()
+}
+
+/// Adds a task's run, finished or not, to the totals of its phase.
+fn add_run(totals: &mut PhaseTotals, run: &TaskRun) {
+    totals.files += run.files;
+    totals.bytes += run.ops.iter().map(|op| op.bytes).sum::<u64>();
+    totals.cpu = totals.cpu.plus(run.cpu);
+    for op in &run.ops {
+        add_op(&mut totals.ops, op);
+    }
+}
+
+/// Adds calls of one kind; the list stays in the order of the kinds.
+fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
+    let number = |op: Op| op as usize;
+    match ops.binary_search_by_key(&number(more.op), |op| number(op.op)) {
+        Err(place) => ops.insert(place, more.clone()),
+        Ok(place) => {
+            let op = &mut ops[place];
+            op.calls += more.calls;
+            op.errors += more.errors;
+            op.bytes += more.bytes;
+            op.latency.merge(&more.latency);
+        }
+    }
+}
+
+fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> Vec<Interval> {
+    let mut seconds = BTreeMap::new();
+    for interval in workers.flatten() {
+        let second = seconds
+            .entry(interval.second)
+            .or_insert(Interval { second: interval.second, ..Interval::default() });
+        second.calls += interval.calls;
+        second.bytes += interval.bytes;
+    }
+    seconds.into_values().collect()
+}

@@ -1,0 +1,79 @@
+//! The start of a wave: no worker goes before all are there, and none waits for one that never
+//! comes.
+//!
+//! A barrier of the standard library would wait for ever when a thread cannot be started.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Lets a number of workers go at once.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// So many are still missing.
+    Waiting(usize),
+    Open,
+    Cancelled,
+}
+
+impl Gate {
+    /// A gate that opens when so many wait at it.
+    pub(crate) const fn new(workers: usize) -> Self {
+        Self { state: Mutex::new(State::Waiting(workers)), changed: Condvar::new() }
+    }
+
+    /// Waits for the others. Whether to go: `false` when the start was cancelled.
+    pub(crate) fn pass(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Waiting(missing) = *state {
+            *state = if missing <= 1 { State::Open } else { State::Waiting(missing - 1) };
+        }
+        if *state == State::Open {
+            self.changed.notify_all();
+        }
+        let waiting = |state: &mut State| matches!(state, State::Waiting(_));
+        let state = self.changed.wait_while(state, waiting);
+        *state.unwrap_or_else(PoisonError::into_inner) == State::Open
+    }
+
+    /// Sends everybody home.
+    pub(crate) fn cancel(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Cancelled;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gate;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    #[test]
+    fn nobody_passes_before_all_are_there() {
+        let (gate, there) = (Gate::new(8), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    there.fetch_add(1, Ordering::SeqCst);
+                    assert!(gate.pass());
+                    assert_eq!(there.load(Ordering::SeqCst), 8);
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_cancelled_start_holds_nobody() {
+        let gate = Gate::new(2);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.pass());
+            gate.cancel();
+            assert!(!waiting.join().unwrap());
+        });
+    }
+}

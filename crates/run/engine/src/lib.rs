@@ -1,0 +1,33 @@
+//! The engine executes scripts: it turns steps into calls on a filesystem and records what they
+//! cost.
+//!
+//! [`run`] conducts a session on a [`Place`]: a [`Target`] directory, or a [`MemoryFilesystem`],
+//! the oracle of tests. What workloads want done is data from `script`; what happened leaves as
+//! events. Preparing devices, observing and keeping results are other crates.
+
+mod call;
+mod clock;
+mod conduct;
+mod error;
+mod gate;
+pub mod oracle;
+mod payload;
+mod progress;
+mod recorder;
+mod remove;
+mod target;
+mod worker;
+
+pub use call::memory::MemoryCaller;
+pub use call::memory_tree::{EntryOrder, MemoryFilesystem};
+pub use call::sync::SyncCaller;
+pub use call::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
+pub use clock::TrialClock;
+pub use conduct::{EngineOptions, Place, run};
+pub use error::{EngineError, TargetError};
+pub use payload::{Payload, PayloadKind};
+pub use progress::{Progress, ProgressSnapshot};
+pub use recorder::{LatencyMode, Recorder};
+pub use remove::{RemoveError, Removed, remove_tree};
+pub use target::Target;
+pub use treering_sys::{Confinement, StopFlag};

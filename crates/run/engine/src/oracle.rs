@@ -1,0 +1,47 @@
+//! What stands in a tree, for tests that compare: a real directory against one in memory.
+
+use std::fs::{read_dir, symlink_metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use treering_script::EntryKind;
+
+/// Everything below a directory, sorted by path: path from there, kind, and size in bytes (0 but
+/// for files).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The entries.
+    pub entries: Vec<(PathBuf, EntryKind, u64)>,
+}
+
+impl Snapshot {
+    /// A snapshot of these entries, in any order.
+    pub fn new(mut entries: Vec<(PathBuf, EntryKind, u64)>) -> Self {
+        entries.sort();
+        Self { entries }
+    }
+
+    /// What stands in a real directory. Links are told as other things and not followed.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn of_directory(top: &Path) -> io::Result<Self> {
+        let mut entries = Vec::new();
+        let mut pending = vec![PathBuf::new()];
+        while let Some(dir) = pending.pop() {
+            for entry in read_dir(top.join(&dir))? {
+                let path = dir.join(entry?.file_name());
+                let about = symlink_metadata(top.join(&path))?;
+                if about.is_dir() {
+                    entries.push((path.clone(), EntryKind::Directory, 0));
+                    pending.push(path);
+                } else if about.is_file() {
+                    entries.push((path, EntryKind::File, about.len()));
+                } else {
+                    entries.push((path, EntryKind::Other, 0));
+                }
+            }
+        }
+        Ok(Self::new(entries))
+    }
+}

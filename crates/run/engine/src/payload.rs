@@ -1,0 +1,194 @@
+//! What is written: the classic letter, or bytes that no filesystem can shrink.
+//!
+//! Native payload is a buffer of random bytes, made once before the run. A file's bytes come from
+//! its position in the buffer, so that small files always read the same start, which the
+//! processor's cache holds. Each 4 KiB block of a write gets a number of its own in place: one
+//! store, and no two blocks of a run are equal, so that deduplication sees nothing.
+
+use treering_script::Random;
+
+use crate::LARGEST_CALL_BYTES;
+
+/// The unit in which filesystems store, compress and deduplicate; each gets its number.
+const BLOCK_BYTES: usize = 4096;
+const STAMP_BYTES: usize = size_of::<u64>();
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadKind {
+    /// The letter `a`, over and over: what the classic tools write.
+    Classic,
+    /// Random bytes, of which a part can be zero.
+    Native {
+        /// Percent of each 4 KiB block, at its end, that are zero. At 100 (and above) only the
+        /// block's number is left, and as much again.
+        compressibility: u8,
+    },
+}
+
+/// The bytes that one worker writes.
+#[derive(Clone, Debug)]
+pub struct Payload {
+    bytes: Vec<u8>,
+    /// Random bytes at the start of each block; 0 in classic payload, which has no numbers.
+    random_bytes: usize,
+    stamp: u64,
+}
+
+/// Odd, so that its multiples visit every 64-bit number once; any will do that looks random
+/// (2^64 divided by the golden ratio).
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Payload {
+    /// The payload of worker 0. Takes some milliseconds.
+    pub fn new(kind: PayloadKind, seed: u64) -> Self {
+        let PayloadKind::Native { compressibility } = kind else {
+            return Self { bytes: vec![b'a'; LARGEST_CALL_BYTES], random_bytes: 0, stamp: 0 };
+        };
+        let mut bytes = vec![0; LARGEST_CALL_BYTES];
+        Random::for_part(seed, "payload").fill(&mut bytes);
+        let zero_bytes = BLOCK_BYTES * usize::from(compressibility.min(100)) / 100;
+        // Room for a whole number also when a write ends within the one before it.
+        let random_bytes = (BLOCK_BYTES - zero_bytes).max(2 * STAMP_BYTES);
+        bytes.chunks_exact_mut(BLOCK_BYTES).for_each(|block| block[random_bytes..].fill(0));
+        Self { bytes, random_bytes, stamp: seed }
+    }
+
+    /// The same payload for another worker: its blocks are numbered apart from all others'.
+    pub(crate) fn for_worker(&self, worker: u16) -> Self {
+        let numbers_before = u64::from(worker) << 48;
+        let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
+        Self { stamp, ..self.clone() }
+    }
+
+    /// The bytes from `position` of a file on: two pieces, to be written one after the other; the
+    /// second is mostly empty. At most [`LARGEST_CALL_BYTES`] come, however many are asked for.
+    #[inline]
+    pub fn take(&mut self, position: u64, bytes: usize) -> (&[u8], &[u8]) {
+        let length = self.bytes.len();
+        let bytes = bytes.min(length);
+        if self.random_bytes == 0 {
+            return (&self.bytes[..bytes], &[]);
+        }
+        let start = usize::try_from(position % length as u64).unwrap_or(0);
+        let end = start + bytes;
+        if end <= length {
+            self.stamp_blocks(start, end);
+            return (&self.bytes[start..end], &[]);
+        }
+        self.stamp_blocks(start, length);
+        self.stamp_blocks(0, end - length);
+        (&self.bytes[start..], &self.bytes[..end - length])
+    }
+
+    /// Numbers every block that has bytes in this range, at the first of them.
+    #[inline]
+    fn stamp_blocks(&mut self, start: usize, end: usize) {
+        let mut at = start;
+        while at < end {
+            let block = at - at % BLOCK_BYTES;
+            self.stamp = self.stamp.wrapping_add(STRIDE);
+            // Zero bytes at a block's end stay zero.
+            let stop = (at + STAMP_BYTES).min(block + self.random_bytes);
+            if let Some(place) = self.bytes.get_mut(at..stop) {
+                let stamp = self.stamp.to_le_bytes();
+                match <&mut [u8; STAMP_BYTES]>::try_from(&mut *place) {
+                    Ok(whole) => *whole = stamp,
+                    Err(_) => place.copy_from_slice(&stamp[..place.len()]),
+                }
+            }
+            at = block + BLOCK_BYTES;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK_BYTES, Payload, PayloadKind};
+    use crate::LARGEST_CALL_BYTES;
+    use std::collections::HashSet;
+
+    /// A file of so many bytes, written in pieces of so many.
+    fn file(payload: &mut Payload, bytes: usize, piece: usize) -> Vec<u8> {
+        let mut file = Vec::new();
+        while file.len() < bytes {
+            let wanted = piece.min(bytes - file.len());
+            let (head, tail) = payload.take(file.len() as u64, wanted);
+            assert_eq!(head.len() + tail.len(), wanted);
+            file.extend_from_slice(head);
+            file.extend_from_slice(tail);
+        }
+        file
+    }
+
+    fn native(compressibility: u8) -> Payload {
+        Payload::new(PayloadKind::Native { compressibility }, 42)
+    }
+
+    fn shrunk(payload: &mut Payload, bytes: usize) -> f64 {
+        let file = file(payload, bytes, 128 * 1024);
+        zstd::bulk::compress(&file, 3).unwrap().len() as f64 / file.len() as f64
+    }
+
+    #[test]
+    fn native_payload_shrinks_as_told_and_classic_to_nothing() {
+        assert!(shrunk(&mut native(0), 10_000) > 0.999);
+        for bytes in [3 * BLOCK_BYTES, 1 << 20, 3 << 20] {
+            assert!(shrunk(&mut native(0), bytes) > 0.999);
+            let half = shrunk(&mut native(50), bytes);
+            assert!((0.48..0.53).contains(&half), "{half}");
+            let quarter = shrunk(&mut native(75), bytes);
+            assert!((0.23..0.29).contains(&quarter), "{quarter}");
+            assert!(shrunk(&mut native(100), bytes) < 0.02);
+            assert!(shrunk(&mut native(255), bytes) < 0.02);
+            assert!(shrunk(&mut Payload::new(PayloadKind::Classic, 1), bytes) < 0.01);
+        }
+        let mut classic = Payload::new(PayloadKind::Classic, 1);
+        assert!(file(&mut classic, 100_000, 4096).iter().all(|&byte| byte == b'a'));
+    }
+
+    #[test]
+    fn no_two_blocks_of_a_run_are_equal() {
+        for compressibility in [0, 50, 100] {
+            let first = native(compressibility);
+            let mut seen = HashSet::new();
+            let mut blocks = 0;
+            for worker in 0..3 {
+                let mut payload = first.for_worker(worker);
+                for number in 0..700 {
+                    // Small files and pieces that are no whole blocks; blocks as a file has them.
+                    let file = file(&mut payload, 20_000, 3000 + number);
+                    for block in file.chunks_exact(BLOCK_BYTES) {
+                        assert!(seen.insert(block.to_vec()), "worker {worker} file {number}");
+                        blocks += 1;
+                    }
+                }
+            }
+            assert!(blocks > 8000);
+        }
+    }
+
+    #[test]
+    fn zeroes_stay_zeroes_however_the_pieces_lie() {
+        let mut payload = native(50);
+        for piece in [1, 7, 100, 2044, 2047, 3000, 4095] {
+            file(&mut payload, 50_000, piece);
+        }
+        let whole = file(&mut payload, 1 << 20, 1 << 20);
+        for block in whole.chunks_exact(BLOCK_BYTES) {
+            assert!(block[2048..].iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn pieces_across_the_end_of_the_buffer_come_as_two() {
+        let mut payload = native(0);
+        let position = 3 * LARGEST_CALL_BYTES as u64 - 5000;
+        let (head, tail) = payload.take(position, 12_000);
+        assert_eq!((head.len(), tail.len()), (5000, 7000));
+        let (head, tail) = payload.take(u64::MAX, usize::MAX);
+        assert_eq!(head.len() + tail.len(), LARGEST_CALL_BYTES);
+        let (head, tail) = payload.take(0, 0);
+        assert!(head.is_empty() && tail.is_empty());
+    }
+}

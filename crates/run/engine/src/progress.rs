@@ -1,0 +1,70 @@
+//! How far a run is, for a display: counted by the workers, read by anybody at any time.
+//!
+//! Each worker has a cache line (two, for the processor's prefetcher) of its own, so that counting
+//! costs it two plain stores and a look from outside disturbs nobody.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What one worker did since the trial began. Only the worker itself writes.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct ProgressLine {
+    calls: AtomicU64,
+    bytes: AtomicU64,
+    files: AtomicU64,
+}
+
+impl ProgressLine {
+    /// Counts a step. There is one writer, so nothing needs to be atomic but the stores.
+    #[inline]
+    pub(crate) fn add(&self, calls: u32, bytes: u64, files: u64) {
+        let plus = |cell: &AtomicU64, more: u64| {
+            cell.store(cell.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+        };
+        plus(&self.calls, u64::from(calls));
+        plus(&self.bytes, bytes);
+        plus(&self.files, files);
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    lines: Mutex<Vec<Arc<ProgressLine>>>,
+}
+
+/// What all workers did since the trial began, give or take the steps under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgressSnapshot {
+    /// Calls made.
+    pub calls: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Files worked on.
+    pub files: u64,
+}
+
+impl Progress {
+    /// Nothing done yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was done so far.
+    pub fn snapshot(&self) -> ProgressSnapshot {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().fold(ProgressSnapshot::default(), |sum, line| ProgressSnapshot {
+            calls: sum.calls + line.calls.load(Ordering::Relaxed),
+            bytes: sum.bytes + line.bytes.load(Ordering::Relaxed),
+            files: sum.files + line.files.load(Ordering::Relaxed),
+        })
+    }
+
+    /// A line for a new worker.
+    pub(crate) fn add_line(&self) -> Arc<ProgressLine> {
+        let line = Arc::new(ProgressLine::default());
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&line));
+        line
+    }
+}

@@ -1,0 +1,310 @@
+//! What a worker's calls came to: counts and latencies by kind, and the rate of each second.
+//!
+//! One recorder per worker, never shared. Between two samples nothing is allocated, locked or
+//! printed; only the list of seconds may grow, at a tick, when a phase lasts longer than an hour.
+//! Reading the clock costs more than all the rest, so that how often it is read is a choice.
+
+use treering_model::{Interval, Latency, Op, OpTotals};
+use treering_sys::monotonic_ns;
+
+/// Which calls are timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LatencyMode {
+    /// All: two readings of the clock a call.
+    All,
+    /// Every sync, and of each other kind one call in 32 on average, at random distances.
+    #[default]
+    Sampled,
+    /// None.
+    Off,
+}
+
+/// Distances between samples are drawn from 1 to this, which makes 32 on average.
+const LONGEST_GAP: u64 = 63;
+/// Without a sample the clock is read after so many calls, to cut the seconds.
+const UNCLOCKED_MAX: u32 = 64;
+const SECOND_NS: u64 = 1_000_000_000;
+/// Seconds for which there is room from the start.
+const SECONDS_RESERVED: usize = 4096;
+
+/// What is counted of one kind: half a cache line, so that a call touches one.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Counts {
+    /// Calls left until one of this kind is timed.
+    gap: u64,
+    calls: u64,
+    errors: u64,
+    bytes: u64,
+}
+
+/// Counts and times the calls of one worker.
+#[derive(Debug)]
+pub struct Recorder {
+    mode: LatencyMode,
+    counts: [Counts; Op::COUNT],
+    unclocked: u32,
+    next_tick_ns: u64,
+    random: u64,
+    phase_began_ns: u64,
+    /// The second that is being counted, with what earlier tasks did in it.
+    present: Interval,
+    /// What of the present task's counts stands in `present` or in `intervals` already.
+    placed: (u64, u64),
+    intervals: Vec<Interval>,
+    latencies: Vec<Latency>,
+}
+
+/// The number of a step's kind, always inside the arrays.
+const fn place(op: Op) -> usize {
+    op as usize
+}
+
+impl Recorder {
+    /// A recorder with a seed for the distances of its samples. Allocates all it will need.
+    pub fn new(mode: LatencyMode, seed: u64) -> Self {
+        let mut recorder = Self {
+            mode,
+            counts: [Counts::default(); Op::COUNT],
+            unclocked: 0,
+            next_tick_ns: u64::MAX,
+            // The generator must not start at zero; equal seeds may give equal distances.
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            phase_began_ns: 0,
+            present: Interval::default(),
+            placed: (0, 0),
+            intervals: Vec::with_capacity(SECONDS_RESERVED),
+            latencies: vec![Latency::new(); Op::COUNT],
+        };
+        for op in Op::ALL {
+            recorder.counts[place(op)].gap = recorder.gap(op);
+        }
+        recorder
+    }
+
+    /// Begins a phase that began at `began_ns` of the monotonic clock: seconds count from there.
+    pub fn begin_phase(&mut self, began_ns: u64) {
+        self.phase_began_ns = began_ns;
+        self.next_tick_ns = began_ns.saturating_add(SECOND_NS);
+        self.present = Interval::default();
+        self.intervals.clear();
+    }
+
+    /// Begins a task at `now_ns`: what came before stays in its own second.
+    pub(crate) fn begin_task(&mut self, now_ns: u64) {
+        self.unclocked = 0;
+        self.tick(now_ns);
+    }
+
+    /// To be called before a step: when it began, if it is to be timed.
+    #[inline]
+    pub fn before(&mut self, op: Op) -> Option<u64> {
+        let gap = &mut self.counts[place(op)].gap;
+        *gap -= 1;
+        if *gap == 0 { Some(monotonic_ns()) } else { None }
+    }
+
+    /// To be called after a step, with what [`Recorder::before`] said, the calls it took, the bytes
+    /// it moved and whether it was refused.
+    #[inline]
+    pub fn after(&mut self, op: Op, began_ns: Option<u64>, calls: u32, bytes: u64, refused: bool) {
+        if let Some(began_ns) = began_ns {
+            self.sample(op, began_ns);
+        } else {
+            self.unclocked += 1;
+            if self.unclocked >= UNCLOCKED_MAX {
+                self.unclocked = 0;
+                self.tick(monotonic_ns());
+            }
+        }
+        let counts = &mut self.counts[place(op)];
+        counts.calls += u64::from(calls);
+        counts.bytes += bytes;
+        counts.errors += u64::from(refused);
+    }
+
+    fn sample(&mut self, op: Op, began_ns: u64) {
+        let now_ns = monotonic_ns();
+        self.unclocked = 0;
+        // Before the call is counted: it ended in the second that may begin here.
+        self.tick(now_ns);
+        self.latencies[place(op)].record(now_ns - began_ns);
+        self.counts[place(op)].gap = self.gap(op);
+    }
+
+    /// Calls until the next sample, this one included.
+    #[inline]
+    fn gap(&mut self, op: Op) -> u64 {
+        match self.mode {
+            LatencyMode::All => 1,
+            LatencyMode::Off => u64::MAX,
+            LatencyMode::Sampled if matches!(op, Op::Sync) => 1,
+            LatencyMode::Sampled => {
+                // xorshift64 (Marsaglia): any generator will do that has no short period.
+                self.random ^= self.random << 13;
+                self.random ^= self.random >> 7;
+                self.random ^= self.random << 17;
+                (self.random >> 32) % LONGEST_GAP + 1
+            }
+        }
+    }
+
+    #[inline]
+    fn tick(&mut self, now_ns: u64) {
+        if now_ns >= self.next_tick_ns {
+            self.cut(now_ns);
+        }
+    }
+
+    /// Closes the present second and begins the one of `now_ns`.
+    #[cold]
+    fn cut(&mut self, now_ns: u64) {
+        self.place_counts();
+        if self.present.calls > 0 || self.present.bytes > 0 {
+            self.intervals.push(self.present);
+        }
+        let second = (now_ns - self.phase_began_ns) / SECOND_NS;
+        self.next_tick_ns = self.phase_began_ns + (second + 1) * SECOND_NS;
+        // A phase longer than 136 years counts on in its last second.
+        self.present =
+            Interval { second: u32::try_from(second).unwrap_or(u32::MAX), calls: 0, bytes: 0 };
+    }
+
+    /// Puts what was counted since the last time into the present second.
+    fn place_counts(&mut self) {
+        let (calls, bytes) = self
+            .counts
+            .iter()
+            .fold((0, 0), |(calls, bytes), counts| (calls + counts.calls, bytes + counts.bytes));
+        self.present.calls += calls - self.placed.0;
+        self.present.bytes += bytes - self.placed.1;
+        self.placed = (calls, bytes);
+    }
+
+    /// Ends a task: its calls by kind, those that were made. Counts and latencies begin anew.
+    pub(crate) fn end_task(&mut self) -> Vec<OpTotals> {
+        self.place_counts();
+        self.placed = (0, 0);
+        let mut totals = Vec::new();
+        for op in Op::ALL {
+            let counts = &mut self.counts[place(op)];
+            let Counts { gap, calls, errors, bytes } = *counts;
+            if calls == 0 {
+                continue;
+            }
+            // A sample's distance goes on into the next task, or short tasks would have none.
+            *counts = Counts { gap, ..Counts::default() };
+            let latency = self.latencies[place(op)].clone();
+            if latency.samples() > 0 {
+                self.latencies[place(op)].clear();
+            }
+            totals.push(OpTotals { op, calls, errors, bytes, latency });
+        }
+        totals
+    }
+
+    /// Ends a phase: calls and bytes of each second in which there were any.
+    pub(crate) fn end_phase(&mut self) -> Vec<Interval> {
+        if self.present.calls > 0 || self.present.bytes > 0 {
+            self.intervals.push(self.present);
+        }
+        self.present = Interval::default();
+        self.next_tick_ns = u64::MAX;
+        self.intervals.drain(..).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LatencyMode, Recorder};
+    use treering_model::Op;
+    use treering_sys::monotonic_ns;
+
+    fn record(mode: LatencyMode, calls: u32) -> Recorder {
+        let mut recorder = Recorder::new(mode, 7);
+        recorder.begin_phase(monotonic_ns());
+        for _ in 0..calls {
+            for op in [Op::Write, Op::Sync] {
+                let began = recorder.before(op);
+                recorder.after(op, began, 1, 10, false);
+            }
+        }
+        recorder
+    }
+
+    fn samples(mode: LatencyMode) -> (u64, u64) {
+        let totals = record(mode, 32_000).end_task();
+        assert_eq!(totals.len(), 2);
+        assert_eq!((totals[0].calls, totals[0].bytes), (32_000, 320_000));
+        (totals[0].latency.samples(), totals[1].latency.samples())
+    }
+
+    #[test]
+    fn each_mode_takes_its_samples() {
+        assert_eq!(samples(LatencyMode::All), (32_000, 32_000));
+        assert_eq!(samples(LatencyMode::Off), (0, 0));
+        let (sampled, syncs) = samples(LatencyMode::Sampled);
+        // 1,000 expected; the distances' spread allows about 18 either way.
+        assert!((920..1080).contains(&sampled), "{sampled}");
+        assert_eq!(syncs, 32_000);
+    }
+
+    #[test]
+    fn distances_are_not_periodic() {
+        let mut recorder = Recorder::new(LatencyMode::Sampled, 1);
+        let gaps: Vec<u64> = (0..63_000).map(|_| recorder.gap(Op::Read)).collect();
+        for gap in 1..=63 {
+            let met = gaps.iter().filter(|&&drawn| drawn == gap).count();
+            assert!((850..1150).contains(&met), "{gap}: {met}");
+        }
+        let pairs = gaps.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!((800..1200).contains(&pairs), "{pairs}");
+    }
+
+    #[test]
+    fn seconds_add_up_to_the_calls_and_each_call_is_in_its_own() {
+        let mut recorder = Recorder::new(LatencyMode::All, 1);
+        let began = monotonic_ns();
+        // As if the phase had begun 5.9 seconds ago, and a tick is near.
+        let phase_began = began - 5_900_000_000;
+        recorder.begin_phase(phase_began);
+        recorder.begin_task(began);
+        let (mut calls, mut expected) = (0u64, [0u64; 8]);
+        while monotonic_ns() < began + 250_000_000 {
+            let start = recorder.before(Op::Read);
+            let earlier = monotonic_ns();
+            recorder.after(Op::Read, start, 1, 3, false);
+            calls += 1;
+            expected[usize::try_from((earlier - phase_began) / 1_000_000_000).unwrap()] += 1;
+        }
+        let totals = recorder.end_task();
+        recorder.begin_task(monotonic_ns());
+        let start = recorder.before(Op::Write);
+        recorder.after(Op::Write, start, 2, 0, true);
+        let second = recorder.end_task();
+        assert_eq!((second[0].calls, second[0].errors), (2, 1));
+        let intervals = recorder.end_phase();
+        assert_eq!(totals[0].calls, calls);
+        let seconds: Vec<u32> = intervals.iter().map(|interval| interval.second).collect();
+        assert_eq!(seconds, [5, 6]);
+        assert!(intervals[0].calls.abs_diff(expected[5]) <= 1);
+        assert_eq!(intervals.iter().map(|interval| interval.calls).sum::<u64>(), calls + 2);
+        assert_eq!(intervals.iter().map(|interval| interval.bytes).sum::<u64>(), calls * 3);
+    }
+
+    #[test]
+    fn without_samples_the_clock_is_still_read_now_and_then() {
+        let mut recorder = record(LatencyMode::Off, 10);
+        recorder.end_task();
+        recorder.phase_began_ns -= 3_000_000_000;
+        recorder.next_tick_ns -= 3_000_000_000;
+        for _ in 0..64 {
+            let began = recorder.before(Op::Read);
+            recorder.after(Op::Read, began, 1, 1, false);
+        }
+        recorder.end_task();
+        let intervals = recorder.end_phase();
+        assert_eq!(intervals.iter().map(|interval| interval.calls).sum::<u64>(), 84);
+        assert_eq!(intervals.last().map(|interval| interval.second), Some(3));
+    }
+}

@@ -1,0 +1,198 @@
+//! Removal of a tree that a run made, and of nothing else.
+//!
+//! Only what is beneath one directory goes: links are removed, never followed, and a mount inside
+//! the tree stops the removal. Without recursion: each level costs a descriptor, not stack.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use thiserror::Error;
+use treering_sys::{
+    Confinement, EntryBuffer, Errno, FileType, fd_path, is_single_name, open_subdir, read_entries,
+    remove_dir, rewind_dir, unlink,
+};
+
+/// What was removed so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Files, and whatever else is no directory.
+    pub files: u64,
+    /// Directories.
+    pub dirs: u64,
+}
+
+/// Why a tree still stands, or a part of it.
+#[derive(Debug, Error)]
+pub enum RemoveError {
+    /// Not the name of a tree in the directory itself.
+    #[error("{name:?} is not a plain name; only a tree directly in the target is removed")]
+    NotPlain {
+        /// What was given.
+        name: String,
+    },
+    /// Another filesystem is mounted inside.
+    #[error("{} is on another mount; unmount it first", path.display())]
+    OtherMount {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A call failed.
+    #[error("{what} {}: {source}", path.display())]
+    Call {
+        /// Which: `open`, `list`, `remove`.
+        what: &'static str,
+        /// Of what.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The caller asked to stop.
+    #[error("stopped after {} files and {} directories", .0.files, .0.dirs)]
+    Stopped(Removed),
+}
+
+/// A directory that is being emptied.
+struct Level {
+    name: CString,
+    dir: OwnedFd,
+    /// Directories in it that still stand.
+    pending: Vec<CString>,
+    /// Whether anything went since it was last listed.
+    progressed: bool,
+}
+
+/// Removes the directory `name` in `dir` with all that is in it. `progress` is asked after each
+/// batch of entries whether to go on.
+///
+/// # Errors
+/// When the name is not a plain one, something is mounted inside, a call fails, or `progress` says
+/// stop. What was removed stays removed.
+pub fn remove_tree(
+    dir: BorrowedFd<'_>,
+    confinement: Confinement,
+    name: &str,
+    progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
+) -> Result<Removed, RemoveError> {
+    let plain = CString::new(name).ok().filter(|name| is_single_name(name.to_bytes()));
+    let plain = plain.ok_or_else(|| RemoveError::NotPlain { name: name.to_owned() })?;
+    let mut removal = Removal {
+        confinement,
+        buffer: EntryBuffer::new(32 * 1024),
+        removed: Removed::default(),
+        progress,
+    };
+    let mut levels = vec![removal.enter(dir, plain)?];
+    while let Some(level) = levels.last_mut() {
+        if let Some(name) = level.pending.pop() {
+            let below = removal.enter(level.dir.as_fd(), name)?;
+            levels.push(below);
+            continue;
+        }
+        let Some(level) = levels.pop() else { break };
+        let parent = levels.last().map_or(dir, |above| above.dir.as_fd());
+        match removal.leave(parent, level)? {
+            Some(again) => levels.push(again),
+            None => {
+                if let Some(above) = levels.last_mut() {
+                    above.progressed = true;
+                }
+            }
+        }
+    }
+    Ok(removal.removed)
+}
+
+struct Removal<'p> {
+    confinement: Confinement,
+    buffer: EntryBuffer,
+    removed: Removed,
+    progress: &'p mut dyn FnMut(&Removed) -> ControlFlow<()>,
+}
+
+impl Removal<'_> {
+    /// Opens a directory and removes the files in it.
+    fn enter(&mut self, parent: BorrowedFd<'_>, name: CString) -> Result<Level, RemoveError> {
+        let dir = open_subdir(self.confinement, parent, &name).map_err(|errno| match errno {
+            Errno::XDEV => RemoveError::OtherMount { path: path_of(parent, Some(&name)) },
+            errno => failed("open", parent, Some(&name), errno),
+        })?;
+        let mut level = Level { name, dir, pending: Vec::new(), progressed: false };
+        self.empty(&mut level)?;
+        Ok(level)
+    }
+
+    /// Removes the files of a directory and notes the directories in it.
+    fn empty(&mut self, level: &mut Level) -> Result<(), RemoveError> {
+        let dir = level.dir.as_fd();
+        loop {
+            let mut names = Vec::new();
+            let listed = read_entries(dir, &mut self.buffer, |name, kind| {
+                names.push((name.to_owned(), kind == FileType::Directory));
+            });
+            listed.map_err(|errno| failed("list", dir, None, errno))?;
+            if names.is_empty() {
+                return Ok(());
+            }
+            for (name, is_dir) in names {
+                if is_dir {
+                    level.pending.push(name);
+                    continue;
+                }
+                match unlink(self.confinement, dir, &name) {
+                    Ok(()) => self.removed.files += 1,
+                    Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(failed("remove", dir, Some(&name), errno)),
+                }
+                level.progressed = true;
+            }
+            if (self.progress)(&self.removed).is_break() {
+                return Err(RemoveError::Stopped(self.removed));
+            }
+        }
+    }
+
+    /// Removes a directory that was emptied. It comes back when it was not empty after all: some
+    /// filesystems leave entries out of a listing while others go.
+    fn leave(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        mut level: Level,
+    ) -> Result<Option<Level>, RemoveError> {
+        match remove_dir(parent, &level.name) {
+            Ok(()) => {
+                self.removed.dirs += 1;
+                Ok(None)
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOTEMPTY) if level.progressed => {
+                level.progressed = false;
+                let dir = level.dir.as_fd();
+                rewind_dir(dir).map_err(|errno| failed("list", dir, None, errno))?;
+                self.empty(&mut level)?;
+                Ok(Some(level))
+            }
+            Err(errno) => Err(failed("remove", parent, Some(&level.name), errno)),
+        }
+    }
+}
+
+fn path_of(dir: BorrowedFd<'_>, name: Option<&CStr>) -> PathBuf {
+    let dir = fd_path(dir).unwrap_or_default();
+    match name {
+        None => dir,
+        Some(name) => dir.join(name.to_string_lossy().as_ref()),
+    }
+}
+
+fn failed(
+    what: &'static str,
+    dir: BorrowedFd<'_>,
+    name: Option<&CStr>,
+    errno: Errno,
+) -> RemoveError {
+    RemoveError::Call { what, path: path_of(dir, name), source: errno.into() }
+}

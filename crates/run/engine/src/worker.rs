@@ -1,0 +1,158 @@
+//! A worker: runs the script of one task, and takes its time and CPU.
+//!
+//! The loop here is the hottest of the program: per step one call of the script, one of the
+//! concrete caller, a few counters. Everything that allocates happens before or after it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use treering_model::{Cpu, Op, OpTotals};
+use treering_script::{Outcome, Script, Task};
+use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
+
+use crate::progress::ProgressLine;
+use crate::{CallFailure, Caller, Recorder};
+
+/// One worker with all that is its own.
+#[derive(Debug)]
+pub(crate) struct Worker<C> {
+    pub(crate) caller: C,
+    pub(crate) recorder: Recorder,
+    pub(crate) line: Arc<ProgressLine>,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub(crate) enum TaskEnd {
+    /// Its script has no more steps.
+    Finished,
+    /// The stop flag was raised.
+    Stopped,
+    /// A call failed.
+    Failed(Box<CallFailure>),
+    /// A defect.
+    Panicked(String),
+}
+
+/// What a task came to, finished or not.
+#[derive(Debug)]
+pub(crate) struct TaskRun {
+    pub(crate) end: TaskEnd,
+    pub(crate) began_ns: u64,
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu: Cpu,
+    pub(crate) sync: SyncShare,
+    pub(crate) files: u64,
+    pub(crate) ops: Vec<OpTotals>,
+}
+
+/// What syncs took of a task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SyncShare {
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu: Cpu,
+}
+
+/// What a script's run leaves, also when it ends in a panic.
+#[derive(Debug, Default)]
+struct Tally {
+    files: u64,
+    sync: SyncShare,
+}
+
+impl<C: Caller> Worker<C> {
+    /// Runs a task to its end, or until the flag is raised or a call fails. A panic of the script
+    /// or of the caller ends the task, not the process.
+    pub(crate) fn run(&mut self, task: &mut Task, stop: &StopFlag) -> TaskRun {
+        let mut tally = Tally::default();
+        let cpu_before = cpu_now();
+        let began_ns = monotonic_ns();
+        self.recorder.begin_task(began_ns);
+        // The worker's own state is counters; after a panic they are counted out and the run ends.
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            self.follow(task.script.as_mut(), task.file_op, stop, &mut tally)
+        }));
+        let wall_ns = monotonic_ns() - began_ns;
+        let cpu = cpu_now().minus(cpu_before);
+        self.caller.close_all();
+        let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
+        let ops = self.recorder.end_task();
+        TaskRun { end, began_ns, wall_ns, cpu, sync: tally.sync, files: tally.files, ops }
+    }
+
+    fn follow(
+        &mut self,
+        script: &mut dyn Script,
+        file_op: Op,
+        stop: &StopFlag,
+        tally: &mut Tally,
+    ) -> TaskEnd {
+        let Self { caller, recorder, line } = self;
+        let mut outcome = Outcome::Start;
+        loop {
+            if stop.is_raised() {
+                return TaskEnd::Stopped;
+            }
+            let Some(step) = script.next(outcome) else {
+                return TaskEnd::Finished;
+            };
+            let op = step.call.op();
+            let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
+            let began = recorder.before(op);
+            let reply = match caller.call(&step) {
+                Ok(reply) => reply,
+                Err(failure) => {
+                    recorder.after(op, began, failure.calls, failure.bytes, true);
+                    line.add(failure.calls, failure.bytes, 0);
+                    return TaskEnd::Failed(failure);
+                }
+            };
+            let (bytes, refused) = match reply.outcome {
+                Outcome::Bytes(bytes) => (bytes, false),
+                Outcome::Refused => (0, true),
+                Outcome::Start | Outcome::Done | Outcome::Entries(_) => (0, false),
+            };
+            recorder.after(op, began, reply.calls, bytes, refused);
+            if let Some(timer) = sync_began {
+                timer.end(&mut tally.sync);
+            }
+            let files = u64::from(op == file_op && !refused);
+            tally.files += files;
+            line.add(reply.calls, bytes, files);
+            outcome = reply.outcome;
+        }
+    }
+}
+
+/// Takes the share of a sync.
+struct SyncTimer {
+    cpu: Cpu,
+    began_ns: u64,
+}
+
+impl SyncTimer {
+    #[cold]
+    fn begin() -> Self {
+        Self { cpu: cpu_now(), began_ns: monotonic_ns() }
+    }
+
+    #[cold]
+    fn end(self, share: &mut SyncShare) {
+        share.wall_ns += monotonic_ns() - self.began_ns;
+        share.cpu = share.cpu.plus(cpu_now().minus(self.cpu));
+    }
+}
+
+/// CPU of the calling thread, in the model's word.
+fn cpu_now() -> Cpu {
+    let cpu = thread_cpu();
+    Cpu { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a word".to_owned())
+}

@@ -1,0 +1,296 @@
+//! What a session leaves: events in their order, totals that add up, cautions, ends.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use treering_engine::oracle::Snapshot;
+use treering_engine::{
+    Confinement, EngineError, EntryOrder, LatencyMode, MemoryCaller, MemoryFilesystem, Payload,
+    Place, Progress, StopFlag, Target, run,
+};
+use treering_model::{Caution, CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_script::{Caches, CreateHow, EntryKind, Wave};
+use treering_sys::DropCachesError;
+
+use crate::deeds::{Deed, DeedScript, Panicking, Raising, make_tree, name};
+use crate::stage::{Heard, Play, options, perform, synced, task, task_of, wave};
+
+fn two_phases() -> Play {
+    Play::new(vec![
+        (
+            "create",
+            vec![
+                synced(wave(vec![task("tree-0", make_tree("tree-0", 10, 5000))])),
+                wave(vec![task("tree-1", make_tree("tree-1", 20, 100))]),
+            ],
+        ),
+        ("read", vec![wave(vec![task("tree-0", reading("tree-0"))])]),
+    ])
+}
+
+fn reading(tree: &str) -> Vec<Deed> {
+    let path = name(&format!("{tree}/file-3"));
+    vec![Deed::Open(0, path, 0), Deed::Read(0, 8192), Deed::Read(0, 8192), Deed::Close(0)]
+}
+
+fn calls(task: &TaskTotals, op: Op) -> u64 {
+    task.ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.calls)
+}
+
+fn check_two_phases(heard: &Heard, told: &[TaskTotals]) {
+    assert_eq!(
+        heard.order(),
+        [
+            "phase 0",
+            "task 0",
+            "end 0 by 0",
+            "task 1",
+            "end 1 by 0",
+            "end of phase 0",
+            "phase 1",
+            "task 0",
+            "end 0 by 0",
+            "end of phase 1",
+        ]
+    );
+    let tasks = heard.tasks();
+    assert!(told.iter().eq(tasks.iter().copied()));
+    let first = tasks[0];
+    assert_eq!((first.files, first.bytes, first.listed_bytes), (10, 50_000, 77));
+    assert_eq!((first.kind.as_str(), first.subject.as_str()), ("create", "tree-0"));
+    assert_eq!((first.state.as_str(), first.tally.as_str()), ("new", "intial create"));
+    assert_eq!(calls(first, Op::Write), 10);
+    assert_eq!(calls(first, Op::Sync), 1);
+    assert!(first.sync_ns > 0 && first.sync_ns < first.wall_ns);
+    assert!(first.cpu.total_ns() >= first.sync_cpu.total_ns());
+    assert_eq!(tasks[2].bytes, 5000);
+    assert!(first.began_ns < tasks[1].began_ns);
+    for phase in heard.phases() {
+        let of_phase = || tasks.iter().filter(|task| task.phase == phase.phase);
+        assert_eq!(u64::from(phase.tasks), of_phase().count() as u64);
+        assert_eq!(phase.bytes, of_phase().map(|task| task.bytes).sum::<u64>());
+        assert_eq!(phase.files, of_phase().map(|task| task.files).sum::<u64>());
+        assert!(phase.wall_ns >= of_phase().map(|task| task.wall_ns).sum::<u64>());
+        let cpu: u64 = of_phase().map(|task| task.cpu.total_ns()).sum();
+        assert_eq!(phase.cpu.total_ns(), cpu);
+        let calls: u64 = phase.ops.iter().map(|op| op.calls).sum();
+        assert_eq!(calls, of_phase().flat_map(|task| &task.ops).map(|op| op.calls).sum::<u64>());
+        assert_eq!(calls, phase.intervals.iter().map(|second| second.calls).sum::<u64>());
+        assert_eq!(phase.bytes, phase.intervals.iter().map(|second| second.bytes).sum::<u64>());
+        assert!(phase.ops.is_sorted_by_key(|op| op.op as u8));
+        assert!(phase.ops.iter().all(|op| op.latency.samples() == op.calls));
+    }
+}
+
+#[test]
+fn a_session_on_a_directory_and_in_memory_leaves_the_same() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    let mut play = two_phases();
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    result.unwrap();
+    check_two_phases(&heard, &play.told);
+    let mut play = two_phases();
+    let (result, heard) = perform(&mut play, &memory, &StopFlag::new());
+    result.unwrap();
+    check_two_phases(&heard, &play.told);
+    let tree = memory.snapshot();
+    assert_eq!(tree, Snapshot::of_directory(place.path()).unwrap());
+    let files = tree.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
+    assert_eq!(files.count(), 30);
+}
+
+#[test]
+fn progress_counts_everything() {
+    let memory = MemoryFilesystem::default();
+    let progress = Progress::new();
+    let mut heard = Heard::default();
+    let mut play = two_phases();
+    let options = options(LatencyMode::Off);
+    run(&mut play, &memory, &options, &mut heard, &progress, &StopFlag::new()).unwrap();
+    let snapshot = progress.snapshot();
+    assert_eq!((snapshot.bytes, snapshot.files), (10 * 5000 + 20 * 100 + 5000, 30));
+    let calls: u64 = heard.phases().iter().flat_map(|phase| &phase.ops).map(|op| op.calls).sum();
+    assert_eq!(snapshot.calls, calls);
+    assert!(heard.phases().iter().flat_map(|p| &p.ops).all(|op| op.latency.samples() == 0));
+}
+
+#[test]
+fn a_signal_stops_and_what_was_done_is_told() {
+    let memory = MemoryFilesystem::default();
+    let stop = StopFlag::new();
+    let first = wave(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
+    let raising = Raising { stop: stop.clone(), signal: 15, steps: 0 };
+    let second = wave(vec![task_of("x", Box::new(raising))]);
+    let mut play = Play::new(vec![("mixed", vec![first, second])]);
+    let (result, heard) = perform(&mut play, &memory, &stop);
+    assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })), "{result:?}");
+    assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "task 1", "end of phase 0"]);
+    let phase = heard.phases()[0];
+    assert_eq!(phase.tasks, 1);
+    assert!(phase.ops.iter().any(|op| op.op == Op::Stat && op.calls == 100));
+    // Raised before: nothing is begun at all.
+    let (result, heard) = perform(&mut two_phases(), &memory, &stop);
+    assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })));
+    assert!(heard.0.is_empty());
+}
+
+#[test]
+fn a_halt_from_outside_is_not_success() {
+    let stop = StopFlag::new();
+    stop.halt();
+    let (result, _) = perform(&mut two_phases(), &MemoryFilesystem::default(), &stop);
+    assert!(matches!(result, Err(EngineError::Halted)), "{result:?}");
+}
+
+#[test]
+fn a_failing_call_names_its_path_and_its_task() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let mut deeds = make_tree("tree-0", 3, 10);
+    deeds.push(Deed::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
+    let mut play = Play::new(vec![("create", vec![wave(vec![task("tree-0", deeds)])])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let error = result.unwrap_err();
+    let path = target.path().join("tree-0/file-1");
+    let expected = format!("create {}: File exists (os error 17)", path.display());
+    assert_eq!(error.to_string(), expected);
+    assert!(matches!(error, EngineError::Call { task, .. } if task == "create tree-0"));
+    let phase = heard.phases()[0];
+    assert_eq!((phase.tasks, phase.files, phase.bytes), (0, 3, 30));
+    let creates = phase.ops.iter().find(|op| op.op == Op::Create).unwrap();
+    assert_eq!((creates.calls, creates.errors), (4, 1));
+    assert!(heard.tasks().is_empty() && play.told.is_empty());
+}
+
+#[test]
+fn a_panic_is_an_error() {
+    let mut play = Play::new(vec![("p", vec![wave(vec![task_of("x", Box::new(Panicking))])])]);
+    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
+    let text = result.unwrap_err().to_string();
+    assert_eq!(text, "create x: the worker panicked: a defect, for the test");
+    assert_eq!(heard.order(), ["phase 0", "task 0", "end of phase 0"]);
+}
+
+#[test]
+fn slots_are_closed_between_tasks() {
+    let open = vec![Deed::MakeDir(0, name("d")), Deed::OpenDir(0, name("d"), 5)];
+    let use_it = vec![Deed::Stat(5, name("x"))];
+    let waves = vec![wave(vec![task("a", open)]), wave(vec![task("b", use_it)])];
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let (result, _) = perform(&mut Play::new(vec![("p", waves)]), &target, &StopFlag::new());
+    let text = result.unwrap_err().to_string();
+    assert_eq!(text, "stat directory slot 5/x: Bad file descriptor (os error 9)");
+}
+
+/// A place that is not allowed to drop caches, and counts how often it is asked.
+struct Unprivileged {
+    memory: MemoryFilesystem,
+    asked: AtomicU32,
+}
+
+impl Place for Unprivileged {
+    type Caller = MemoryCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
+        self.memory.caller(payload, worker)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Err(DropCachesError::NotPermitted(treering_sys::Errno::ACCESS))
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn caches_that_stay_are_told_once_and_not_asked_for_again() {
+    let place = Unprivileged { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
+    let dropping = |subject: &str| Wave {
+        caches: Caches::Drop,
+        ..wave(vec![task(subject, make_tree(subject, 1, 1))])
+    };
+    let mut play = Play::new(vec![
+        ("one", vec![wave(Vec::new()), dropping("a"), dropping("b")]),
+        ("two", vec![dropping("c")]),
+    ]);
+    let (result, heard) = perform(&mut play, &place, &StopFlag::new());
+    result.unwrap();
+    assert_eq!(place.asked.load(Ordering::Relaxed), 1);
+    let cautions = heard.cautions();
+    assert_eq!(cautions.len(), 1);
+    assert_eq!(cautions[0].code, CautionCode::CachesNotDropped);
+    assert!(cautions[0].message.contains("Permission denied"), "{}", cautions[0].message);
+    assert_eq!(heard.phases().len(), 2);
+}
+
+#[test]
+fn a_place_walked_in_is_said_first() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    assert_eq!(target.confinement(), Confinement::Kernel);
+    let target = target.confined_by(Confinement::Walk);
+    let (result, heard) = perform(&mut two_phases(), &target, &StopFlag::new());
+    result.unwrap();
+    assert_eq!(heard.order()[..2], ["confined_by_walk", "phase 0"]);
+}
+
+/// A listener that fails at its third event.
+struct Deaf(u32);
+
+impl TrialSink for Deaf {
+    fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
+        self.0 += 1;
+        if self.0 == 3 { Err(SinkError::new("write the store", "disk full")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_listener_that_fails_ends_the_run() {
+    let memory = MemoryFilesystem::default();
+    let (stop, progress) = (StopFlag::new(), Progress::new());
+    let options = options(LatencyMode::Sampled);
+    let result = run(&mut two_phases(), &memory, &options, &mut Deaf(0), &progress, &stop);
+    assert_eq!(result.unwrap_err().to_string(), "write the store: disk full");
+}
+
+#[test]
+fn samples_are_few_but_every_sync_is_timed() {
+    let memory = MemoryFilesystem::default();
+    let script = DeedScript::new(vec![Deed::Stat(0, name("d"))], 3200);
+    let mut deeds = vec![Deed::MakeDir(0, name("d"))];
+    deeds.extend(vec![Deed::Sync; 20]);
+    let waves = vec![wave(vec![task("a", deeds)]), wave(vec![task_of("b", Box::new(script))])];
+    let mut heard = Heard::default();
+    let options = options(LatencyMode::Sampled);
+    let mut play = Play::new(vec![("p", waves)]);
+    run(&mut play, &memory, &options, &mut heard, &Progress::new(), &StopFlag::new()).unwrap();
+    let phase = heard.phases()[0];
+    let samples =
+        |op: Op| phase.ops.iter().find(|totals| totals.op == op).unwrap().latency.samples();
+    assert_eq!(samples(Op::Sync), 20);
+    assert!((60..150).contains(&samples(Op::Stat)), "{}", samples(Op::Stat));
+}
+
+#[test]
+fn a_target_tells_what_is_there_and_is_locked_once() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("b"), "").unwrap();
+    std::fs::create_dir(place.path().join("a")).unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let facts = target.facts().unwrap();
+    assert_eq!(facts.existing, ["a", "b"]);
+    assert!(facts.free_bytes <= facts.capacity_bytes && facts.block_bytes >= 512);
+    target.lock().unwrap();
+    let second = Target::open(place.path()).unwrap();
+    assert_eq!(second.lock(), Err(treering_sys::LockError::Held));
+    drop(target);
+    second.lock().unwrap();
+    let missing = Target::open(&place.path().join("none")).unwrap_err().to_string();
+    assert!(missing.starts_with("open ") && missing.ends_with("(os error 2)"), "{missing}");
+}

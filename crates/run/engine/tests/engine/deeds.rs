@@ -1,0 +1,124 @@
+//! Steps that own their names, for tests that make them up, and scripts of them.
+
+use std::ffi::CString;
+
+use treering_engine::StopFlag;
+use treering_script::{Call, CreateHow, Dir, File, Outcome, Script, Step, SyncScope, Tolerate};
+
+/// A step that owns its names. Numbers are slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    OpenDir(u16, CString, u16),
+    CloseDir(u16),
+    ReadDir(u16),
+    MakeDir(u16, CString),
+    RemoveDir(u16, CString),
+    Create(u16, CString, CreateHow, u8),
+    Open(u16, CString, u8),
+    Read(u8, u32),
+    Write(u8, u32, u64),
+    Truncate(u8, u64),
+    Close(u8),
+    Unlink(u16, CString),
+    Stat(u16, CString),
+    Sync,
+}
+
+impl Deed {
+    pub(crate) fn call(&self) -> Call<'_> {
+        match self {
+            Self::OpenDir(at, path, into) => Call::OpenDir { at: Dir(*at), path, into: Dir(*into) },
+            Self::CloseDir(dir) => Call::CloseDir { dir: Dir(*dir) },
+            Self::ReadDir(dir) => Call::ReadDir { dir: Dir(*dir) },
+            Self::MakeDir(at, name) => Call::MakeDir { at: Dir(*at), name },
+            Self::RemoveDir(at, name) => Call::RemoveDir { at: Dir(*at), name },
+            Self::Create(at, path, how, into) => {
+                Call::Create { at: Dir(*at), path, how: *how, into: File(*into) }
+            }
+            Self::Open(at, path, into) => Call::Open { at: Dir(*at), path, into: File(*into) },
+            Self::Read(file, bytes) => Call::Read { file: File(*file), bytes: *bytes },
+            Self::Write(file, bytes, position) => {
+                Call::Write { file: File(*file), bytes: *bytes, position: *position }
+            }
+            Self::Truncate(file, bytes) => Call::Truncate { file: File(*file), bytes: *bytes },
+            Self::Close(file) => Call::Close { file: File(*file) },
+            Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
+            Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },
+            Self::Sync => Call::Sync { scope: SyncScope::Target },
+        }
+    }
+
+    pub(crate) fn step(&self, tolerate: Tolerate) -> Step<'_> {
+        Step { call: self.call(), tolerate }
+    }
+}
+
+/// A name, for deeds.
+pub(crate) fn name(text: &str) -> CString {
+    CString::new(text).unwrap()
+}
+
+/// Makes a directory with so many files of so many bytes, and syncs.
+pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Deed> {
+    let mut deeds = vec![Deed::MakeDir(0, name(tree)), Deed::OpenDir(0, name(tree), 1)];
+    for number in 0..files {
+        deeds.push(Deed::Create(1, name(&format!("file-{number}")), CreateHow::Exclusive, 0));
+        deeds.push(Deed::Write(0, bytes, 0));
+        deeds.push(Deed::Close(0));
+    }
+    deeds.extend([Deed::CloseDir(1), Deed::Sync]);
+    deeds
+}
+
+/// A script of deeds, done so many times over.
+pub(crate) struct DeedScript {
+    deeds: Vec<Deed>,
+    next: usize,
+    rounds: usize,
+}
+
+impl DeedScript {
+    pub(crate) fn new(deeds: Vec<Deed>, rounds: usize) -> Self {
+        Self { deeds, next: 0, rounds }
+    }
+}
+
+impl Script for DeedScript {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        if self.next == self.deeds.len() {
+            self.next = 0;
+            self.rounds -= 1;
+        }
+        if self.rounds == 0 {
+            return None;
+        }
+        self.next += 1;
+        Some(self.deeds[self.next - 1].step(Tolerate::Nothing))
+    }
+}
+
+/// A script without end that raises a flag at its hundredth step, as a signal would.
+pub(crate) struct Raising {
+    pub(crate) stop: StopFlag,
+    pub(crate) signal: i32,
+    pub(crate) steps: u32,
+}
+
+impl Script for Raising {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        self.steps += 1;
+        if self.steps == 100 {
+            self.stop.raise(self.signal);
+        }
+        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+    }
+}
+
+/// A script that panics instead of its first step.
+pub(crate) struct Panicking;
+
+impl Script for Panicking {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        panic!("a defect, for the test")
+    }
+}

@@ -1,0 +1,153 @@
+//! No step leads outside the target, whatever is planted in it.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::symlink;
+
+use treering_engine::oracle::Snapshot;
+use treering_engine::{CallFailure, Caller, Confinement, Payload, PayloadKind, SyncCaller, Target};
+use treering_script::{CreateHow, Tolerate};
+
+use crate::deeds::{Deed, name};
+
+const HOWS: [CreateHow; 3] = [CreateHow::Append, CreateHow::Truncate, CreateHow::Exclusive];
+
+struct Scene {
+    inside: tempfile::TempDir,
+    outside: tempfile::TempDir,
+    caller: SyncCaller,
+}
+
+impl Scene {
+    /// A target with links to a directory, to a file, and to a file that is not there, all outside.
+    fn new(confinement: Confinement) -> Self {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("victim"), "precious").unwrap();
+        fs::create_dir(outside.path().join("dir")).unwrap();
+        fs::create_dir(inside.path().join("sub")).unwrap();
+        for at in [inside.path(), &inside.path().join("sub")] {
+            symlink(outside.path(), at.join("dirlink")).unwrap();
+            symlink(outside.path().join("victim"), at.join("filelink")).unwrap();
+            symlink(outside.path().join("unborn"), at.join("dangling")).unwrap();
+        }
+        let target = Target::open(inside.path()).unwrap();
+        let payload = Payload::new(PayloadKind::Classic, 0);
+        let caller = SyncCaller::new(target.dir().as_fd(), confinement, payload).unwrap();
+        Self { inside, outside, caller }
+    }
+
+    fn fail(&mut self, deed: &Deed) -> CallFailure {
+        match self.caller.call(&deed.step(Tolerate::Nothing)) {
+            Ok(reply) => panic!("{deed:?} was done: {reply:?}"),
+            Err(failure) => *failure,
+        }
+    }
+
+    fn done(&mut self, deed: &Deed) {
+        self.caller.call(&deed.step(Tolerate::Nothing)).unwrap();
+    }
+
+    fn assert_untouched(&self) {
+        let victim = fs::read(self.outside.path().join("victim")).unwrap();
+        assert_eq!(victim, b"precious");
+        let outside = Snapshot::of_directory(self.outside.path()).unwrap();
+        assert_eq!(outside.entries.len(), 2, "{outside:?}");
+    }
+}
+
+fn both(test: impl Fn(Scene)) {
+    for confinement in [Confinement::Kernel, Confinement::Walk] {
+        test(Scene::new(confinement));
+    }
+}
+
+#[test]
+fn directories_are_not_opened_through_links() {
+    both(|mut scene| {
+        for path in ["dirlink", "dirlink/dir", "sub/dirlink", "sub/dirlink/dir", "filelink"] {
+            let failure = scene.fail(&Deed::OpenDir(0, name(path), 1));
+            assert!([errno::LOOP, errno::NOTDIR].contains(&failure.errno), "{failure}");
+        }
+        scene.assert_untouched();
+    });
+}
+
+#[test]
+fn files_are_neither_created_nor_opened_through_links() {
+    both(|mut scene| {
+        let links = ["filelink", "dangling", "sub/filelink", "sub/dangling", "dirlink/new"];
+        for path in links.into_iter().chain(["sub/dirlink/new", "dirlink/victim"]) {
+            for how in HOWS {
+                scene.fail(&Deed::Create(0, name(path), how, 0));
+            }
+            scene.fail(&Deed::Open(0, name(path), 0));
+        }
+        scene.assert_untouched();
+    });
+}
+
+#[test]
+fn files_are_not_removed_through_links_but_links_are() {
+    both(|mut scene| {
+        scene.fail(&Deed::Unlink(0, name("dirlink/victim")));
+        scene.fail(&Deed::Unlink(0, name("sub/dirlink/victim")));
+        for link in ["filelink", "dangling", "dirlink", "sub/filelink", "sub/dirlink"] {
+            scene.done(&Deed::Unlink(0, name(link)));
+            assert!(scene.inside.path().join(link).symlink_metadata().is_err());
+        }
+        scene.assert_untouched();
+    });
+}
+
+#[test]
+fn directories_are_neither_made_nor_removed_through_links() {
+    both(|mut scene| {
+        for path in ["dirlink", "dangling", "dirlink/new", "sub/new", "/new", ".."] {
+            scene.fail(&Deed::MakeDir(0, name(path)));
+        }
+        for path in ["dirlink", "dirlink/dir", "filelink", "sub/.."] {
+            scene.fail(&Deed::RemoveDir(0, name(path)));
+        }
+        scene.assert_untouched();
+    });
+}
+
+#[test]
+fn names_upward_are_refused_everywhere() {
+    both(|mut scene| {
+        let victim = scene.outside.path().join("victim");
+        for path in ["..", "../x", "sub/../../x", victim.to_str().unwrap()] {
+            for how in HOWS {
+                scene.fail(&Deed::Create(0, name(path), how, 0));
+            }
+            scene.fail(&Deed::Open(0, name(path), 0));
+            scene.fail(&Deed::OpenDir(0, name(path), 1));
+            scene.fail(&Deed::Unlink(0, name(path)));
+            scene.fail(&Deed::Stat(0, name(path)));
+        }
+        scene.assert_untouched();
+    });
+}
+
+#[test]
+fn the_target_itself_can_be_neither_closed_nor_replaced() {
+    both(|mut scene| {
+        assert_eq!(scene.fail(&Deed::CloseDir(0)).errno, errno::BADF);
+        assert_eq!(scene.fail(&Deed::OpenDir(0, name("sub"), 0)).errno, errno::BADF);
+        assert_eq!(scene.fail(&Deed::OpenDir(0, name("sub"), 1024)).errno, errno::BADF);
+        scene.done(&Deed::MakeDir(0, name("deep")));
+        scene.done(&Deed::OpenDir(0, name("deep"), 1023));
+        scene.done(&Deed::MakeDir(1023, name("deeper")));
+        // The slot that a path begins at may be the one it is opened into.
+        scene.done(&Deed::OpenDir(1023, name("deeper"), 1023));
+        let failure = scene.fail(&Deed::Stat(1023, name("x")));
+        assert!(failure.path.ends_with("deep/deeper/x"), "{failure}");
+    });
+}
+
+/// Error numbers of Linux that the tests name.
+mod errno {
+    pub(super) const BADF: i32 = 9;
+    pub(super) const NOTDIR: i32 = 20;
+    pub(super) const LOOP: i32 = 40;
+}

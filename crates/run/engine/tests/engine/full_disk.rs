@@ -1,0 +1,51 @@
+//! A filesystem that is full, on a tiny tmpfs.
+
+use treering_engine::{EngineError, StopFlag, Target};
+use treering_model::Op;
+use treering_script::CreateHow;
+
+use crate::deeds::{Deed, make_tree, name};
+use crate::stage::{Play, TinyMount, perform, task, wave};
+
+#[test]
+fn a_write_that_does_not_fit_fails_after_what_fitted() {
+    let place = tempfile::tempdir().unwrap();
+    let Some(_mount) = TinyMount::new(place.path(), "size=1m") else { return };
+    let target = Target::open(place.path()).unwrap();
+    let deeds =
+        vec![Deed::Create(0, name("big"), CreateHow::Exclusive, 0), Deed::Write(0, 4 << 20, 0)];
+    let mut play = Play::new(vec![("fill", vec![wave(vec![task("big", deeds)])])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let error = result.unwrap_err();
+    let text = format!(
+        "write {}: No space left on device (os error 28)",
+        target.path().join("big").display()
+    );
+    assert_eq!(error.to_string(), text);
+    let EngineError::Call { failure, .. } = error else { panic!("a call failed") };
+    assert_eq!(failure.calls, 2);
+    assert!((900 << 10..=1 << 20).contains(&failure.bytes), "{}", failure.bytes);
+    let phase = heard.phases()[0];
+    assert_eq!(phase.bytes, failure.bytes);
+    let writes = phase.ops.iter().find(|op| op.op == Op::Write).unwrap();
+    assert_eq!((writes.calls, writes.errors), (2, 1));
+    let seconds: u64 = phase.intervals.iter().map(|second| second.bytes).sum();
+    assert_eq!(seconds, failure.bytes);
+}
+
+#[test]
+fn too_many_files_fail_with_the_name_of_the_first_that_did_not_fit() {
+    let place = tempfile::tempdir().unwrap();
+    let Some(_mount) = TinyMount::new(place.path(), "size=1m,nr_inodes=20") else { return };
+    let target = Target::open(place.path()).unwrap();
+    assert!(target.facts().unwrap().free_inodes.unwrap() < 20);
+    assert_eq!(target.filesystem().unwrap().type_name(), Some("tmpfs"));
+    let mut play =
+        Play::new(vec![("fill", vec![wave(vec![task("many", make_tree("many", 100, 1))])])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let text = result.unwrap_err().to_string();
+    let tree = target.path().join("many");
+    assert!(text.starts_with(&format!("create {}/file-1", tree.display())), "{text}");
+    assert!(text.ends_with(": No space left on device (os error 28)"), "{text}");
+    assert!((10..20).contains(&heard.phases()[0].files));
+}

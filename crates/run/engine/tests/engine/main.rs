@@ -1,0 +1,14 @@
+//! Tests of the engine from outside: whole sessions on real directories and in memory.
+//!
+//! `deeds` and `stage` are what the others play with; each other file is a theme. Tests that mount
+//! something need root and say so when they are skipped.
+#![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
+
+mod conducting;
+mod deeds;
+mod escapes;
+mod full_disk;
+mod oracle_agreement;
+mod removal;
+mod stage;
+mod waves;

@@ -1,0 +1,178 @@
+//! Random steps do the same on the kernel's filesystem and in memory: outcomes, errors, trees.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::{collection, sample};
+use treering_engine::oracle::Snapshot;
+use treering_engine::{
+    Caller, Confinement, EntryOrder, LARGEST_CALL_BYTES, MemoryCaller, MemoryFilesystem, Payload,
+    PayloadKind, SyncCaller,
+};
+use treering_script::{CreateHow, Outcome, Tolerate};
+
+use crate::deeds::{Deed, name};
+
+fn names() -> impl Strategy<Value = std::ffi::CString> {
+    sample::select(vec!["a", "b", "c"]).prop_map(name)
+}
+
+fn paths() -> impl Strategy<Value = std::ffi::CString> {
+    let several = collection::vec(sample::select(vec!["a", "b", "c"]), 1..4);
+    // Now and then a name that must be refused.
+    prop_oneof![
+        20 => several.prop_map(|names| name(&names.join("/"))),
+        1 => sample::select(vec!["..", "a/../b", "/a", "a//b", "."]).prop_map(name),
+    ]
+}
+
+fn hows() -> impl Strategy<Value = CreateHow> {
+    sample::select(vec![CreateHow::Append, CreateHow::Truncate, CreateHow::Exclusive])
+}
+
+fn deeds() -> impl Strategy<Value = Deed> {
+    let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u8);
+    prop_oneof![
+        3 => (dir(), paths(), slot()).prop_map(|(at, path, into)| Deed::OpenDir(at, path, into)),
+        1 => dir().prop_map(Deed::CloseDir),
+        2 => dir().prop_map(Deed::ReadDir),
+        5 => (dir(), names()).prop_map(|(at, name)| Deed::MakeDir(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| Deed::RemoveDir(at, name)),
+        6 => (dir(), paths(), hows(), file())
+            .prop_map(|(at, path, how, into)| Deed::Create(at, path, how, into)),
+        3 => (dir(), paths(), file()).prop_map(|(at, path, into)| Deed::Open(at, path, into)),
+        3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Deed::Read(file, bytes)),
+        5 => (file(), 0..9000u32, 0..100_000u64)
+            .prop_map(|(file, bytes, position)| Deed::Write(file, bytes, position)),
+        2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
+            .prop_map(|(file, bytes)| Deed::Truncate(file, bytes)),
+        2 => file().prop_map(Deed::Close),
+        3 => (dir(), paths()).prop_map(|(at, path)| Deed::Unlink(at, path)),
+        2 => (dir(), names()).prop_map(|(at, name)| Deed::Stat(at, name)),
+    ]
+}
+
+fn tolerances() -> impl Strategy<Value = Tolerate> {
+    sample::select(vec![Tolerate::Nothing, Tolerate::Existing, Tolerate::Missing])
+}
+
+/// What a step came to, in a form that can be compared. Entries are only counted at the end of a
+/// directory: their order, and what is told of changes made meanwhile, is the filesystem's affair.
+fn result(caller: &mut impl Caller, deed: &Deed, tolerate: Tolerate) -> String {
+    match caller.call(&deed.step(tolerate)) {
+        Ok(reply) => match reply.outcome {
+            Outcome::Entries(_) => "entries".to_owned(),
+            outcome => format!("{outcome:?}"),
+        },
+        Err(failure) => format!("{} failed: {}", failure.op, failure.os_error()),
+    }
+}
+
+fn compare(confinement: Confinement, deeds: &[(Deed, Tolerate)], seed: u64) {
+    let place = tempfile::tempdir().unwrap();
+    let dir = File::open(place.path()).unwrap();
+    let payload = Payload::new(PayloadKind::Classic, 0);
+    let mut real = SyncCaller::new(dir.as_fd(), confinement, payload).unwrap();
+    let filesystem = MemoryFilesystem::new(EntryOrder::Seeded(seed));
+    let mut memory = MemoryCaller::new(&filesystem);
+    for (number, (deed, tolerate)) in deeds.iter().enumerate() {
+        let (by_kernel, by_oracle) =
+            (result(&mut real, deed, *tolerate), result(&mut memory, deed, *tolerate));
+        assert_eq!(by_kernel, by_oracle, "step {number}: {deed:?}");
+    }
+    assert_eq!(Snapshot::of_directory(place.path()).unwrap(), filesystem.snapshot());
+    real.close_all();
+    memory.close_all();
+    let closed = Deed::Close(0);
+    assert_eq!(
+        result(&mut real, &closed, Tolerate::Nothing),
+        result(&mut memory, &closed, Tolerate::Nothing)
+    );
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(300))]
+
+    #[test]
+    fn the_oracle_and_the_kernel_agree(
+        deeds in collection::vec((deeds(), tolerances()), 1..80),
+        seed in any::<u64>(),
+        walk in any::<bool>(),
+    ) {
+        let confinement = if walk { Confinement::Walk } else { Confinement::Kernel };
+        compare(confinement, &deeds, seed);
+    }
+}
+
+#[test]
+fn steps_of_any_size_take_as_few_calls_as_they_can() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = File::open(place.path()).unwrap();
+    let payload = Payload::new(PayloadKind::Native { compressibility: 0 }, 0);
+    let mut real = SyncCaller::new(dir.as_fd(), Confinement::Kernel, payload).unwrap();
+    let mut memory = MemoryCaller::new(&MemoryFilesystem::default());
+    sizes_and_calls(&mut real);
+    sizes_and_calls(&mut memory);
+    let about = std::fs::metadata(place.path().join("big")).unwrap();
+    assert_eq!(about.len(), 1000 + 2 * LARGEST_CALL_BYTES as u64 + 1);
+}
+
+fn sizes_and_calls(caller: &mut impl Caller) {
+    let most = u32::try_from(LARGEST_CALL_BYTES).unwrap();
+    let mut moved = |deed: Deed| {
+        let reply = caller.call(&deed.step(Tolerate::Nothing)).unwrap();
+        let bytes = if let Outcome::Bytes(bytes) = reply.outcome { bytes } else { 0 };
+        (bytes, reply.calls)
+    };
+    moved(Deed::Create(0, name("big"), CreateHow::Append, 0));
+    assert_eq!(moved(Deed::Write(0, 0, 0)), (0, 1));
+    assert_eq!(moved(Deed::Write(0, 1000, 0)), (1000, 1));
+    // Also across the end of the payload's buffer.
+    assert_eq!(moved(Deed::Write(0, most, 1000)), (u64::from(most), 1));
+    assert_eq!(moved(Deed::Write(0, most + 1, 1000)), (u64::from(most) + 1, 2));
+    moved(Deed::Open(0, name("big"), 1));
+    assert_eq!(moved(Deed::Read(1, u32::MAX)), (u64::from(most), 1));
+}
+
+#[test]
+fn entries_are_the_same_in_every_order() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = File::open(place.path()).unwrap();
+    let payload = Payload::new(PayloadKind::Classic, 0);
+    let mut real = SyncCaller::new(dir.as_fd(), Confinement::Kernel, payload).unwrap();
+    let mut orders = Vec::new();
+    for order in [EntryOrder::Creation, EntryOrder::Seeded(1), EntryOrder::Seeded(2)] {
+        let mut memory = MemoryCaller::new(&MemoryFilesystem::new(order));
+        orders.push(names_after_making(&mut memory, 700));
+    }
+    orders.push(names_after_making(&mut real, 700));
+    assert!(orders[0].is_sorted());
+    assert_ne!(orders[1], orders[2]);
+    for order in &mut orders {
+        order.sort_unstable();
+    }
+    assert!(orders.windows(2).all(|pair| pair[0] == pair[1]));
+    assert_eq!(orders[0].len(), 700);
+}
+
+fn names_after_making(caller: &mut impl Caller, files: u32) -> Vec<String> {
+    let mut make = |deed: Deed| {
+        caller.call(&deed.step(Tolerate::Nothing)).unwrap();
+    };
+    make(Deed::MakeDir(0, name("d")));
+    make(Deed::OpenDir(0, name("d"), 1));
+    for number in 0..files {
+        make(Deed::Create(1, name(&format!("file-{number:05}")), CreateHow::Exclusive, 0));
+    }
+    make(Deed::OpenDir(0, name("d"), 1));
+    let mut names = Vec::new();
+    loop {
+        let reply = caller.call(&Deed::ReadDir(1).step(Tolerate::Nothing)).unwrap();
+        let Outcome::Entries(entries) = reply.outcome else { panic!("entries come") };
+        if entries.is_empty() {
+            return names;
+        }
+        names.extend(entries.map(|entry| entry.name.to_str().unwrap().to_owned()));
+    }
+}

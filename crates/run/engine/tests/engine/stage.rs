@@ -1,0 +1,189 @@
+//! Sessions, listeners and mounts for the tests.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use treering_engine::{
+    EngineError, EngineOptions, LatencyMode, PayloadKind, Place, Progress, StopFlag, TrialClock,
+    run,
+};
+use treering_model::{
+    Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
+};
+use treering_script::{Caches, Phase, Script, Session, SyncScope, Task, Wave};
+
+use crate::deeds::{Deed, DeedScript};
+
+/// A session of given phases, each of given waves.
+pub(crate) struct Play {
+    phases: VecDeque<(String, VecDeque<Wave>)>,
+    waves: VecDeque<Wave>,
+    pub(crate) told: Vec<TaskTotals>,
+}
+
+impl Play {
+    pub(crate) fn new(phases: Vec<(&str, Vec<Wave>)>) -> Self {
+        let phases = phases.into_iter().map(|(name, waves)| (name.to_owned(), waves.into()));
+        Self { phases: phases.collect(), waves: VecDeque::new(), told: Vec::new() }
+    }
+}
+
+impl Session for Play {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let (name, waves) = self.phases.pop_front()?;
+        self.waves = waves;
+        let tasks = self.waves.iter().map(|wave| wave.tasks.len()).sum::<usize>();
+        Some(Phase { name, tasks: u32::try_from(tasks).unwrap() })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        self.waves.pop_front()
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.told.push(totals.clone());
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+pub(crate) fn task_of(subject: &str, script: Box<dyn Script>) -> Task {
+    Task {
+        kind: "create".into(),
+        subject: subject.into(),
+        state: "new".into(),
+        tally: "intial create".into(),
+        listed_bytes: 77,
+        expected_bytes: 99,
+        file_op: Op::Create,
+        script,
+    }
+}
+
+pub(crate) fn task(subject: &str, deeds: Vec<Deed>) -> Task {
+    task_of(subject, Box::new(DeedScript::new(deeds, 1)))
+}
+
+/// A task that never ends by itself: makes and removes a directory.
+pub(crate) fn endless(subject: &str) -> Task {
+    let name = crate::deeds::name(subject);
+    let deeds = vec![Deed::MakeDir(0, name.clone()), Deed::RemoveDir(0, name)];
+    task_of(subject, Box::new(DeedScript::new(deeds, usize::MAX)))
+}
+
+pub(crate) fn wave(tasks: Vec<Task>) -> Wave {
+    Wave { caches: Caches::Keep, tasks, sync_after: None }
+}
+
+pub(crate) fn synced(wave: Wave) -> Wave {
+    Wave { sync_after: Some(SyncScope::Target), ..wave }
+}
+
+/// Keeps all events.
+#[derive(Default)]
+pub(crate) struct Heard(pub(crate) Vec<TrialEvent>);
+
+impl TrialSink for Heard {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.0.push(event.clone());
+        Ok(())
+    }
+}
+
+impl Heard {
+    pub(crate) fn tasks(&self) -> Vec<&TaskTotals> {
+        let tasks = self.0.iter().filter_map(|event| match event {
+            TrialEvent::TaskEnded(totals) => Some(totals),
+            _ => None,
+        });
+        tasks.collect()
+    }
+
+    pub(crate) fn phases(&self) -> Vec<&PhaseTotals> {
+        let phases = self.0.iter().filter_map(|event| match event {
+            TrialEvent::PhaseEnded(totals) => Some(totals),
+            _ => None,
+        });
+        phases.collect()
+    }
+
+    pub(crate) fn cautions(&self) -> Vec<&Caution> {
+        let cautions = self.0.iter().filter_map(|event| match event {
+            TrialEvent::Cautioned(caution) => Some(caution),
+            _ => None,
+        });
+        cautions.collect()
+    }
+
+    /// The events' kinds, in short.
+    pub(crate) fn order(&self) -> Vec<String> {
+        let word = |event: &TrialEvent| match event {
+            TrialEvent::PhaseBegan { phase, .. } => format!("phase {phase}"),
+            TrialEvent::TaskBegan { task, .. } => format!("task {task}"),
+            TrialEvent::TaskEnded(totals) => format!("end {} by {}", totals.task, totals.worker),
+            TrialEvent::PhaseEnded(totals) => format!("end of phase {}", totals.phase),
+            TrialEvent::Cautioned(caution) => caution.code.name().to_owned(),
+            _ => "other".to_owned(),
+        };
+        self.0.iter().map(word).collect()
+    }
+}
+
+pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
+    let payload = PayloadKind::Native { compressibility: 0 };
+    EngineOptions { latency, payload, seed: 1, clock: TrialClock::begin() }
+}
+
+/// Runs a session and keeps what was heard.
+pub(crate) fn perform<P: Place>(
+    play: &mut Play,
+    place: &P,
+    stop: &StopFlag,
+) -> (Result<(), EngineError>, Heard) {
+    let mut heard = Heard::default();
+    let options = options(LatencyMode::All);
+    let result = run(play, place, &options, &mut heard, &Progress::new(), stop);
+    (result, heard)
+}
+
+/// Says that a test was skipped, and why.
+#[expect(clippy::disallowed_macros, reason = "the output of a test")]
+fn skipped(why: &str) {
+    println!("skipped: needs root{why}");
+}
+
+/// A mounted tmpfs, gone when this is dropped.
+pub(crate) struct TinyMount {
+    point: PathBuf,
+}
+
+impl TinyMount {
+    /// Mounts one of these options on a directory; `None`, with a word, when we are not root.
+    pub(crate) fn new(point: &Path, options: &str) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            skipped("");
+            return None;
+        }
+        let options = std::ffi::CString::new(options).unwrap();
+        match mount("tmpfs", point, "tmpfs", MountFlags::empty(), &*options) {
+            Ok(()) => Some(Self { point: point.to_owned() }),
+            Err(errno) => {
+                skipped(&format!(" that may mount: {errno}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for TinyMount {
+    fn drop(&mut self) {
+        unmount(&self.point, UnmountFlags::DETACH).expect("what was mounted can be unmounted");
+    }
+}

@@ -1,0 +1,126 @@
+//! Waves of several workers: side by side, told in order, stopped together.
+
+use std::time::{Duration, Instant};
+
+use treering_engine::{EngineError, MemoryFilesystem, StopFlag, Target};
+use treering_model::Op;
+use treering_script::{Call, Dir, File, Outcome, Script, Step};
+
+use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
+use crate::stage::{Play, endless, perform, task, task_of, wave};
+
+fn trees(count: u32) -> Vec<treering_script::Task> {
+    let tree = |number: u32| {
+        let name = format!("tree-{number}");
+        task(&name, make_tree(&name, 50 + number, 3000))
+    };
+    (0..count).map(tree).collect()
+}
+
+#[test]
+fn workers_work_side_by_side_and_are_told_in_order() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let mut play = Play::new(vec![("create", vec![wave(trees(2)), wave(trees_from(2, 6))])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    result.unwrap();
+    let order = heard.order();
+    let ends: Vec<_> = order.iter().filter(|event| event.starts_with("end ")).collect();
+    assert_eq!(
+        ends,
+        [
+            "end 0 by 0",
+            "end 1 by 1",
+            "end 2 by 0",
+            "end 3 by 1",
+            "end 4 by 2",
+            "end 5 by 3",
+            "end of phase 0",
+        ]
+    );
+    let tasks = heard.tasks();
+    let files: Vec<u64> = tasks.iter().map(|task| task.files).collect();
+    assert_eq!(files, [50, 51, 52, 53, 54, 55]);
+    assert!(tasks.iter().all(|task| task.cpu.total_ns() > 0 || task.wall_ns < 1_000_000));
+    let phase = heard.phases()[0];
+    assert_eq!(phase.files, 315);
+    assert_eq!(phase.tasks, 6);
+    let calls: u64 = phase.ops.iter().map(|op| op.calls).sum();
+    assert_eq!(calls, phase.intervals.iter().map(|second| second.calls).sum::<u64>());
+    assert_eq!(phase.cpu.total_ns(), tasks.iter().map(|task| task.cpu.total_ns()).sum::<u64>());
+    let writes = phase.ops.iter().find(|op| op.op == Op::Write).unwrap();
+    assert_eq!((writes.calls, writes.bytes), (315, 315 * 3000));
+}
+
+fn trees_from(first: u32, end: u32) -> Vec<treering_script::Task> {
+    trees(end).into_iter().skip(first as usize).collect()
+}
+
+#[test]
+fn one_that_fails_stops_the_others_and_the_finished_are_told() {
+    let failing = vec![Deed::Open(0, name("missing"), 0)];
+    let tasks = vec![endless("a"), task("failing", failing), endless("b")];
+    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let stop = StopFlag::new();
+    let began = Instant::now();
+    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
+    assert!(began.elapsed() < Duration::from_secs(10));
+    let error = result.unwrap_err();
+    assert!(matches!(&error, EngineError::Call { task, .. } if task == "create failing"));
+    let text = "open memory:/missing: No such file or directory (os error 2)";
+    assert_eq!(error.to_string(), text);
+    assert!(!stop.is_raised(), "the next trial can run");
+    assert_eq!(heard.phases()[0].tasks, 0);
+    assert!(heard.tasks().is_empty());
+}
+
+/// Waits until a directory is there, gives its maker time to end, and fails.
+struct FailsLate {
+    seen: bool,
+}
+
+impl Script for FailsLate {
+    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
+        self.seen |= matches!(last, Outcome::Done);
+        if self.seen {
+            std::thread::sleep(Duration::from_millis(300));
+            return Some(Call::Open { at: Dir::TARGET, path: c"missing", into: File(0) }.into());
+        }
+        Some(Call::Stat { at: Dir::TARGET, name: c"sign" }.unless_missing())
+    }
+}
+
+#[test]
+fn what_was_finished_before_a_failure_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let quick = task("quick", vec![Deed::MakeDir(0, name("sign"))]);
+    let tasks = vec![task_of("late", Box::new(FailsLate { seen: false })), quick];
+    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    assert!(matches!(result, Err(EngineError::Call { .. })));
+    let done: Vec<_> = heard.tasks().iter().map(|task| task.subject.clone()).collect();
+    assert_eq!(done, ["quick"]);
+    assert_eq!(play.told.len(), 1);
+}
+
+#[test]
+fn a_panic_stops_the_others() {
+    let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking)), endless("b")];
+    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
+    assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
+    assert_eq!(heard.phases().len(), 1);
+}
+
+#[test]
+fn a_signal_stops_all() {
+    let stop = StopFlag::new();
+    let raising = Raising { stop: stop.clone(), signal: 2, steps: 0 };
+    let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
+    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
+    assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
+    assert_eq!(heard.order(), ["phase 0", "task 0", "task 1", "end of phase 0"]);
+    assert_eq!(stop.signal(), Some(2));
+}

@@ -1,0 +1,259 @@
+//! Between trials: dirty pages are written back, the machine is given time to settle, and caches
+//! are dropped. That they are is verified with a canary: a nameless file that was in the page cache
+//! before must not be there after. Whether a trial wants it is decided elsewhere.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use treering_sys::{
+    DropCachesError, Errno, Residency, StopFlag, drop_caches, filesystem_facts, residency,
+    sync_filesystem, sync_machine,
+};
+
+use crate::LabError;
+
+/// Bytes of the canary: enough pages that none of them is there by chance.
+const CANARY_BYTES: usize = 256 << 10;
+/// Pages under write-back cannot be dropped: then it is tried again.
+const TRIES: u32 = 3;
+const STEP: Duration = Duration::from_millis(100);
+
+/// When the machine counts as quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettleLimits {
+    /// So many bytes may be dirty or under write-back on the whole machine.
+    pub dirty_bytes_max: u64,
+    /// Longer than this it is not waited for.
+    pub wait_max: Duration,
+    /// After that nothing is done for so long.
+    pub rest: Duration,
+}
+
+impl Default for SettleLimits {
+    /// 4 MiB, which every machine keeps dirty at times; half a minute; no rest.
+    fn default() -> Self {
+        Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), rest: Duration::ZERO }
+    }
+}
+
+/// How quiet it became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// What was still dirty or under write-back in the end.
+    pub dirty_bytes: u64,
+    /// How long it took, without the rest.
+    pub waited: Duration,
+    /// Whether the limit was reached. Other programs of the machine may write all the time.
+    pub is_quiet: bool,
+}
+
+/// Writes back what is dirty, first of the filesystem of `root` with its errors, then of all, waits
+/// until little is left, and rests. A raised flag ends the waiting.
+///
+/// # Errors
+/// When something of the filesystem could not be written.
+pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Settled, LabError> {
+    let began = Instant::now();
+    let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
+    sync_filesystem(opened.as_fd())
+        .map_err(|errno| LabError::io("cannot write back", root)(errno.into()))?;
+    sync_machine();
+    let mut dirty_bytes = dirty()?;
+    while dirty_bytes > limits.dirty_bytes_max
+        && began.elapsed() < limits.wait_max
+        && !stop.is_raised()
+    {
+        sleep(STEP);
+        dirty_bytes = dirty()?;
+    }
+    let settled = Settled {
+        dirty_bytes,
+        waited: began.elapsed(),
+        is_quiet: dirty_bytes <= limits.dirty_bytes_max,
+    };
+    let rest = Instant::now();
+    while rest.elapsed() < limits.rest && !stop.is_raised() {
+        sleep(STEP.min(limits.rest.saturating_sub(rest.elapsed())));
+    }
+    Ok(settled)
+}
+
+/// Bytes that are dirty or under write-back on the whole machine.
+fn dirty() -> Result<u64, LabError> {
+    let path = "/proc/meminfo";
+    let text = fs::read_to_string(path).map_err(LabError::io("cannot read", path))?;
+    Ok(["Dirty", "Writeback"].iter().filter_map(|name| field(&text, name)).sum())
+}
+
+/// A line of meminfo, in bytes.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// What came of dropping the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheDrop {
+    /// They are dropped: the canary was there before and is not there now.
+    Verified(CacheEvidence),
+    /// The kernel took the order, and the canary is still there, in part or as a whole.
+    StillCached(CacheEvidence),
+    /// The kernel took the order; whether it followed cannot be seen here, since the filesystem
+    /// does not let us make or look at a canary.
+    Unverified,
+    /// The files of this filesystem are in memory and nowhere else: there is nothing to drop.
+    InMemory,
+    /// The kernel refuses.
+    Refused(DropCachesError),
+}
+
+/// What was seen of the canary and of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheEvidence {
+    /// The canary before.
+    pub before: Residency,
+    /// The canary after.
+    pub after: Residency,
+    /// The page cache of the machine before, in bytes.
+    pub cached_bytes_before: Option<u64>,
+    /// The page cache of the machine after, in bytes.
+    pub cached_bytes_after: Option<u64>,
+}
+
+/// Drops page cache, dentries and inodes of the machine, and looks whether it worked for the
+/// filesystem of `root`. What is dirty stays: settle before.
+///
+/// # Errors
+/// When the filesystem cannot be looked at. A refusal of the kernel is a result.
+pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
+    let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
+    let facts = filesystem_facts(&opened)
+        .map_err(|errno| LabError::io("cannot look at", root)(errno.into()))?;
+    if matches!(facts.type_name(), Some("tmpfs" | "ramfs")) {
+        return Ok(match drop_caches() {
+            Ok(()) => CacheDrop::InMemory,
+            Err(error) => CacheDrop::Refused(error),
+        });
+    }
+    let canary = Canary::make(root).ok().filter(|canary| canary.before.resident_pages > 0);
+    let cached_bytes_before = cached();
+    let mut last = None;
+    for _ in 0..TRIES {
+        if let Err(error) = drop_caches() {
+            return Ok(CacheDrop::Refused(error));
+        }
+        let Some(canary) = &canary else {
+            return Ok(CacheDrop::Unverified);
+        };
+        let Ok(after) = canary.look() else {
+            return Ok(CacheDrop::Unverified);
+        };
+        let cached_bytes_after = cached();
+        let evidence =
+            CacheEvidence { before: canary.before, after, cached_bytes_before, cached_bytes_after };
+        if after.resident_pages == 0 {
+            return Ok(CacheDrop::Verified(evidence));
+        }
+        last = Some(evidence);
+        sleep(STEP);
+    }
+    Ok(last.map_or(CacheDrop::Unverified, CacheDrop::StillCached))
+}
+
+fn cached() -> Option<u64> {
+    field(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
+}
+
+/// A file without a name: nothing of it is left, whatever ends us.
+struct Canary {
+    file: File,
+    before: Residency,
+}
+
+impl Canary {
+    fn make(root: &Path) -> io::Result<Self> {
+        let mut file = nameless(root)?;
+        file.write_all(&vec![0x5a; CANARY_BYTES])?;
+        file.sync_all()?;
+        let before = residency(&file, CANARY_BYTES).map_err(io::Error::from)?;
+        Ok(Self { file, before })
+    }
+
+    fn look(&self) -> Result<Residency, Errno> {
+        residency(&self.file, CANARY_BYTES)
+    }
+}
+
+fn nameless(root: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(root);
+    if let Ok(file) = opened {
+        return Ok(file);
+    }
+    let path = root.join(format!(".treering-canary-{}", std::process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CacheDrop, SettleLimits, drop_and_verify, field, settle};
+    use std::path::Path;
+    use std::time::Duration;
+    use treering_sys::StopFlag;
+
+    #[test]
+    fn lines_of_meminfo_are_read_exactly() {
+        let text = "Cached:  12 kB\nSwapCached: 9 kB\nDirty:\t0 kB\nWritebackTmp: 5 kB\nX: 1\n";
+        assert_eq!(field(text, "Cached"), Some(12 << 10));
+        assert_eq!(field(text, "Dirty"), Some(0));
+        assert_eq!(field(text, "Writeback"), None);
+        assert_eq!(field(text, "X"), None);
+    }
+
+    #[test]
+    fn settling_is_bounded_and_ends_with_the_flag() {
+        let place = tempfile::tempdir().unwrap();
+        let stop = StopFlag::new();
+        let limits = SettleLimits {
+            dirty_bytes_max: u64::MAX,
+            rest: Duration::from_millis(150),
+            ..SettleLimits::default()
+        };
+        let began = std::time::Instant::now();
+        assert!(settle(place.path(), &limits, &stop).unwrap().is_quiet);
+        assert!(began.elapsed() >= limits.rest);
+        stop.halt();
+        let endless = SettleLimits { rest: Duration::from_secs(3600), ..limits };
+        settle(place.path(), &endless, &stop).unwrap();
+        assert!(settle(Path::new("/no/such/place"), &limits, &stop).is_err());
+    }
+
+    #[test]
+    fn dropping_is_verified_or_refused_and_never_claimed_for_memory() {
+        let place = tempfile::tempdir().unwrap();
+        let root = rustix::process::geteuid().is_root();
+        match drop_and_verify(place.path()).unwrap() {
+            CacheDrop::Verified(evidence) => {
+                assert!(root && evidence.before.resident_pages > 0);
+                assert_eq!(evidence.after.resident_pages, 0);
+            }
+            CacheDrop::Refused(_) => {}
+            other => assert!(root, "{other:?}"),
+        }
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            let dropped = drop_and_verify(memory).unwrap();
+            assert!(matches!(dropped, CacheDrop::InMemory | CacheDrop::Refused(_)), "{dropped:?}");
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! A device to make filesystems on: held for ourselves, looked at by the guard, given back.
+//!
+//! `Device` → `Volume` (formatted) → `Mounted`, and back. What is released tells its errors; what
+//! is dropped is given back as well as can be, and what cannot stays in the register.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
+
+use crate::filesystems::{self, Availability, Filesystem, MkfsRequest, OptionRefusal};
+use crate::guard::{
+    EraseList, Inspection, Obstacle, clear_signatures, erase, find_signatures, inspect_on,
+    obstacles_to_use,
+};
+use crate::images::{ImageSpec, LoopImage, check_room};
+use crate::lab::Lab;
+use crate::machine::{DeviceNumber, block_number};
+use crate::{DeviceError, LabError};
+
+/// Something about a device that makes its measurements doubtful.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The host's page cache stands between the loop device and its file.
+    HostCacheAnswers {
+        /// The image.
+        image: PathBuf,
+        /// Whether direct I/O was asked for and refused.
+        asked: bool,
+    },
+    /// The image is in memory.
+    ImageInMemory {
+        /// Its directory.
+        directory: PathBuf,
+    },
+    /// The host filesystem can fill up before the sparse images do.
+    HostMayFill {
+        /// The directory of the images.
+        directory: PathBuf,
+        /// What they may need.
+        needed_bytes: u64,
+        /// What is there.
+        free_bytes: u64,
+    },
+    /// The kernel gave the device other sectors than were asked for.
+    OtherSectors {
+        /// The device.
+        device: PathBuf,
+        /// Its sectors.
+        bytes: u32,
+    },
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HostCacheAnswers { image, asked: true } => write!(
+                f,
+                "the host filesystem of {} does not let the loop device past its page cache",
+                image.display()
+            ),
+            Self::HostCacheAnswers { image, asked: false } => {
+                write!(f, "the loop device on {} goes through the page cache", image.display())
+            }
+            Self::ImageInMemory { directory } => {
+                write!(f, "the image in {} is in memory, not on a disk", directory.display())
+            }
+            Self::HostMayFill { directory, needed_bytes, free_bytes } => write!(
+                f,
+                "sparse images of {needed_bytes} bytes in all are in {}, which has {free_bytes}",
+                directory.display()
+            ),
+            Self::OtherSectors { device, bytes } => {
+                write!(f, "{} has sectors of {bytes} bytes", device.display())
+            }
+        }
+    }
+}
+
+/// One device of a [`Device`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The path as the plan has it; an image for a loop device.
+    pub asked: PathBuf,
+    /// Its node.
+    pub node: PathBuf,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A device, or several, or a directory, that is ours until it is released.
+#[derive(Debug)]
+pub struct Device {
+    pub(crate) lab: Lab,
+    pub(crate) held: Held,
+    doubts: Vec<Doubt>,
+}
+
+/// What is held.
+#[derive(Debug)]
+pub(crate) enum Held {
+    Images(Vec<LoopImage>, u64),
+    Blocks(Vec<BlockDevice>),
+    Directory(PathBuf),
+    Memory(u64),
+}
+
+/// A block device of the machine.
+#[derive(Debug)]
+pub(crate) struct BlockDevice {
+    member: Member,
+    /// Keeps its number from becoming another device's.
+    device: File,
+    /// Keeps other runs of treering from it.
+    _lock: File,
+    /// What it carries now is ours.
+    carries_ours: bool,
+}
+
+impl Device {
+    /// Takes the device of a variant. Everything is looked at before anything is made or erased:
+    /// the filesystem's tool and kernel support, the options, the sizes, and each device by the
+    /// guard.
+    ///
+    /// # Errors
+    /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
+    /// made.
+    pub fn acquire(variant: &Variant, erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
+        let filesystem = match variant.filesystem.as_str() {
+            "" => None,
+            name => Some(known(name)?),
+        };
+        if let Some(filesystem) = filesystem {
+            available(lab, filesystem)?;
+            check_options(filesystem, variant)?;
+        }
+        match (&variant.device, filesystem) {
+            (DeviceSpec::Directory { path }, None) => Self::directory(path, lab),
+            (DeviceSpec::Directory { path }, Some(filesystem)) => {
+                let name = filesystem.name();
+                Err(unfit(format!(
+                    "{} is used as it is: {name} is not made on a directory",
+                    path.display()
+                )))
+            }
+            (_, None) => Err(unfit("a device needs a filesystem".to_owned())),
+            (DeviceSpec::Block { .. }, Some(filesystem)) if filesystem.tool().is_none() => Err(
+                unfit(format!("{} is in memory, no device is needed for it", filesystem.name())),
+            ),
+            (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.tool().is_none() => {
+                large_enough(filesystem, *bytes)?;
+                let held = Held::Memory(*bytes);
+                Ok(Self { lab: lab.clone(), held, doubts: Vec::new() })
+            }
+            (DeviceSpec::Loop { .. }, Some(filesystem)) => {
+                Self::images(&variant.device, filesystem, lab)
+            }
+            (DeviceSpec::Block { paths }, Some(filesystem)) => {
+                Self::blocks(paths, filesystem, erasing, lab)
+            }
+        }
+    }
+
+    fn directory(path: &Path, lab: &Lab) -> Result<Self, LabError> {
+        let found = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+        if !found.is_dir() {
+            return Err(LabError::NotADirectory { path: path.to_owned() });
+        }
+        Ok(Self { lab: lab.clone(), held: Held::Directory(found), doubts: Vec::new() })
+    }
+
+    fn images(
+        device: &DeviceSpec,
+        filesystem: &dyn Filesystem,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
+        let DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } = device
+        else {
+            return Err(unfit("no loop image".to_owned()));
+        };
+        let spec = ImageSpec {
+            bytes: *bytes,
+            is_sparse: *sparse,
+            direct_io: *direct_io,
+            sector_bytes: *sector_bytes,
+        };
+        count_fits(filesystem, usize::from(*count))?;
+        large_enough(filesystem, *bytes)?;
+        if !matches!(sector_bytes, 512 | 1024 | 2048 | 4096) {
+            return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
+        }
+        if *bytes % u64::from(*sector_bytes) != 0 {
+            return Err(unfit(format!("{bytes} bytes are no whole number of sectors")));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
+        }
+        let directory = lab.images(directory.as_deref())?;
+        let mut doubts = check_room(&directory, u64::from(*count), spec)?;
+        let mut images = Vec::new();
+        for _ in 0..*count {
+            images.push(LoopImage::make(lab, &directory, spec)?);
+        }
+        doubts.extend(images.iter().flat_map(LoopImage::doubts));
+        Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), doubts })
+    }
+
+    fn blocks(
+        paths: &[PathBuf],
+        filesystem: &dyn Filesystem,
+        erasing: &EraseList,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
+        count_fits(filesystem, paths.len())?;
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "formatting a device" }.into());
+        }
+        // All are looked at, and taken, before the first is touched.
+        let mut taken: Vec<(Inspection, File)> = Vec::new();
+        for path in paths {
+            let inspection = inspect_on(&lab.machine, path)?;
+            if let Some((twin, _)) = taken.iter().find(|(i, _)| i.number == inspection.number) {
+                let (one, other) = (twin.asked.display(), path.display());
+                return Err(unfit(format!("{one} and {other} are the same device")));
+            }
+            let may_erase = erasing.names(&inspection.resolved);
+            let refused =
+                inspection.is_in_use() || (!inspection.obstacles.is_empty() && !may_erase);
+            if refused {
+                return Err(inspection.refuse());
+            }
+            large_enough(filesystem, inspection.bytes)?;
+            let lock = lab.register.take_device(inspection.number, &inspection.resolved)?;
+            taken.push((inspection, lock));
+        }
+        let mut blocks = Vec::new();
+        for (inspection, lock) in taken {
+            let failed =
+                |errno: Errno| LabError::io("cannot open", &inspection.resolved)(errno.into());
+            let device = open_device(&inspection.resolved, DeviceUse::Look).map_err(failed)?;
+            if !inspection.obstacles.is_empty() {
+                erase(&lab.machine, &inspection)?;
+            }
+            let member = Member {
+                asked: inspection.asked,
+                node: inspection.resolved,
+                number: inspection.number,
+                bytes: inspection.bytes,
+            };
+            blocks.push(BlockDevice { member, device, _lock: lock, carries_ours: false });
+        }
+        Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), doubts: Vec::new() })
+    }
+
+    /// What makes its measurements doubtful.
+    pub fn doubts(&self) -> &[Doubt] {
+        &self.doubts
+    }
+
+    /// The devices it consists of; none for a directory and for memory.
+    pub fn members(&self) -> Vec<Member> {
+        match &self.held {
+            Held::Images(images, bytes) => images
+                .iter()
+                .map(|image| Member {
+                    asked: image.path().to_owned(),
+                    node: image.node().to_owned(),
+                    number: image.number(),
+                    bytes: *bytes,
+                })
+                .collect(),
+            Held::Blocks(blocks) => blocks.iter().map(|block| block.member.clone()).collect(),
+            Held::Directory(_) | Held::Memory(_) => Vec::new(),
+        }
+    }
+
+    /// Gives it back: loop devices are detached and their images removed.
+    ///
+    /// # Errors
+    /// When something is still in use or cannot be removed; the rest is given back all the same.
+    pub fn release(self) -> Result<(), LabError> {
+        match self.held {
+            Held::Images(images, _) => {
+                let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
+                freed.into_iter().collect()
+            }
+            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Makes sure that each device is still the one that was taken and nobody uses it, and takes
+    /// away what we made on it before.
+    pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
+        match &mut self.held {
+            Held::Images(images, _) => images.iter_mut().try_for_each(LoopImage::prepare),
+            Held::Blocks(blocks) => {
+                let lab = &self.lab;
+                blocks.iter_mut().try_for_each(|block| block.prepare(lab))
+            }
+            Held::Directory(_) | Held::Memory(_) => Ok(()),
+        }
+    }
+
+    /// After mkfs: what was to be preallocated is so again.
+    pub(crate) fn refill(&self) -> Result<(), LabError> {
+        match &self.held {
+            Held::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
+            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Forgets what the kernel holds of the devices themselves.
+    pub(crate) fn forget(&self) -> Result<(), LabError> {
+        match &self.held {
+            Held::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
+            Held::Blocks(blocks) => blocks.iter().try_for_each(|block| {
+                let failed = LabError::io("cannot flush", &block.member.node);
+                flush_buffers(&block.device).map_err(|errno| failed(errno.into()))
+            }),
+            Held::Directory(_) | Held::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Whether each device carries this now, as the guard sees it.
+    pub(crate) fn carries(&self, signature: &str) -> Result<bool, LabError> {
+        for member in self.members() {
+            let failed = || LabError::io("cannot read", &member.node);
+            let device = open_device(&member.node, DeviceUse::Look)
+                .map_err(|errno| failed()(errno.into()))?;
+            let found = find_signatures(&device, member.bytes).map_err(failed())?;
+            if !found.iter().any(|found| found.name.starts_with(signature)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Refuses an option that names a block device which is not of this device: it would be written
+    /// to without the guard having looked at it.
+    pub(crate) fn refuse_strangers(
+        &self,
+        options: &[String],
+        folder: &Path,
+    ) -> Result<(), LabError> {
+        let members = self.members();
+        for option in options {
+            let strangers = filesystems::paths_in(option).into_iter().any(|path| {
+                let number = block_number(&folder.join(path));
+                number.is_some_and(|number| members.iter().all(|member| member.number != number))
+            });
+            let by_name = option.contains("UUID=") || option.contains("LABEL=");
+            if strangers || by_name {
+                let why = "it names a device that the variant does not".to_owned();
+                return Err(DeviceError::OptionRefused { option: option.clone(), why }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BlockDevice {
+    fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
+        let Member { asked, node, number, bytes } = &self.member;
+        let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
+        if !same {
+            let why = "it is another device than the one that was taken".to_owned();
+            return Err(DeviceError::NotOurs { what: node.display().to_string(), why }.into());
+        }
+        let mut obstacles = obstacles_to_use(&lab.machine, node, *number)?;
+        if obstacles.is_empty() {
+            let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
+            let device = open_device(node, DeviceUse::WriteAlone).map_err(failed)?;
+            if self.carries_ours {
+                clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
+            }
+            let found = find_signatures(&device, *bytes);
+            let found = found.map_err(LabError::io("cannot read", node))?;
+            obstacles.extend(found.into_iter().map(Obstacle::Carries));
+        }
+        if !obstacles.is_empty() {
+            let (asked, resolved) = (asked.clone(), node.clone());
+            let (number, bytes) = (*number, *bytes);
+            return Err(Inspection { asked, resolved, number, bytes, obstacles }.refuse());
+        }
+        self.carries_ours = true;
+        Ok(())
+    }
+}
+
+/// The filesystem with this name.
+pub(crate) fn known(name: &str) -> Result<&'static dyn Filesystem, LabError> {
+    let found = filesystems::find(name);
+    Ok(found.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
+}
+
+/// Refuses at once what `format` and `mount` would refuse.
+fn check_options(filesystem: &dyn Filesystem, variant: &Variant) -> Result<(), LabError> {
+    let devices = [PathBuf::new()];
+    let request = MkfsRequest { devices: &devices, label: "", options: &variant.mkfs };
+    filesystem.arguments(&request).map_err(refused)?;
+    MountOptions::parse(&variant.mount).map_err(DeviceError::MountOption)?;
+    Ok(())
+}
+
+/// An option that is not passed on.
+pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
+    DeviceError::OptionRefused { option: refusal.option, why: refusal.why.to_owned() }.into()
+}
+
+/// The program that makes it, with its version, when it can be made and mounted here.
+pub(crate) fn available(
+    lab: &Lab,
+    filesystem: &dyn Filesystem,
+) -> Result<(Option<PathBuf>, Option<String>), LabError> {
+    match lab.availability(filesystem) {
+        Availability::Ready { tool, version } => Ok((tool, version)),
+        Availability::Missing { why, how } => {
+            let filesystem = filesystem.name();
+            Err(DeviceError::Missing { filesystem, why, how }.into())
+        }
+    }
+}
+
+/// Whether the filesystem can have so many devices.
+pub(crate) fn count_fits(filesystem: &dyn Filesystem, count: usize) -> Result<(), LabError> {
+    let name = filesystem.name();
+    match (count, filesystem.devices_max()) {
+        (0, _) => Err(unfit(format!("{name} needs a device"))),
+        (given, 1) if given > 1 => {
+            Err(unfit(format!("{name} takes one device, {given} are given")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a device of so many bytes is large enough.
+pub(crate) fn large_enough(filesystem: &dyn Filesystem, bytes: u64) -> Result<(), LabError> {
+    let (name, least) = (filesystem.name(), filesystem.bytes_min());
+    if bytes < least {
+        return Err(unfit(format!("{name} needs {least} bytes, the device has {bytes}")));
+    }
+    Ok(())
+}
+
+pub(crate) fn unfit(why: String) -> LabError {
+    DeviceError::Unfit(why).into()
+}

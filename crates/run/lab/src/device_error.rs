@@ -1,0 +1,237 @@
+//! Why a device cannot be had, formatted, mounted or given back, and what to do about it.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use treering_sys::{LoopError, MountOptionError};
+
+use crate::guard::{Inspection, Obstacle};
+
+/// Why something cannot be done with a device.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// The guard refuses the device.
+    #[error("{} is not formatted: {}", told(.0), list(&.0.obstacles))]
+    Refused(Inspection),
+    /// Another run of treering works with the device.
+    #[error("another run of treering works with {}", path.display())]
+    Taken {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Only root may.
+    #[error("{what} needs root")]
+    NotRoot {
+        /// What.
+        what: &'static str,
+    },
+    /// There is no loop device to be had.
+    #[error(transparent)]
+    Loop(#[from] LoopError),
+    /// The host filesystem is too small for the images.
+    #[error("{} has {free_bytes} bytes free, the images need {needed_bytes}", directory.display())]
+    NoRoom {
+        /// Where the images would be.
+        directory: PathBuf,
+        /// What they need.
+        needed_bytes: u64,
+        /// What is there.
+        free_bytes: u64,
+    },
+    /// What the variant asks for cannot be.
+    #[error("{0}")]
+    Unfit(String),
+    /// The lab has no such filesystem.
+    #[error("no filesystem is called `{name}`")]
+    UnknownFilesystem {
+        /// What was asked for.
+        name: String,
+    },
+    /// The filesystem cannot be made or mounted here.
+    #[error("{filesystem} cannot be used: {why}")]
+    Missing {
+        /// Which.
+        filesystem: &'static str,
+        /// What is missing.
+        why: String,
+        /// How to get it.
+        how: String,
+    },
+    /// An option is not passed on.
+    #[error("option `{option}` is refused: {why}")]
+    OptionRefused {
+        /// The option.
+        option: String,
+        /// Why.
+        why: String,
+    },
+    /// A mount option is not passed on.
+    #[error("mount options are refused: {0}")]
+    MountOption(#[from] MountOptionError),
+    /// A program of the machine failed.
+    #[error("`{}` failed ({failure}): {}", command.join(" "), last_words(output))]
+    Tool {
+        /// Its command line, an element an argument.
+        command: Vec<String>,
+        /// How it ended.
+        failure: String,
+        /// All it said.
+        output: String,
+    },
+    /// The kernel does not mount it.
+    #[error("cannot mount {fs_type} from {} with `{options}`: {why}", mount_source.display())]
+    Mount {
+        /// What.
+        mount_source: PathBuf,
+        /// As what.
+        fs_type: &'static str,
+        /// How.
+        options: String,
+        /// The kernel's words.
+        why: String,
+    },
+    /// It cannot be let go since somebody uses it.
+    #[error("{what} is still in use{}", by_whom(by))]
+    StillUsed {
+        /// What.
+        what: String,
+        /// By whom, as far as that can be found out.
+        by: Vec<String>,
+    },
+    /// What is there is not what treering made.
+    #[error("{what} is left alone: {why}")]
+    NotOurs {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// A record of the register cannot be read.
+    #[error("the record {} cannot be read: {why}", path.display())]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The run that made it is alive.
+    #[error("the run that made {what} is alive (process {pid})")]
+    Alive {
+        /// What.
+        what: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// A directory that others can write to cannot be trusted.
+    #[error("{} cannot be used by the lab: {why}", path.display())]
+    UnsafeDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+impl DeviceError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        let erase = "if nothing on it is needed: `--erase";
+        match self {
+            Self::Refused(inspection) if !inspection.is_in_use() => {
+                Some(format!("{erase} {}`", inspection.resolved.display()))
+            }
+            Self::Refused(_) => {
+                Some("unmount, stop or close what uses it, or name another device".to_owned())
+            }
+            Self::Taken { .. } => Some("wait for it, or name another device".to_owned()),
+            Self::NotRoot { .. } => {
+                Some("run as root, or name a directory as the device".to_owned())
+            }
+            Self::Loop(LoopError::Control(_)) => {
+                Some("load the loop driver (modprobe loop) and run as root".to_owned())
+            }
+            Self::NoRoom { .. } => {
+                Some("name a directory with more room, fewer or smaller images".to_owned())
+            }
+            Self::Missing { how, .. } => Some(how.clone()),
+            Self::StillUsed { .. } => {
+                Some("end what uses it, then `treering lab release`".to_owned())
+            }
+            Self::Alive { .. } => Some("wait for it, or end it first".to_owned()),
+            Self::UnknownFilesystem { .. } => {
+                let names: Vec<_> =
+                    crate::filesystems::ALL.iter().map(|filesystem| filesystem.name()).collect();
+                Some(format!("there are {}", names.join(", ")))
+            }
+            Self::NotOurs { .. } | Self::Damaged { .. } => {
+                Some("look at it yourself; treering touches only what it made".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The device as the user called it, and where that led.
+fn told(inspection: &Inspection) -> String {
+    let (asked, resolved) = (&inspection.asked, &inspection.resolved);
+    if asked == resolved {
+        asked.display().to_string()
+    } else {
+        format!("{} (that is {})", asked.display(), resolved.display())
+    }
+}
+
+fn list(obstacles: &[Obstacle]) -> String {
+    obstacles.iter().map(Obstacle::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn last_words(output: &str) -> String {
+    let lines: Vec<_> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(4)..].join(" / ")
+}
+
+fn by_whom(by: &[String]) -> String {
+    if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DeviceError;
+    use crate::guard::{Inspection, Obstacle, Signature};
+    use crate::machine::DeviceNumber;
+    use std::path::PathBuf;
+
+    fn refused(obstacles: Vec<Obstacle>) -> DeviceError {
+        DeviceError::Refused(Inspection {
+            asked: PathBuf::from("/dev/disk/by-id/x"),
+            resolved: PathBuf::from("/dev/sdb"),
+            number: DeviceNumber { major: 8, minor: 16 },
+            bytes: 1,
+            obstacles,
+        })
+    }
+
+    #[test]
+    fn a_refusal_tells_where_the_path_led_and_how_to_go_on() {
+        let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4" });
+        let error = refused(vec![carries.clone()]);
+        let told =
+            "/dev/disk/by-id/x (that is /dev/sdb) is not formatted: it carries ext4 at byte 1080";
+        assert_eq!(error.to_string(), told);
+        assert!(error.hint().unwrap().contains("--erase /dev/sdb"));
+        let swap = Obstacle::Swap { name: "sdb".to_owned() };
+        let error = refused(vec![swap, carries]);
+        assert!(error.to_string().ends_with("sdb is swap in use, it carries ext4 at byte 1080"));
+        assert!(!error.hint().unwrap().contains("--erase"));
+    }
+
+    #[test]
+    fn a_tool_has_the_last_words() {
+        let error = DeviceError::Tool {
+            command: vec!["mkfs.x".to_owned(), "-q".to_owned()],
+            failure: "exit status: 1".to_owned(),
+            output: "1\n2\n\n3\n4\n5\n".to_owned(),
+        };
+        assert_eq!(error.to_string(), "`mkfs.x -q` failed (exit status: 1): 2 / 3 / 4 / 5");
+    }
+}

@@ -1,0 +1,98 @@
+//! Why a place cannot be had, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use treering_engine::{RemoveError, TargetError};
+
+use crate::DeviceError;
+
+/// Why a place cannot be made, used or cleaned.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A call on a path failed.
+    #[error("{what} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// Something that is not a directory.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// What it is not.
+        path: PathBuf,
+    },
+    /// The filesystem takes no writes.
+    #[error("{} is on a filesystem that is mounted read-only", path.display())]
+    ReadOnly {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another run holds the directory.
+    #[error("another run is working in {}", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A killed run left its trees.
+    #[error("a run that was killed (trial {trial}) left its trees in {}", path.display())]
+    Left {
+        /// The directory.
+        path: PathBuf,
+        /// The trial.
+        trial: String,
+    },
+    /// There is nothing that treering may remove.
+    #[error("{} has no mark of a killed run", path.display())]
+    NothingLeft {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory cannot be opened or examined.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A device cannot be had, formatted, mounted or given back.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A tree could not be removed.
+    #[error(transparent)]
+    Remove(#[from] RemoveError),
+}
+
+impl LabError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Busy { .. } => Some("wait for it, or name another directory".to_owned()),
+            Self::Left { path, .. } => {
+                Some(format!("`treering clean {}` removes them", path.display()))
+            }
+            Self::NothingLeft { .. } => Some(
+                "treering removes only trees that a native run of its own was killed over"
+                    .to_owned(),
+            ),
+            Self::Device(error) => error.hint(),
+            Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("name a directory you may write to, or run as its owner".to_owned())
+            }
+            Self::Io { .. } | Self::NotADirectory { .. } | Self::Target(_) | Self::Remove(_) => {
+                None
+            }
+        }
+    }
+
+    pub(crate) fn io(
+        what: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { what, path, source }
+    }
+}

@@ -1,0 +1,40 @@
+//! ext3: with a journal; the kernel's ext4 mounts it.
+
+use std::ffi::OsString;
+
+use super::{Filesystem, MkfsRequest, OptionRefusal, Tool, mke2fs};
+
+/// ext3.
+#[derive(Debug)]
+pub(super) struct Ext3;
+
+const TOOL: Tool = Tool { program: "mkfs.ext3", package: "e2fsprogs", version_argument: "-V" };
+
+/// Nothing is left to be initialised after the mount; the reason is in `mke2fs`.
+const EXTENDED: &[&str] = &["lazy_itable_init=0", "lazy_journal_init=0"];
+
+impl Filesystem for Ext3 {
+    fn name(&self) -> &'static str {
+        "ext3"
+    }
+
+    fn tool(&self) -> Option<&'static Tool> {
+        Some(&TOOL)
+    }
+
+    fn kernel_option(&self) -> &'static str {
+        "CONFIG_EXT4_FS"
+    }
+
+    fn bytes_min(&self) -> u64 {
+        1 << 20
+    }
+
+    fn signature(&self) -> &'static str {
+        "ext"
+    }
+
+    fn arguments(&self, request: &MkfsRequest<'_>) -> Result<Vec<OsString>, OptionRefusal> {
+        mke2fs::arguments(request, EXTENDED)
+    }
+}

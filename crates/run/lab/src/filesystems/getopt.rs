@@ -1,0 +1,147 @@
+//! Reading the user's options as getopt(3) would, to know which are given and that none of them is
+//! an operand: a bare word would be taken for a device.
+
+use super::OptionRefusal;
+
+/// An option as mkfs will understand it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given<'a> {
+    /// `E` or `label`.
+    pub(super) name: &'a str,
+    /// What belongs to it.
+    pub(super) value: Option<&'a str>,
+    /// The elements it takes, from and up to but not including.
+    pub(super) place: (usize, usize),
+}
+
+/// Takes the options apart. `with_value` are the letters that want a value.
+///
+/// # Errors
+/// When one is a bare word or `--`, behind which all are.
+pub(super) fn read<'a>(
+    options: &'a [String],
+    with_value: &str,
+) -> Result<Vec<Given<'a>>, OptionRefusal> {
+    let mut given = Vec::new();
+    let mut at = 0;
+    while let Some(option) = options.get(at) {
+        let begin = at;
+        at += 1;
+        if let Some(long) = option.strip_prefix("--").filter(|long| !long.is_empty()) {
+            let (name, mut value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (long, None),
+            };
+            // Which long options want a value changes with versions: a word that is no option
+            // itself belongs to the one before.
+            if value.is_none()
+                && let Some(next) = options.get(at).filter(|next| !next.starts_with('-'))
+            {
+                value = Some(next);
+                at += 1;
+            }
+            given.push(Given { name, value, place: (begin, at) });
+            continue;
+        }
+        let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
+        let Some(letters) = letters else {
+            let why = "a bare word would be taken for a device: write a value behind its option";
+            return Err(OptionRefusal { option: option.clone(), why });
+        };
+        for (index, letter) in letters.char_indices() {
+            let end = index + letter.len_utf8();
+            let name = &letters[index..end];
+            if !with_value.contains(letter) {
+                given.push(Given { name, value: None, place: (begin, at) });
+                continue;
+            }
+            let mut value = Some(&letters[end..]).filter(|rest| !rest.is_empty());
+            if value.is_none() {
+                value = options.get(at).map(String::as_str);
+                at = (at + 1).min(options.len());
+            }
+            given.push(Given { name, value, place: (begin, at) });
+            break;
+        }
+    }
+    Ok(given)
+}
+
+/// Everything in an option that could be a path: the whole, its parts between commas and equals
+/// signs, and what follows a letter.
+pub(crate) fn paths_in(option: &str) -> Vec<&str> {
+    let parts = option.split([',', '=']).chain(std::iter::once(option));
+    let mut paths: Vec<&str> = Vec::new();
+    for part in parts.map(|part| part.trim_matches('"')) {
+        paths.push(part);
+        paths.extend(part.find(['/', '.']).map(|at| &part[at..]));
+    }
+    paths.retain(|path| !path.is_empty());
+    paths.dedup();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{paths_in, read};
+
+    fn given(options: &[&str]) -> Option<Vec<(String, Option<String>)>> {
+        let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+        let found = read(&options, "EbLm").ok()?;
+        let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+        Some(found.into_iter().map(|given| pair(given.name, given.value)).collect())
+    }
+
+    fn pair(name: &str, value: Option<&str>) -> (String, Option<String>) {
+        (name.to_owned(), value.map(str::to_owned))
+    }
+
+    #[test]
+    fn letters_are_read_apart_joined_and_with_values_either_way() {
+        let all = given(&["-qE", "a=1", "-b4096", "-L", "-x", "-n"]).unwrap();
+        let expected = [
+            pair("q", None),
+            pair("E", Some("a=1")),
+            pair("b", Some("4096")),
+            pair("L", Some("-x")),
+            pair("n", None),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(given(&["-L"]).unwrap(), [pair("L", None)]);
+    }
+
+    #[test]
+    fn long_options_take_a_word_that_is_none_itself() {
+        let all = given(&["--label=x", "--data", "raid0", "--mixed", "-m", "raid1"]).unwrap();
+        let expected = [
+            pair("label", Some("x")),
+            pair("data", Some("raid0")),
+            pair("mixed", None),
+            pair("m", Some("raid1")),
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn bare_words_are_refused() {
+        for options in [&["/dev/sda"][..], &["-q", "x"], &["--"], &["-"], &[""], &["-b", "1", "2"]]
+        {
+            assert_eq!(given(options), None, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn paths_are_seen_wherever_they_hide() {
+        for option in [
+            "/dev/sda",
+            "logdev=/dev/sda",
+            "size=1,device=/dev/sda",
+            "-l/dev/sda",
+            "-llogdev=/dev/sda,size=1",
+            "\"/dev/sda\"",
+        ] {
+            assert!(paths_in(option).contains(&"/dev/sda"), "{option}");
+        }
+        assert!(paths_in("logdev=../../dev/sda").contains(&"../../dev/sda"));
+    }
+}

@@ -1,0 +1,149 @@
+//! Taking away what a device carries, once the user has named it for that or it is our own image.
+//!
+//! Only the places where something can be recognised are overwritten: the first and last MiB, each
+//! signature found, and second copies of superblocks by which a tool would find the old content.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use treering_sys::{DeviceUse, Errno, device_bytes, open_device, reread_partitions};
+
+use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, usage};
+use crate::machine::{DeviceNumber, Machine};
+use crate::{DeviceError, LabError};
+
+/// Bytes at either end.
+const ENDS: u64 = 1 << 20;
+/// Bytes around a signature, and of one write.
+const AROUND: u64 = PIECE.len() as u64;
+const PIECE: [u8; 4096] = [0; 4096];
+/// Second copies: of btrfs at 64 MiB, 256 GiB and 1 PiB.
+const SECOND_COPIES: [u64; 3] = [64 << 20, 256 << 30, 1 << 50];
+/// Under each signature another may come to light, but not for ever.
+const ROUNDS: usize = 16;
+
+/// Takes away what `inspection` found. The device is held for ourselves meanwhile.
+///
+/// # Errors
+/// When somebody came to use it since, it is another device now, or something stays.
+pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), LabError> {
+    let path = &inspection.resolved;
+    let failed = |errno: Errno| LabError::io("cannot open to erase", path)(errno.into());
+    let users = obstacles_to_use(machine, path, inspection.number)?;
+    if !users.is_empty() {
+        return Err(Inspection { obstacles: users, ..inspection.clone() }.refuse());
+    }
+    let device = open_device(path, DeviceUse::WriteAlone).map_err(failed)?;
+    let metadata = device.metadata().map_err(LabError::io("cannot look at", path))?;
+    let same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
+        && device_bytes(&device) == Ok(inspection.bytes);
+    if !same {
+        let why = "it is another device than the one that was looked at".to_owned();
+        return Err(DeviceError::NotOurs { what: path.display().to_string(), why }.into());
+    }
+    let users = usage::users(machine, inspection.number)
+        .map_err(LabError::io("cannot find out who uses", path))?;
+    // We have it open for writing ourselves, which `users` does not count.
+    if !users.is_empty() {
+        return Err(Inspection { obstacles: users, ..inspection.clone() }.refuse());
+    }
+    clear_signatures(&device, inspection.bytes).map_err(LabError::io("cannot erase", path))?;
+    match reread_partitions(&device) {
+        // A device without partitions has nothing to read again.
+        Ok(()) | Err(Errno::INVAL | Errno::NOTTY) => {}
+        Err(errno) => {
+            return Err(LabError::io("cannot read the partitions of", path)(errno.into()));
+        }
+    }
+    let left = usage::partitions(machine, inspection.number);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let names = left.into_iter().map(|(name, _)| name).collect();
+    Err(Inspection { obstacles: vec![Obstacle::Partitions { names }], ..inspection.clone() }
+        .refuse())
+}
+
+/// Overwrites with zeroes wherever something can be recognised, until nothing is.
+///
+/// # Errors
+/// When a write fails, or something is still recognised in the end.
+pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
+    zero(device, bytes, 0, ENDS)?;
+    zero(device, bytes, bytes.saturating_sub(ENDS), ENDS)?;
+    for copy in SECOND_COPIES {
+        zero(device, bytes, copy, AROUND)?;
+    }
+    for _ in 0..ROUNDS {
+        let found = find_signatures(device, bytes)?;
+        if found.is_empty() {
+            return device.sync_all();
+        }
+        for signature in found {
+            zero(device, bytes, signature.offset & !(AROUND - 1), AROUND)?;
+        }
+    }
+    let found = find_signatures(device, bytes)?;
+    match found.first() {
+        None => device.sync_all(),
+        Some(left) => Err(io::Error::other(format!("it still carries {left}"))),
+    }
+}
+
+/// Zeroes from `begin`, as far as the device goes.
+fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
+    let end = begin.saturating_add(length).min(bytes);
+    let mut at = begin;
+    while at < end {
+        let length = usize::try_from(end - at).unwrap_or(PIECE.len()).min(PIECE.len());
+        device.write_all_at(&PIECE[..length], at)?;
+        at += length as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clear_signatures;
+    use crate::guard::find_signatures;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn both_ends_and_second_copies_are_cleared_and_the_rest_is_left() {
+        let file = tempfile::tempfile().unwrap();
+        let bytes = (80 << 20) + 512;
+        file.set_len(bytes).unwrap();
+        let middle = (64 << 20) + 0x10_0000;
+        for (at, word) in [
+            (0, &b"LUKS\xba\xbe"[..]),
+            (0x40_0000, b"SKUL\xba\xbe"),
+            (0x20_0000, &[0x5e, 0xf1, 0xab, 0x2f]),
+            ((64 << 20) + 64, b"_BHRfS_M"),
+            (middle, b"left alone"),
+            (bytes - 512, b"EFI PART"),
+        ] {
+            file.write_all_at(word, at).unwrap();
+        }
+        assert_eq!(find_signatures(&file, bytes).unwrap().len(), 4);
+        clear_signatures(&file, bytes).unwrap();
+        assert_eq!(find_signatures(&file, bytes).unwrap(), []);
+        let mut copy = [1; 80];
+        file.read_exact_at(&mut copy, 64 << 20).unwrap();
+        assert_eq!(copy, [0; 80]);
+        let mut rest = [0; 10];
+        file.read_exact_at(&mut rest, middle).unwrap();
+        assert_eq!(&rest, b"left alone");
+    }
+
+    #[test]
+    fn a_tiny_device_is_cleared_as_far_as_it_goes() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[0xff; 1000], 0).unwrap();
+        clear_signatures(&file, 1000).unwrap();
+        let mut all = vec![1; 1000];
+        file.read_exact_at(&mut all, 0).unwrap();
+        assert_eq!(all, vec![0; 1000]);
+        assert_eq!(file.metadata().unwrap().len(), 1000);
+    }
+}

@@ -1,0 +1,223 @@
+//! Known signatures: what a device carries, told without any program of the machine.
+//!
+//! A false alarm costs an `--erase`, a missed signature somebody's data: so magic numbers count by
+//! themselves, without the checksums that usually go with them. The table of plain magic numbers is
+//! in `magics`, those that need a second look in `probes`.
+
+mod magics;
+mod probes;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Something known that a device carries.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signature {
+    /// Where its magic number is, in bytes from the beginning.
+    pub offset: u64,
+    /// What it belongs to, in the field's usual word: `ext4`, `LVM2 physical volume`.
+    pub name: &'static str,
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.name, self.offset)
+    }
+}
+
+/// Filesystems that begin with a boot sector.
+const BOOT_SECTORS: [&str; 3] = ["FAT", "exFAT", "NTFS"];
+
+/// A device or image that is searched.
+struct Medium<'a> {
+    file: &'a File,
+    bytes: u64,
+}
+
+impl Medium<'_> {
+    /// `length` bytes at `offset`; `None` where the device has none.
+    fn at(&self, offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+        let end = offset.checked_add(length as u64);
+        if end.is_none_or(|end| end > self.bytes) {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, offset)?;
+        Ok(Some(bytes))
+    }
+
+    /// Whether `magic` stands at `offset`.
+    fn has(&self, offset: u64, magic: &[u8]) -> io::Result<bool> {
+        Ok(self.at(offset, magic.len())?.is_some_and(|bytes| bytes == magic))
+    }
+
+    /// The begin of the 512-byte sector that is `back` sectors before the end; the last is 1.
+    fn sector_from_end(&self, back: u64) -> Option<u64> {
+        (self.bytes / 512).checked_sub(back).map(|sector| sector * 512)
+    }
+}
+
+/// All known signatures on a device or image of so many bytes, in the order of their places.
+///
+/// # Errors
+/// When the device cannot be read.
+pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
+    let medium = Medium { file, bytes };
+    let mut found = magics::search(&medium)?;
+    for probe in probes::ALL {
+        probe(&medium, &mut found)?;
+    }
+    // The two bytes at its end belong to the boot sector of these, which is told already.
+    if found.iter().any(|signature| BOOT_SECTORS.contains(&signature.name)) {
+        found.retain(|signature| signature.name != magics::MBR);
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Signature, find_signatures};
+    use std::os::unix::fs::FileExt;
+
+    const MIB: u64 = 1 << 20;
+
+    fn found(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<(u64, &'static str)> {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(bytes).unwrap();
+        for (offset, piece) in pieces {
+            file.write_all_at(piece, *offset).unwrap();
+        }
+        let found = find_signatures(&file, bytes).unwrap();
+        found.into_iter().map(|Signature { offset, name }| (offset, name)).collect()
+    }
+
+    #[test]
+    fn nothing_is_found_on_zeroes_of_any_size() {
+        for bytes in [0, 1, 511, 512, 513, 4096, 65_535, 65_536, MIB - 1, MIB, 5 * MIB + 512] {
+            assert_eq!(found(bytes, &[]), [], "{bytes}");
+        }
+    }
+
+    #[test]
+    fn raid_of_the_kernel_is_found_at_each_of_its_places() {
+        let magic: &[u8] = &0xa92b_4efc_u32.to_le_bytes();
+        let turned: &[u8] = &0xa92b_4efc_u32.to_be_bytes();
+        let name = "md RAID";
+        let odd = 8 * MIB + 5 * 512;
+        assert_eq!(found(odd, &[(8 * MIB - 0x1_0000, magic)]), [(8 * MIB - 0x1_0000, name)]);
+        assert_eq!(found(odd, &[(8 * MIB - 0x1_0000, turned)]), [(8 * MIB - 0x1_0000, name)]);
+        assert_eq!(found(odd, &[(8 * MIB - 0x2000, magic)]), [(8 * MIB - 0x2000, name)]);
+        assert_eq!(found(odd, &[(0, magic)]), [(0, name)]);
+        assert_eq!(found(odd, &[(4096, magic)]), [(4096, name)]);
+    }
+
+    #[test]
+    fn zfs_is_found_by_any_of_its_labels() {
+        let uberblock = 0x00ba_b10c_u64.to_le_bytes();
+        let turned = 0x00ba_b10c_u64.to_be_bytes();
+        let bytes = 64 * MIB + 4096;
+        for label in [0, 256 << 10, 64 * MIB - (512 << 10), 64 * MIB - (256 << 10)] {
+            for at in [label + (128 << 10), label + (132 << 10), label + (255 << 10)] {
+                assert_eq!(found(bytes, &[(at, &uberblock)]), [(at, "ZFS")]);
+            }
+        }
+        assert_eq!(found(bytes, &[(132 << 10, &turned)]), [(132 << 10, "ZFS")]);
+    }
+
+    #[test]
+    fn bios_raid_and_mirrors_at_the_end_are_found() {
+        let bytes = 16 * MIB;
+        for (back, magic, name) in [
+            (2, &b"Intel Raid ISM Cfg Sig. 1.3.00"[..], "Intel RAID"),
+            (2, b"NVIDIA  ", "NVIDIA RAID"),
+            (1, b"$XIDE$", "LSI MegaRAID"),
+            (1, &[0xde, 0x11, 0xde, 0x11], "DDF RAID"),
+            (257, &[0x11, 0xde, 0x11, 0xde], "DDF RAID"),
+            (11, &[0xf3, 0x16, 0x78, 0x5a], "HighPoint RAID"),
+            (63, b"Promise Technology, Inc.", "Promise RAID"),
+            (3087, b"Promise Technology, Inc.", "Promise RAID"),
+            (1, b"EFI PART", "GPT partition table (backup)"),
+        ] {
+            let at = bytes - back * 512;
+            assert_eq!(found(bytes, &[(at, magic)]), [(at, name)]);
+        }
+        let drbd = 0x8374_026b_u32.to_be_bytes();
+        let at = bytes - 4096 + 60;
+        assert!(found(bytes, &[(at, &drbd)]).contains(&(at, "DRBD")));
+    }
+
+    #[test]
+    fn rarities_are_found() {
+        for (at, magic, name) in [
+            (0, &b"bluestore block device"[..], "Ceph BlueStore"),
+            (516, b"!Stra0tis\x86\xff\x02^\x41rh", "Stratis"),
+            (0, b"dmvdo001", "VDO"),
+            (32, b"NXSB", "APFS"),
+            (3, b"-FVE-FS-", "BitLocker"),
+            (0, b"\0\0\0ReFS\0", "ReFS"),
+            (1024, b"H+", "HFS+"),
+            (2 * MIB, &[0x5e, 0xf1, 0xab, 0x2f], "VMFS"),
+            (MIB, &[0x0d, 0xd0, 0x01, 0xc0], "VMFS volume"),
+            (0x40_0000, b"SKUL\xba\xbe", "LUKS2 (second header)"),
+            (
+                4096 + 24,
+                b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
+                "bcachefs",
+            ),
+            (0, b"\xc9\xc2\xd4\xc1", "AIX volume"),
+            (512 * 3, b"RDSK", "Amiga partition table"),
+            (0, &[0xfe, 0xed, 0xba, 0xbe], "XFS log"),
+        ] {
+            assert_eq!(found(32 * MIB, &[(at, magic)]), [(at, name)]);
+        }
+    }
+
+    #[test]
+    fn a_fat_without_its_name_and_an_atari_table_are_found() {
+        let mut boot = [0u8; 512];
+        boot[..3].copy_from_slice(&[0xeb, 0x3c, 0x90]);
+        boot[11..13].copy_from_slice(&512u16.to_le_bytes());
+        boot[13] = 4;
+        boot[14] = 1;
+        boot[16] = 2;
+        boot[21] = 0xf8;
+        assert_eq!(found(MIB, &[(0, &boot)]), [(0, "FAT")]);
+        boot[13] = 3; // no power of two
+        assert_eq!(found(MIB, &[(0, &boot)]), []);
+        let mut atari = [0u8; 12];
+        atari[..4].copy_from_slice(b"\x01GEM");
+        atari[7] = 2;
+        atari[11] = 100;
+        assert_eq!(found(MIB, &[(0x1c6, &atari)]), [(0x1c6, "Atari partition table")]);
+        atari[8] = 0xff; // longer than the disk
+        assert_eq!(found(MIB, &[(0x1c6, &atari)]), []);
+    }
+
+    #[test]
+    fn the_family_of_ext_is_told_apart() {
+        let with = |compatible: u32, incompatible: u32| {
+            let mut block = [0u8; 1024];
+            block[56..58].copy_from_slice(&[0x53, 0xef]);
+            block[92..96].copy_from_slice(&compatible.to_le_bytes());
+            block[96..100].copy_from_slice(&incompatible.to_le_bytes());
+            found(MIB, &[(1024, &block)])
+        };
+        assert_eq!(with(0, 2), [(1080, "ext2")]);
+        assert_eq!(with(4, 2), [(1080, "ext3")]);
+        assert_eq!(with(4, 0x42), [(1080, "ext4")]);
+        assert_eq!(with(0, 0x8), [(1080, "ext journal")]);
+    }
+
+    #[test]
+    fn a_boot_signature_alone_is_a_partition_table() {
+        assert_eq!(found(MIB, &[(510, &[0x55, 0xaa])]), [(510, "MBR partition table")]);
+        let both = found(MIB, &[(510, &[0x55, 0xaa]), (4096, b"EFI PART")]);
+        assert_eq!(both, [(510, "MBR partition table"), (4096, "GPT partition table")]);
+        let boot_sector = found(MIB, &[(3, b"NTFS    "), (510, &[0x55, 0xaa])]);
+        assert_eq!(boot_sector, [(3, "NTFS")]);
+    }
+}

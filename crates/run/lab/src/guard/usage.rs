@@ -1,0 +1,352 @@
+//! Who uses a block device: mounts, swap, what is made of it, programs that write to it.
+//!
+//! It is asked for the device, its partitions, and all that is made of them, as far up as it goes.
+//! What lies on a device that nobody uses is not looked at here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use treering_sys::{Mount, MountTable};
+
+use super::Obstacle;
+use crate::machine::{DeviceNumber, Machine, block_number, names, word};
+
+/// Partitions of a device: names and numbers.
+pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, DeviceNumber)> {
+    let Some(folder) = machine.block_folder(of) else {
+        return Vec::new();
+    };
+    let inside = names(&folder).into_iter().filter_map(|name| {
+        let child = folder.join(&name);
+        let number = word(&child.join("dev"))?.parse().ok()?;
+        child.join("partition").exists().then_some((name, number))
+    });
+    inside.collect()
+}
+
+/// Everybody who uses the device.
+pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<Obstacle>> {
+    let table = fs::read(machine.proc.join("self/mountinfo"))?;
+    let mut search = Search {
+        machine,
+        mounts: MountTable::parse(&table).mounts,
+        swaps: swaps(machine),
+        seen: BTreeSet::new(),
+        obstacles: Vec::new(),
+    };
+    search.visit(device);
+    let mut writable = vec![device];
+    writable.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
+    for number in writable {
+        let name = search.name(number);
+        search.obstacles.extend(writers(machine, &name, number));
+    }
+    Ok(search.obstacles)
+}
+
+struct Search<'a> {
+    machine: &'a Machine,
+    mounts: Vec<Mount>,
+    swaps: Vec<DeviceNumber>,
+    seen: BTreeSet<DeviceNumber>,
+    obstacles: Vec<Obstacle>,
+}
+
+impl Search<'_> {
+    fn name(&self, number: DeviceNumber) -> String {
+        self.machine.block_name(number).unwrap_or_else(|| number.to_string())
+    }
+
+    /// Looks at the device, its partitions and all that is made of them.
+    fn visit(&mut self, number: DeviceNumber) {
+        if !self.seen.insert(number) {
+            return;
+        }
+        let name = self.name(number);
+        self.look_at_mounts(&name, number);
+        if self.swaps.contains(&number) {
+            self.obstacles.push(Obstacle::Swap { name: name.clone() });
+        }
+        self.look_at_members(&name);
+        for (by, made) in self.holders(number) {
+            self.obstacles.push(Obstacle::Held { name: name.clone(), by });
+            if let Some(made) = made {
+                self.visit(made);
+            }
+        }
+        for (_, partition) in partitions(self.machine, number) {
+            self.visit(partition);
+        }
+    }
+
+    fn look_at_mounts(&mut self, name: &str, number: DeviceNumber) {
+        let found = self.mounts.iter().find(|mount| {
+            let by_number = mount.device == (number.major, number.minor);
+            // btrfs and others have a number of their own and tell the device as their source.
+            let source = Path::new(&mount.source);
+            by_number || (source.is_absolute() && block_number(source) == Some(number))
+        });
+        if let Some(mount) = found {
+            let point = mount.point.clone();
+            self.obstacles.push(Obstacle::Mounted { name: name.to_owned(), point });
+        }
+    }
+
+    /// Filesystems of several devices list them by their names.
+    fn look_at_members(&mut self, name: &str) {
+        let fs = self.machine.sys.join("fs");
+        for uuid in names(&fs.join("btrfs")) {
+            if names(&fs.join("btrfs").join(&uuid).join("devices")).iter().any(|n| n == name) {
+                let of = format!("the mounted btrfs {uuid}");
+                self.obstacles.push(Obstacle::Member { name: name.to_owned(), of });
+            }
+        }
+        for uuid in names(&fs.join("bcachefs")) {
+            let folder = fs.join("bcachefs").join(&uuid);
+            let is_member = |member: &String| {
+                let block = folder.join(member).join("block").canonicalize();
+                block.is_ok_and(|path| path.file_name() == Some(name.as_ref()))
+            };
+            if names(&folder).iter().any(is_member) {
+                let of = format!("the mounted bcachefs {uuid}");
+                self.obstacles.push(Obstacle::Member { name: name.to_owned(), of });
+            }
+        }
+    }
+
+    /// What is made of a device: words for it, and its number when it is a block device.
+    fn holders(&self, of: DeviceNumber) -> Vec<(String, Option<DeviceNumber>)> {
+        let mut found = Vec::new();
+        if let Some(folder) = self.machine.block_folder(of) {
+            for holder in names(&folder.join("holders")) {
+                let there = folder.join("holders").join(&holder);
+                let number = word(&there.join("dev")).and_then(|text| text.parse().ok());
+                let by = match word(&there.join("dm/name")) {
+                    Some(mapped) => format!("{holder} ({mapped})"),
+                    None => holder,
+                };
+                found.push((by, number));
+            }
+        }
+        // A loop device on top of a block device holds nothing in the kernel's eyes.
+        for (name, folder) in self.machine.block_devices_with("loop") {
+            let file = word(&folder.join("loop/backing_file"));
+            let file = file.map(|path| path.trim_end_matches(" (deleted)").to_owned());
+            if file.is_some_and(|path| block_number(Path::new(&path)) == Some(of)) {
+                let number = word(&folder.join("dev")).and_then(|text| text.parse().ok());
+                found.push((name, number));
+            }
+        }
+        found
+    }
+}
+
+/// Block devices that are swap now.
+fn swaps(machine: &Machine) -> Vec<DeviceNumber> {
+    let text = fs::read(machine.proc.join("swaps")).unwrap_or_default();
+    let lines = text.split(|&byte| byte == b'\n').skip(1);
+    lines.filter_map(|line| block_number(&unescape(line))).collect()
+}
+
+/// The first field of a line, in which blanks are written as a backslash and three octal digits.
+fn unescape(line: &[u8]) -> PathBuf {
+    let field = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..3).and_then(|digits| str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(value) if byte == b'\\' => {
+                plain.push(value);
+                rest = &after[3..];
+            }
+            _ => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    std::ffi::OsString::from_vec(plain).into()
+}
+
+/// Other processes that have the device open for writing without having it for themselves, as
+/// virtual machines do.
+fn writers(machine: &Machine, name: &str, device: DeviceNumber) -> Vec<Obstacle> {
+    let own = std::process::id().to_string();
+    let all = names(&machine.proc).into_iter();
+    let others = all.filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own);
+    let writing = others.filter(|pid| writes(&machine.proc.join(pid), device));
+    let obstacle = |pid: String| Obstacle::OpenForWriting {
+        name: name.to_owned(),
+        program: machine.program(&pid),
+        pid,
+    };
+    writing.map(obstacle).collect()
+}
+
+fn writes(process: &Path, device: DeviceNumber) -> bool {
+    names(&process.join("fd")).iter().any(|fd| {
+        let Ok(target) = fs::read_link(process.join("fd").join(fd)) else {
+            return false;
+        };
+        // Only what looks like a device is asked for its number: a path on a dead network
+        // filesystem would never answer.
+        target.as_os_str().as_bytes().starts_with(b"/dev/")
+            && block_number(&target) == Some(device)
+            && fs::read_to_string(process.join("fdinfo").join(fd))
+                .is_ok_and(|info| opened_for_writing(&info))
+    })
+}
+
+fn opened_for_writing(info: &str) -> bool {
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & 3 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{opened_for_writing, partitions, unescape, users};
+    use crate::guard::Obstacle;
+    use crate::machine::{DeviceNumber, Machine};
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
+
+    /// A machine made of files.
+    struct Fake {
+        top: tempfile::TempDir,
+    }
+
+    impl Fake {
+        fn new(mounts: &str) -> Self {
+            let fake = Self { top: tempfile::tempdir().unwrap() };
+            fake.write("proc/self/mountinfo", mounts);
+            fs::create_dir_all(fake.top.path().join("sys/dev/block")).unwrap();
+            fs::create_dir_all(fake.top.path().join("sys/block")).unwrap();
+            fake
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.top.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn device(&self, folder: &str, number: &str) {
+            self.write(&format!("sys/devices/{folder}/dev"), number);
+            let link = self.top.path().join("sys/dev/block").join(number);
+            symlink(self.top.path().join("sys/devices").join(folder), link).unwrap();
+        }
+
+        fn partition(&self, folder: &str, number: &str) {
+            self.device(folder, number);
+            self.write(&format!("sys/devices/{folder}/partition"), "1");
+        }
+
+        fn hold(&self, folder: &str, holder: &str) {
+            let holders = self.top.path().join("sys/devices").join(folder).join("holders");
+            fs::create_dir_all(&holders).unwrap();
+            let to = self.top.path().join("sys/devices").join(holder);
+            symlink(to, holders.join(Path::new(holder).file_name().unwrap())).unwrap();
+        }
+
+        fn users(&self, number: &str) -> Vec<Obstacle> {
+            users(&self.machine(), number.parse().unwrap()).unwrap()
+        }
+
+        fn machine(&self) -> Machine {
+            let top = self.top.path();
+            Machine { sys: top.join("sys"), proc: top.join("proc") }
+        }
+    }
+
+    fn mounted(name: &str, point: &str) -> Obstacle {
+        Obstacle::Mounted { name: name.to_owned(), point: PathBuf::from(point) }
+    }
+
+    fn held(name: &str, by: &str) -> Obstacle {
+        Obstacle::Held { name: name.to_owned(), by: by.to_owned() }
+    }
+
+    const ROOT_ON_LVM: &str = "27 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw\n\
+                               28 27 8:17 / /boot rw - ext4 /dev/sdb1 rw\n";
+
+    #[test]
+    fn a_mount_is_seen_through_partition_raid_and_mapping() {
+        let fake = Fake::new(ROOT_ON_LVM);
+        fake.device("sda", "8:0");
+        fake.partition("sda/sda1", "8:1");
+        fake.device("md0", "9:0");
+        fake.device("dm-0", "253:0");
+        fake.write("sys/devices/dm-0/dm/name", "vg-root\n");
+        fake.hold("sda/sda1", "md0");
+        fake.hold("md0", "dm-0");
+        let all = [held("sda1", "md0"), held("md0", "dm-0 (vg-root)"), mounted("dm-0", "/")];
+        assert_eq!(fake.users("8:0"), all);
+        assert_eq!(fake.users("8:1"), all);
+        assert_eq!(fake.users("253:0"), all[2..]);
+    }
+
+    #[test]
+    fn a_mounted_partition_stands_against_its_disk_and_not_against_its_sister() {
+        let fake = Fake::new(ROOT_ON_LVM);
+        fake.device("sdb", "8:16");
+        fake.partition("sdb/sdb1", "8:17");
+        fake.partition("sdb/sdb2", "8:18");
+        fake.write("sys/devices/sdb/queue/dev", "not a partition");
+        assert_eq!(fake.users("8:16"), [mounted("sdb1", "/boot")]);
+        assert_eq!(fake.users("8:18"), []);
+        let names: Vec<_> = partitions(&fake.machine(), DeviceNumber { major: 8, minor: 16 })
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["sdb1", "sdb2"]);
+    }
+
+    #[test]
+    fn members_of_mounted_filesystems_are_known_by_name() {
+        let fake = Fake::new("");
+        fake.device("sdc", "8:32");
+        fake.device("sdd", "8:48");
+        fake.write("sys/fs/btrfs/0-1-2/devices/sdc", "");
+        fake.write("sys/fs/btrfs/features/raid56", "");
+        fs::create_dir_all(fake.top.path().join("sys/fs/bcachefs/9-9/dev-0")).unwrap();
+        let block = fake.top.path().join("sys/fs/bcachefs/9-9/dev-0/block");
+        symlink(fake.top.path().join("sys/devices/sdd"), block).unwrap();
+        let member =
+            |name: &str, of: &str| [Obstacle::Member { name: name.to_owned(), of: of.to_owned() }];
+        assert_eq!(fake.users("8:32"), member("sdc", "the mounted btrfs 0-1-2"));
+        assert_eq!(fake.users("8:48"), member("sdd", "the mounted bcachefs 9-9"));
+    }
+
+    #[test]
+    fn a_ring_of_holders_ends() {
+        let fake = Fake::new("");
+        fake.device("dm-1", "253:1");
+        fake.device("dm-2", "253:2");
+        fake.hold("dm-1", "dm-2");
+        fake.hold("dm-2", "dm-1");
+        assert_eq!(fake.users("253:1"), [held("dm-1", "dm-2"), held("dm-2", "dm-1")]);
+    }
+
+    #[test]
+    fn an_unknown_device_is_used_by_nobody_and_no_mountinfo_is_an_error() {
+        let fake = Fake::new("");
+        assert_eq!(fake.users("99:99"), []);
+        let machine = Machine { proc: PathBuf::from("/nowhere"), ..fake.machine() };
+        assert!(users(&machine, DeviceNumber { major: 1, minor: 1 }).is_err());
+    }
+
+    #[test]
+    fn fields_of_proc_are_read() {
+        assert_eq!(unescape(b"/dev/a\\040b\\134\tpartition 1"), Path::new("/dev/a b\\"));
+        assert_eq!(unescape(b"/a\\9\\77"), Path::new("/a\\9\\77"));
+        assert!(opened_for_writing("pos:\t0\nflags:\t0100002\nmnt_id:\t24\n"));
+        assert!(!opened_for_writing("pos:\t0\nflags:\t0100000\n"));
+        assert!(!opened_for_writing("nothing"));
+    }
+}

@@ -1,0 +1,289 @@
+//! Loop images: a file of the host seen as a disk, made, emptied between trials and removed.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use treering_sys::{
+    DeviceUse, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
+    flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
+};
+
+use crate::device::Doubt;
+use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use};
+use crate::lab::Lab;
+use crate::machine::DeviceNumber;
+use crate::register::{FileNumber, Kind, Record, RecordId, file_line, loop_line};
+use crate::release::free_image;
+use crate::{DeviceError, LabError};
+
+/// What an image is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageSpec {
+    pub(crate) bytes: u64,
+    pub(crate) is_sparse: bool,
+    pub(crate) direct_io: bool,
+    pub(crate) sector_bytes: u32,
+}
+
+/// An image on its loop device. Dropped, both go away.
+#[derive(Debug)]
+pub(crate) struct LoopImage {
+    lab: Lab,
+    spec: ImageSpec,
+    path: PathBuf,
+    file_number: FileNumber,
+    node: PathBuf,
+    number: DeviceNumber,
+    direct_io: bool,
+    /// Nothing was written to it since it was made or emptied.
+    is_fresh: bool,
+    /// Empty only while it is being released.
+    held: Option<Held>,
+}
+
+/// What we hold open: as long as the device is, its number is nobody else's.
+#[derive(Debug)]
+struct Held {
+    image: File,
+    device: File,
+    record: Record,
+}
+
+impl LoopImage {
+    /// Makes an image in `directory` and a loop device on it.
+    pub(crate) fn make(lab: &Lab, directory: &Path, spec: ImageSpec) -> Result<Self, LabError> {
+        let kind = |id: &RecordId| Kind::Loop {
+            image: directory.join(id.image_name()),
+            file: None,
+            number: None,
+        };
+        let mut record = lab.register.record(&lab.machine, kind)?;
+        let path = directory.join(record.id().image_name());
+        match build(&path, spec, &mut record) {
+            Ok(Built { image, file_number, device, node, number }) => {
+                let status = loop_status(&device).ok().flatten();
+                Ok(Self {
+                    lab: lab.clone(),
+                    spec,
+                    path,
+                    file_number,
+                    node,
+                    number,
+                    direct_io: status.is_some_and(|status| status.direct_io),
+                    is_fresh: true,
+                    held: Some(Held { image, device, record }),
+                })
+            }
+            Err(error) => {
+                let file = record.facts().ok().and_then(|facts| match facts.kind {
+                    Kind::Loop { file, .. } => file,
+                    Kind::Mount { .. } => None,
+                });
+                // What cannot be cleaned up stays in the register.
+                if free_image(&lab.machine, record.id(), &path, file).is_ok() {
+                    record.remove()?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Its node.
+    pub(crate) fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> DeviceNumber {
+        self.number
+    }
+
+    /// The device, open to look at.
+    pub(crate) fn device(&self) -> Option<&File> {
+        self.held.as_ref().map(|held| &held.device)
+    }
+
+    /// The image file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What makes its measurements doubtful.
+    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+        let mut doubts = Vec::new();
+        let path = self.path.clone();
+        if !self.direct_io {
+            doubts.push(Doubt::HostCacheAnswers { image: path, asked: self.spec.direct_io });
+        }
+        let sectors = self.device().map(sector_sizes);
+        if let Some(Ok(sectors)) = sectors
+            && sectors.logical_bytes != self.spec.sector_bytes
+        {
+            let bytes = sectors.logical_bytes;
+            doubts.push(Doubt::OtherSectors { device: self.node.clone(), bytes });
+        }
+        doubts
+    }
+
+    /// Makes sure that it is still ours and nobody uses it, and empties it.
+    pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
+        let status = loop_status(&held.device).map_err(failed)?;
+        let is_ours = status.is_some_and(|status| {
+            let file = FileNumber { device: status.file_device, inode: status.file_inode };
+            status.mark == held.record.id().mark() && file == self.file_number
+        });
+        if !is_ours {
+            let why = "somebody detached it from its image".to_owned();
+            return Err(DeviceError::NotOurs { what: self.node.display().to_string(), why }.into());
+        }
+        let users = obstacles_to_use(&self.lab.machine, &self.node, self.number)?;
+        if !users.is_empty() {
+            let by = users.iter().map(Obstacle::to_string).collect();
+            let what = self.node.display().to_string();
+            return Err(DeviceError::StillUsed { what, by }.into());
+        }
+        if !self.is_fresh {
+            let device = open_device(&self.node, DeviceUse::WriteAlone).map_err(failed)?;
+            // A hole where the last trial wrote, so that every trial begins with the same file. A
+            // host filesystem that cannot make holes keeps the old blocks.
+            match discard(&device, self.spec.bytes) {
+                Ok(()) | Err(Errno::OPNOTSUPP) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+            flush_buffers(&device).map_err(failed)?;
+            let found = find_signatures(&device, self.spec.bytes);
+            if !found.map_err(LabError::io("cannot read", &self.node))?.is_empty() {
+                clear_signatures(&device, self.spec.bytes)
+                    .map_err(LabError::io("cannot empty", &self.node))?;
+            }
+        }
+        self.is_fresh = false;
+        Ok(())
+    }
+
+    /// After mkfs, which discards the whole device: all blocks are taken again.
+    pub(crate) fn refill(&self) -> Result<(), LabError> {
+        match &self.held {
+            Some(held) if !self.spec.is_sparse => {
+                preallocate(&held.image, self.spec.bytes, &self.path)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets what the kernel holds of it, on either side of the loop device.
+    pub(crate) fn forget(&self) -> Result<(), LabError> {
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        flush_buffers(&held.device)
+            .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
+        let failed = || LabError::io("cannot write back", &self.path);
+        held.image.sync_all().map_err(failed())?;
+        fadvise(&held.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
+    }
+
+    /// Detaches the device and removes the image.
+    pub(crate) fn release(mut self) -> Result<(), LabError> {
+        self.free()
+    }
+
+    fn free(&mut self) -> Result<(), LabError> {
+        let Some(Held { image, device, record }) = self.held.take() else {
+            return Ok(());
+        };
+        // Closed first: the kernel detaches only what nobody has open.
+        drop((image, device));
+        free_image(&self.lab.machine, record.id(), &self.path, Some(self.file_number))?;
+        record.remove()
+    }
+}
+
+/// What making an image comes to.
+struct Built {
+    image: File,
+    file_number: FileNumber,
+    device: File,
+    node: PathBuf,
+    number: DeviceNumber,
+}
+
+fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, LabError> {
+    let image = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(LabError::io("cannot make", path))?;
+    let metadata = image.metadata().map_err(LabError::io("cannot look at", path))?;
+    let file_number = FileNumber { device: metadata.dev(), inode: metadata.ino() };
+    record.append(&file_line(file_number))?;
+    // Told to whoever looks for images without a record; the loop device keeps it.
+    let _not_every_filesystem_locks = lock_exclusive(&image);
+    image.set_len(spec.bytes).map_err(LabError::io("cannot size", path))?;
+    if !spec.is_sparse {
+        preallocate(&image, spec.bytes, path)?;
+    }
+    let attached = attach_loop(&LoopSettings {
+        file: image.as_fd(),
+        sector_bytes: spec.sector_bytes,
+        direct_io: spec.direct_io,
+        partitions: false,
+        mark: &record.id().mark(),
+    })
+    .map_err(DeviceError::Loop)?;
+    record.append(&loop_line(attached.number))?;
+    let node = attached.path;
+    let metadata = attached.file.metadata().map_err(LabError::io("cannot look at", &node))?;
+    // Only to look: closing what was open for writing makes udev look, too.
+    let device = open_device(&node, DeviceUse::Look)
+        .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
+    let number = DeviceNumber::from_stat(metadata.rdev());
+    Ok(Built { image, file_number, device, node, number })
+}
+
+impl Drop for LoopImage {
+    fn drop(&mut self) {
+        // What cannot be freed stays in the register, where it is found.
+        let _in_the_register = self.free();
+    }
+}
+
+/// Takes all blocks of a file.
+fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
+    fallocate(image, FallocateFlags::empty(), 0, bytes)
+        .map_err(|errno| LabError::io("cannot take all blocks of", path)(errno.into()))
+}
+
+/// Looks whether the images have room in their directory.
+pub(crate) fn check_room(
+    directory: &Path,
+    count: u64,
+    spec: ImageSpec,
+) -> Result<Vec<Doubt>, LabError> {
+    let failed = || LabError::io("cannot look at", directory);
+    let opened = File::open(directory).map_err(failed())?;
+    let host: FilesystemFacts =
+        filesystem_facts(&opened).map_err(|errno| failed()(errno.into()))?;
+    let needed_bytes = spec.bytes.saturating_mul(count);
+    let mut doubts = Vec::new();
+    if host.free_bytes < needed_bytes {
+        let (directory, free_bytes) = (directory.to_owned(), host.free_bytes);
+        if !spec.is_sparse {
+            return Err(DeviceError::NoRoom { directory, needed_bytes, free_bytes }.into());
+        }
+        doubts.push(Doubt::HostMayFill { directory, needed_bytes, free_bytes });
+    }
+    if matches!(host.type_name(), Some("tmpfs" | "ramfs")) {
+        doubts.push(Doubt::ImageInMemory { directory: directory.to_owned() });
+    }
+    Ok(doubts)
+}

@@ -1,0 +1,331 @@
+//! The lab itself: its register, its tools, and what killed runs left in it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use treering_sys::{LockError, MountTable, lock_exclusive};
+
+use crate::DeviceError;
+use crate::LabError;
+use crate::filesystems::{Availability, Filesystem, availability};
+use crate::machine::{Machine, names};
+use crate::register::{Found, Kind, RecordId, Register, private_directory};
+use crate::release::{OurMount, free_image, free_mount};
+use crate::tools::ToolPath;
+
+/// Where images are kept when nobody says where: on disk, and gone some time after a reboot.
+const IMAGES: &str = "/var/tmp/treering";
+
+/// A place to make devices and filesystems in, and to take them away again. Copies are the same
+/// lab.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    pub(crate) machine: Machine,
+    pub(crate) tools: ToolPath,
+    pub(crate) register: Arc<Register>,
+    images: PathBuf,
+}
+
+impl Lab {
+    /// Opens the lab whose records are in this directory, making it when it is missing.
+    ///
+    /// # Errors
+    /// When the directory cannot be made, belongs to others, or others can write to it.
+    pub fn open(register: &Path) -> Result<Self, LabError> {
+        Ok(Self {
+            machine: Machine::default(),
+            tools: ToolPath::new(OsStr::new("")),
+            register: Arc::new(Register::open(register)?),
+            images: PathBuf::from(IMAGES),
+        })
+    }
+
+    /// Looks for programs along this `PATH` first.
+    #[must_use]
+    pub fn with_tools_in(self, path: &OsStr) -> Self {
+        Self { tools: ToolPath::new(path), ..self }
+    }
+
+    /// Keeps images here when the plan does not say where.
+    #[must_use]
+    pub fn with_images_in(self, directory: &Path) -> Self {
+        Self { images: directory.to_owned(), ..self }
+    }
+
+    /// Whether this filesystem can be made and mounted here.
+    pub fn availability(&self, filesystem: &dyn Filesystem) -> Availability {
+        availability(filesystem, &self.machine, &self.tools)
+    }
+
+    /// The directory for images: the plan's, or our own, which is made.
+    pub(crate) fn images(&self, asked: Option<&Path>) -> Result<PathBuf, LabError> {
+        match asked {
+            Some(asked) => asked.canonicalize().map_err(LabError::io("cannot find", asked)),
+            None => private_directory(&self.images),
+        }
+    }
+
+    /// All that is there of what this lab made, also by runs that are alive.
+    ///
+    /// # Errors
+    /// When the register cannot be read.
+    pub fn list(&self) -> Result<Vec<Leftover>, LabError> {
+        let found = self.register.all()?;
+        let known: Vec<RecordId> = found.iter().map(|found| found.id.clone()).collect();
+        let table = MountTable::read().unwrap_or_default();
+        let boot = self.machine.boot_id();
+        let mut all: Vec<_> =
+            found.into_iter().map(|found| self.leftover(found, &table, &boot)).collect();
+        all.extend(self.orphans(&known));
+        all.sort_by_key(|leftover| leftover.what.order());
+        Ok(all)
+    }
+
+    fn leftover(&self, found: Found, table: &MountTable, boot: &str) -> Leftover {
+        let (pid, is_of_this_boot) = match &found.facts {
+            Ok(facts) => (Some(facts.pid), facts.boot == boot),
+            Err(_) => (None, true),
+        };
+        let what = match found.facts {
+            Ok(facts) => match facts.kind {
+                Kind::Loop { image, number, .. } => LeftoverKind::Image {
+                    path: image,
+                    device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
+                },
+                Kind::Mount { fs_type, .. } => {
+                    let point = self.register.mount_point(&found.id);
+                    let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
+                    LeftoverKind::Mount { point, fs_type, is_mounted }
+                }
+            },
+            Err(why) => LeftoverKind::Damaged { path: found.path, why },
+        };
+        Leftover { id: found.id, what, pid, is_alive: found.is_held, is_of_this_boot }
+    }
+
+    /// Images of ours without a record: the register is gone after a reboot, the disk is not. The
+    /// lock of an image lives as long as a run or a loop device has it.
+    fn orphans(&self, known: &[RecordId]) -> Vec<Leftover> {
+        let mut orphans = Vec::new();
+        for name in names(&self.images) {
+            let path = self.images.join(name);
+            let Some(id) = RecordId::of_image(&path).filter(|id| !known.contains(id)) else {
+                continue;
+            };
+            let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+            if let Some(file) = is_file.then(|| File::open(&path).ok()).flatten()
+                && lock_exclusive(&file) != Err(LockError::Held)
+            {
+                let what = LeftoverKind::Image { path, device: None };
+                orphans.push(Leftover {
+                    id,
+                    what,
+                    pid: None,
+                    is_alive: false,
+                    is_of_this_boot: false,
+                });
+            }
+        }
+        orphans
+    }
+
+    /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
+    /// that is alive, what is in use, and what is not certainly ours stays and is told.
+    pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
+        let mut ordered = leftovers;
+        ordered.sort_by_key(|leftover| leftover.what.order());
+        let free = |leftover: Leftover| {
+            let freed = self.free(&leftover);
+            (leftover, freed)
+        };
+        ordered.into_iter().map(free).collect()
+    }
+
+    fn free(&self, leftover: &Leftover) -> Result<(), LabError> {
+        if leftover.pid.is_none()
+            && let LeftoverKind::Image { path, .. } = &leftover.what
+        {
+            let file = File::open(path).map_err(LabError::io("cannot open", path))?;
+            if lock_exclusive(&file) == Err(LockError::Held) {
+                let by = vec!["a run or a loop device".to_owned()];
+                let what = path.display().to_string();
+                return Err(DeviceError::StillUsed { what, by }.into());
+            }
+            return free_image(&self.machine, &leftover.id, path, None);
+        }
+        let (record, facts) = self.register.claim(&leftover.id)?;
+        match &facts.kind {
+            Kind::Loop { image, file, .. } => {
+                // Numbers of filesystems change from boot to boot: then the name has to do.
+                let file = file.filter(|_| facts.boot == self.machine.boot_id());
+                free_image(&self.machine, &leftover.id, image, file)?;
+            }
+            Kind::Mount { fs_type, devices, mounted } => {
+                let point = self.register.mount_point(&leftover.id);
+                let ours = OurMount {
+                    id: &leftover.id,
+                    point: &point,
+                    fs_type,
+                    devices,
+                    mounted: *mounted,
+                };
+                free_mount(&self.machine, &ours)?;
+            }
+        }
+        record.remove()
+    }
+}
+
+/// Something of the lab's that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    id: RecordId,
+    /// What it is.
+    pub what: LeftoverKind,
+    /// The process that made it, where that is known.
+    pub pid: Option<u32>,
+    /// Whether the run that made it is alive.
+    pub is_alive: bool,
+    /// Whether it was made since the machine booted.
+    pub is_of_this_boot: bool,
+}
+
+/// What is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftoverKind {
+    /// A filesystem.
+    Mount {
+        /// Where.
+        point: PathBuf,
+        /// Its type.
+        fs_type: String,
+        /// Whether it is mounted, or only its mount point is there.
+        is_mounted: bool,
+    },
+    /// An image file.
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// The loop device that was made on it, if it came so far.
+        device: Option<PathBuf>,
+    },
+    /// A record that cannot be read.
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl LeftoverKind {
+    /// In which order things are freed.
+    const fn order(&self) -> u8 {
+        match self {
+            Self::Mount { .. } => 0,
+            Self::Image { .. } => 1,
+            Self::Damaged { .. } => 2,
+        }
+    }
+}
+
+impl fmt::Display for LeftoverKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mount { point, fs_type, is_mounted: true } => {
+                write!(f, "{fs_type} mounted at {}", point.display())
+            }
+            Self::Mount { point, is_mounted: false, .. } => {
+                write!(f, "mount point {}", point.display())
+            }
+            Self::Image { path, device: Some(device) } => {
+                write!(f, "image {} on {}", path.display(), device.display())
+            }
+            Self::Image { path, device: None } => write!(f, "image {}", path.display()),
+            Self::Damaged { path, why } => {
+                write!(f, "record {} that cannot be read ({why})", path.display())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lab, LeftoverKind};
+    use crate::register::Kind;
+    use crate::{DeviceError, LabError};
+    use std::path::PathBuf;
+
+    #[test]
+    fn an_image_that_was_never_attached_is_listed_and_removed() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let images = top.path().canonicalize().unwrap();
+        let kind = |id: &crate::register::RecordId| Kind::Loop {
+            image: images.join(id.image_name()),
+            file: None,
+            number: None,
+        };
+        let record = lab.register.record(&lab.machine, kind).unwrap();
+        let path = images.join(record.id().image_name());
+        std::fs::write(&path, "").unwrap();
+        let alive = lab.list().unwrap();
+        assert!(alive[0].is_alive && alive[0].is_of_this_boot);
+        assert!(lab.release(alive)[0].1.is_err() && path.exists());
+        drop(record);
+        let left = lab.list().unwrap();
+        assert_eq!(left[0].what, LeftoverKind::Image { path: path.clone(), device: None });
+        if rustix::process::geteuid().is_root() {
+            assert!(lab.release(left)[0].1.is_ok());
+            assert!(!path.exists() && lab.list().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_stands_where_an_image_was_is_left_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let images = top.path().canonicalize().unwrap();
+        let file = crate::register::FileNumber { device: 1, inode: 1 };
+        let kind = |id: &crate::register::RecordId| Kind::Loop {
+            image: images.join(id.image_name()),
+            file: Some(file),
+            number: None,
+        };
+        let record = lab.register.record(&lab.machine, kind).unwrap();
+        let path = images.join(record.id().image_name());
+        drop(record);
+        std::fs::write(&path, "somebody else's").unwrap();
+        let freed = lab.release(lab.list().unwrap()).remove(0).1;
+        assert!(matches!(freed, Err(LabError::Device(DeviceError::NotOurs { .. }))), "{freed:?}");
+        assert!(path.exists() && lab.list().unwrap().len() == 1);
+    }
+
+    #[test]
+    fn images_of_an_earlier_boot_are_found_without_a_record() {
+        let top = tempfile::tempdir().unwrap();
+        let images = top.path().join("images");
+        std::fs::create_dir(&images).unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap().with_images_in(&images);
+        for name in ["treering-1a-2.img", "treering-XY.img", "other.img"] {
+            std::fs::write(images.join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("other.img", images.join("treering-3.img")).unwrap();
+        let left = lab.list().unwrap();
+        let paths: Vec<PathBuf> = left
+            .iter()
+            .map(|leftover| match &leftover.what {
+                LeftoverKind::Image { path, .. } => path.clone(),
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert_eq!(paths, [images.join("treering-1a-2.img")]);
+        if rustix::process::geteuid().is_root() {
+            assert!(lab.release(left)[0].1.is_ok());
+            assert!(!paths[0].exists());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a killed run left: found by its mark, removed only with the mark and the right names.
+//!
+//! A native run refuses a directory that has trees already, so with its mark there, everything that
+//! is named like a tree was made by it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::{LabError, Workplace};
+
+/// The file that says so.
+const MARK: &str = ".treering-run";
+/// Its first line.
+const HEADER: &str = "treering run 1";
+
+/// A mark that we left.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    path: PathBuf,
+}
+
+impl Mark {
+    pub(crate) fn leave(dir: &Path, trial: &str) -> Result<Self, LabError> {
+        let path = dir.join(MARK);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(LabError::io("cannot make", &path))?;
+        writeln!(file, "{HEADER}\ntrial {trial}")
+            .and_then(|()| file.sync_all())
+            .map_err(LabError::io("cannot write", &path))?;
+        Ok(Self { path })
+    }
+
+    pub(crate) fn remove(self) -> Result<(), LabError> {
+        fs::remove_file(&self.path).map_err(LabError::io("cannot remove", &self.path))
+    }
+}
+
+/// What a killed run left in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftovers {
+    /// The trial that was killed.
+    pub trial: String,
+    /// The trees it left, by name.
+    pub trees: Vec<String>,
+}
+
+/// Looks for what a killed run left.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
+    let path = dir.join(MARK);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
+        Err(error) => return Err(LabError::io("cannot read", path)(error)),
+    };
+    let mut lines = text.lines();
+    if lines.next() != Some(HEADER) {
+        return Ok(None); // somebody else's file of this name
+    }
+    let trial = lines.next().and_then(|line| line.strip_prefix("trial ")).unwrap_or("unknown");
+    Ok(Some(Leftovers { trial: trial.to_owned(), trees: trees(dir)? }))
+}
+
+/// Removes what a killed run left, and its mark last. `removing` is told each tree before.
+///
+/// # Errors
+/// When there is no mark, a run is going on, or a tree cannot be removed.
+pub fn remove_leftovers(dir: &Path, mut removing: impl FnMut(&str)) -> Result<Leftovers, LabError> {
+    // Only a directory that nobody works in: the lock is held until the end.
+    let found =
+        find_leftovers(dir)?.ok_or_else(|| LabError::NothingLeft { path: dir.to_owned() })?;
+    let held = Workplace::take(dir)?;
+    for tree in trees(dir)? {
+        removing(&tree);
+        held.target().remove_tree(&tree, &mut |_| ControlFlow::Continue(()))?;
+    }
+    Mark { path: dir.join(MARK) }.remove()?;
+    Ok(found)
+}
+
+/// Directories named like the trees of a run.
+fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
+    let failed = || LabError::io("cannot read", dir);
+    let mut trees = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
+        let is_dir = entry.file_type().map_err(failed())?.is_dir();
+        if let Some(name) = entry.file_name().to_str()
+            && is_dir
+            && is_tree(name)
+        {
+            trees.push(name.to_owned());
+        }
+    }
+    trees.sort_unstable();
+    Ok(trees)
+}
+
+fn is_tree(name: &str) -> bool {
+    let number = name.strip_prefix("kernel-").or_else(|| name.strip_prefix("native-"));
+    number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mark, find_leftovers, is_tree, remove_leftovers};
+    use crate::LabError;
+
+    #[test]
+    fn only_marked_directories_lose_only_their_trees() {
+        let top = tempfile::tempdir().unwrap();
+        for dir in ["kernel-0/fs/ext4", "native-0/a", "kernel-x/a", "mine"] {
+            std::fs::create_dir_all(top.path().join(dir)).unwrap();
+        }
+        std::fs::write(top.path().join("kernel-0/fs/inode.c"), "a").unwrap();
+        std::fs::write(top.path().join("kernel-1"), "a file, not a tree").unwrap();
+        let refused = remove_leftovers(top.path(), |_| {});
+        assert!(matches!(refused, Err(LabError::NothingLeft { .. })));
+        Mark::leave(top.path(), "0199").unwrap();
+        let mut told = Vec::new();
+        let removed = remove_leftovers(top.path(), |tree| told.push(tree.to_owned())).unwrap();
+        assert_eq!(removed.trees, ["kernel-0", "native-0"]);
+        assert_eq!(told, removed.trees);
+        let mut rest: Vec<_> = std::fs::read_dir(top.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        rest.sort();
+        assert_eq!(rest, ["kernel-1", "kernel-x", "mine"]);
+    }
+
+    #[test]
+    fn somebody_elses_file_is_no_mark() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::write(top.path().join(".treering-run"), "hello").unwrap();
+        assert!(find_leftovers(top.path()).unwrap().is_none());
+        std::fs::write(top.path().join(".treering-run"), [0xff, 0xfe]).unwrap();
+        assert!(find_leftovers(top.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn names_of_trees_are_told_exactly() {
+        assert!(is_tree("kernel-0") && is_tree("native-12"));
+        for name in ["kernel-", "kernel-0a", "kernel", "-0", "kernel-0/x", "kernel-٣"] {
+            assert!(!is_tree(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The lab: makes the place of a trial real and takes it away again.
+//!
+//! A place is a directory: made when it is missing, locked against a second run, marked so that
+//! what a killed run leaves can be found and removed. A device is a loop image or a disk that the
+//! guard has looked at: formatted, mounted and given back, and in the register as long as it is
+//! ours.
+
+mod caches;
+mod device;
+mod device_error;
+mod error;
+pub mod filesystems;
+mod guard;
+mod images;
+mod lab;
+mod leftovers;
+mod machine;
+mod register;
+mod release;
+mod tools;
+mod volume;
+mod workplace;
+
+pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
+pub use device::{Device, Doubt, Member};
+pub use device_error::DeviceError;
+pub use error::LabError;
+pub use filesystems::{Availability, Filesystem};
+pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, inspect};
+pub use lab::{Lab, Leftover, LeftoverKind};
+pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};
+pub use machine::DeviceNumber;
+pub use volume::{FormatRecord, MountRecord, Mounted, Volume};
+pub use workplace::Workplace;

@@ -1,0 +1,146 @@
+//! Where the machine tells about itself: `/sys`, `/proc`, `/dev`, and numbers of devices.
+//!
+//! The places are values, so that a test can tell of machines we do not have.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The number of a device, as the kernel knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceNumber {
+    /// Its driver.
+    pub major: u32,
+    /// Which of the driver's devices.
+    pub minor: u32,
+}
+
+impl DeviceNumber {
+    /// From the form of `stat`.
+    pub(crate) fn from_stat(number: u64) -> Self {
+        Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
+    }
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for DeviceNumber {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (major, minor) = text.trim().split_once(':').ok_or(())?;
+        Ok(Self {
+            major: major.parse().map_err(|_not_a_number| ())?,
+            minor: minor.parse().map_err(|_not_a_number| ())?,
+        })
+    }
+}
+
+/// The places where the machine tells about itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) sys: PathBuf,
+    pub(crate) proc: PathBuf,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self { sys: PathBuf::from("/sys"), proc: PathBuf::from("/proc") }
+    }
+}
+
+impl Machine {
+    /// The folder of a block device; `None` when the kernel does not know it.
+    pub(crate) fn block_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
+        self.sys.join("dev/block").join(number.to_string()).canonicalize().ok()
+    }
+
+    /// The kernel's name of a block device: `sda1`, `dm-0`.
+    pub(crate) fn block_name(&self, number: DeviceNumber) -> Option<String> {
+        let folder = self.block_folder(number)?;
+        folder.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// All block devices that have this folder: loop devices with a file, say.
+    pub(crate) fn block_devices_with(&self, inside: &str) -> Vec<(String, PathBuf)> {
+        let found = names(&self.sys.join("block")).into_iter().filter_map(|name| {
+            let folder = self.sys.join("block").join(&name);
+            folder.join(inside).exists().then_some((name, folder))
+        });
+        found.collect()
+    }
+
+    /// The identifier of this boot.
+    pub(crate) fn boot_id(&self) -> String {
+        word(&self.proc.join("sys/kernel/random/boot_id")).unwrap_or_default()
+    }
+
+    /// When a process began, in ticks since the boot; `None` when it is gone.
+    pub(crate) fn process_start(&self, pid: u32) -> Option<u64> {
+        let stat = fs::read_to_string(self.proc.join(pid.to_string()).join("stat")).ok()?;
+        // The name before may hold anything, blanks and parentheses too.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        fields.split(' ').nth(19)?.parse().ok()
+    }
+
+    /// The program of a process, for messages.
+    pub(crate) fn program(&self, pid: &str) -> String {
+        word(&self.proc.join(pid).join("comm")).unwrap_or_else(|| "a program".to_owned())
+    }
+}
+
+/// The names in a folder, sorted; none when it is not there.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The only word, or line, of a small file.
+pub(crate) fn word(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The number of the block device that a path leads to, following links.
+pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
+    let metadata = fs::metadata(path).ok()?;
+    let is_block = metadata.file_type().is_block_device();
+    is_block.then(|| DeviceNumber::from_stat(metadata.rdev()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceNumber, Machine};
+
+    #[test]
+    fn numbers_are_read_as_they_are_written() {
+        let number = DeviceNumber { major: 259, minor: 70_000 };
+        assert_eq!("259:70000\n".parse(), Ok(number));
+        assert_eq!(number.to_string().parse(), Ok(number));
+        assert!("8".parse::<DeviceNumber>().is_err() && "8:x".parse::<DeviceNumber>().is_err());
+    }
+
+    #[test]
+    fn a_process_with_an_odd_name_has_a_start() {
+        let place = tempfile::tempdir().unwrap();
+        let machine = Machine { proc: place.path().to_owned(), ..Machine::default() };
+        std::fs::create_dir(place.path().join("7")).unwrap();
+        let before = (0..18).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
+        let stat = format!("7 (a) S (b) S {before} 4242 99\n");
+        std::fs::write(place.path().join("7/stat"), stat).unwrap();
+        assert_eq!(machine.process_start(7), Some(4242));
+        assert_eq!(machine.process_start(8), None);
+        let ours = Machine::default();
+        assert!(ours.process_start(std::process::id()).is_some());
+        assert_eq!(ours.boot_id().len(), 36);
+    }
+}

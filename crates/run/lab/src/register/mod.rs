@@ -1,0 +1,342 @@
+//! The register: a record on disk of each thing the lab makes, written before the thing is made and
+//! removed after it is gone, so that whatever kills us, nothing is forgotten.
+//!
+//! A record is locked by its owner for as long as the owner lives: the kernel takes the lock away
+//! with the process. How what is left is freed is in `leftovers_of_devices`.
+
+mod record;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use treering_sys::{LockError, lock_exclusive};
+
+use crate::machine::{DeviceNumber, Machine, names};
+use crate::{DeviceError, LabError};
+
+pub(crate) use record::{Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line};
+
+/// How long we wait for another process that looks through the register.
+const PATIENCE: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(10);
+/// No record of ours is longer.
+const RECORD_BYTES_MAX: u64 = 64 << 10;
+
+/// Tells apart what one process makes.
+static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+/// The directory of the records.
+#[derive(Debug)]
+pub(crate) struct Register {
+    folder: PathBuf,
+}
+
+/// A record of ours: its lock is held until it is dropped, its file stays until it is removed.
+#[derive(Debug)]
+pub(crate) struct Record {
+    path: PathBuf,
+    file: File,
+    id: RecordId,
+}
+
+/// A record that is there, and whether its owner is.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) id: RecordId,
+    pub(crate) path: PathBuf,
+    pub(crate) is_held: bool,
+    /// What it says, or why it cannot be read.
+    pub(crate) facts: Result<Facts, String>,
+}
+
+impl Register {
+    /// Opens the register, making its directory when it is missing.
+    pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
+        let folder = private_directory(folder)?;
+        private_directory(&folder.join("mounts"))?;
+        private_directory(&folder.join("devices"))?;
+        Ok(Self { folder })
+    }
+
+    /// Where the mount point of a record is.
+    pub(crate) fn mount_point(&self, id: &RecordId) -> PathBuf {
+        self.folder.join("mounts").join(id.as_str())
+    }
+
+    /// An empty directory, for programs to run in.
+    pub(crate) fn empty_folder(&self) -> Result<PathBuf, LabError> {
+        private_directory(&self.folder.join("empty"))
+    }
+
+    /// Takes a block device for ourselves among the runs of treering.
+    pub(crate) fn take_device(&self, number: DeviceNumber, path: &Path) -> Result<File, LabError> {
+        let name = format!("{}-{}", number.major, number.minor);
+        let lock = self.folder.join("devices").join(name);
+        let file = open_lock(&lock)?;
+        match lock_exclusive(&file) {
+            Ok(()) | Err(LockError::Unsupported(_)) => Ok(file),
+            Err(LockError::Held) => Err(DeviceError::Taken { path: path.to_owned() }.into()),
+        }
+    }
+
+    /// Writes a record of something that is about to be made. `facts` gets its identifier.
+    pub(crate) fn record(
+        &self,
+        machine: &Machine,
+        kind: impl FnOnce(&RecordId) -> Kind,
+    ) -> Result<Record, LabError> {
+        let _register = self.lock()?;
+        let pid = std::process::id();
+        let start = machine.process_start(pid).unwrap_or(0);
+        let boot = machine.boot_id();
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let id = RecordId::new(pid, start, &boot, count);
+        let path = self.path(&id);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(LabError::io("cannot make the record", &path))?;
+        let mut record = Record { path, file, id };
+        if lock_exclusive(&record.file) == Err(LockError::Held) {
+            let why = "somebody else has locked it".to_owned();
+            return Err(DeviceError::Damaged { path: record.path, why }.into());
+        }
+        let facts = Facts::new(pid, start, boot, kind(&record.id));
+        record.append(&facts.to_text())?;
+        self.sync()?;
+        Ok(record)
+    }
+
+    /// All records.
+    pub(crate) fn all(&self) -> Result<Vec<Found>, LabError> {
+        let _register = self.lock()?;
+        let mut found = Vec::new();
+        for name in names(&self.folder) {
+            let Some(id) = name.strip_suffix(".record").and_then(RecordId::parse) else {
+                continue;
+            };
+            let path = self.path(&id);
+            let file = match OpenOptions::new().read(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(LabError::io("cannot open", path)(error)),
+            };
+            let is_held = lock_exclusive(&file) == Err(LockError::Held);
+            let facts = read(&file);
+            if !is_held && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+                // Killed before its first line was written: nothing was made yet.
+                fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
+                continue;
+            }
+            found.push(Found { id, path, is_held, facts });
+        }
+        Ok(found)
+    }
+
+    /// Takes over a record whose owner is gone.
+    pub(crate) fn claim(&self, id: &RecordId) -> Result<(Record, Facts), LabError> {
+        let _register = self.lock()?;
+        let path = self.path(id);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(&path)
+            .map_err(LabError::io("cannot open", &path))?;
+        let is_held = lock_exclusive(&file) == Err(LockError::Held);
+        let facts = read(&file)
+            .map_err(|why| LabError::from(DeviceError::Damaged { path: path.clone(), why }))?;
+        if is_held {
+            let pid = facts.pid;
+            return Err(DeviceError::Alive { what: facts.kind.what(), pid }.into());
+        }
+        Ok((Record { path, file, id: id.clone() }, facts))
+    }
+
+    fn path(&self, id: &RecordId) -> PathBuf {
+        self.folder.join(format!("{}.record", id.as_str()))
+    }
+
+    /// One process at a time makes or looks through records.
+    fn lock(&self) -> Result<File, LabError> {
+        let path = self.folder.join("lock");
+        let file = open_lock(&path)?;
+        let mut waited = Duration::ZERO;
+        while lock_exclusive(&file) == Err(LockError::Held) {
+            if waited >= PATIENCE {
+                return Err(LabError::io("cannot lock", path)(io::ErrorKind::TimedOut.into()));
+            }
+            sleep(STEP);
+            waited += STEP;
+        }
+        Ok(file)
+    }
+
+    fn sync(&self) -> Result<(), LabError> {
+        let failed = || LabError::io("cannot write", &self.folder);
+        File::open(&self.folder).map_err(failed())?.sync_all().map_err(failed())
+    }
+}
+
+impl Record {
+    /// Its name.
+    pub(crate) fn id(&self) -> &RecordId {
+        &self.id
+    }
+
+    /// Adds what is known only now; it is on disk when this returns.
+    pub(crate) fn append(&mut self, text: &str) -> Result<(), LabError> {
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_all())
+            .map_err(LabError::io("cannot write the record", &self.path))
+    }
+
+    /// What it says.
+    pub(crate) fn facts(&self) -> Result<Facts, LabError> {
+        let damaged = |why| DeviceError::Damaged { path: self.path.clone(), why };
+        // Another opening, since ours stands at the end.
+        let file = File::open(&self.path).map_err(LabError::io("cannot open", &self.path))?;
+        Ok(read(&file).map_err(damaged)?)
+    }
+
+    /// The thing is gone: so goes the record.
+    pub(crate) fn remove(self) -> Result<(), LabError> {
+        fs::remove_file(&self.path).map_err(LabError::io("cannot remove the record", &self.path))
+    }
+}
+
+fn read(file: &File) -> Result<Facts, String> {
+    let mut text = String::new();
+    let length = file.take(RECORD_BYTES_MAX).read_to_string(&mut text);
+    length.map_err(|error| error.to_string())?;
+    Facts::parse(&text)
+}
+
+fn open_lock(path: &Path) -> Result<File, LabError> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(LabError::io("cannot open", path))
+}
+
+/// A directory that is ours alone, made when it is missing. What others can write to could name
+/// things of theirs as ours.
+pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(error) => return Err(LabError::io("cannot make", path)(error)),
+    }
+    let metadata = fs::symlink_metadata(path).map_err(LabError::io("cannot look at", path))?;
+    let why = if !metadata.is_dir() {
+        Some("it is a link, not a directory")
+    } else if metadata.uid() != rustix::process::geteuid().as_raw() {
+        Some("it belongs to another user")
+    } else if metadata.mode() & 0o022 != 0 {
+        Some("others can write to it")
+    } else {
+        None
+    };
+    match why {
+        Some(why) => Err(DeviceError::UnsafeDirectory { path: path.to_owned(), why }.into()),
+        None => path.canonicalize().map_err(LabError::io("cannot find", path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Register, private_directory};
+    use crate::machine::{DeviceNumber, Machine};
+    use crate::{DeviceError, LabError};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
+
+    fn image(path: &str) -> Kind {
+        Kind::Loop { image: PathBuf::from(path), file: None, number: None }
+    }
+
+    #[test]
+    fn a_record_outlives_its_owner_and_not_its_thing() {
+        let top = tempfile::tempdir().unwrap();
+        let register = Register::open(&top.path().join("register")).unwrap();
+        let machine = Machine::default();
+        let record = register.record(&machine, |_| image("/treering-1a.img")).unwrap();
+        let second = register.record(&machine, |_| image("/treering-1b.img")).unwrap();
+        assert_ne!(record.id(), second.id());
+        second.remove().unwrap();
+        let found = register.all().unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].is_held);
+        let id = record.id().clone();
+        let refused = register.claim(&id);
+        assert!(matches!(refused, Err(LabError::Device(DeviceError::Alive { .. }))));
+        drop(record); // as a kill would
+        assert!(!register.all().unwrap()[0].is_held);
+        let (claimed, facts) = register.claim(&id).unwrap();
+        assert_eq!(facts.pid, std::process::id());
+        assert!(register.all().unwrap()[0].is_held);
+        claimed.remove().unwrap();
+        assert!(register.all().unwrap().is_empty());
+    }
+
+    #[test]
+    fn strange_files_in_the_register_are_left_alone_or_told() {
+        let top = tempfile::tempdir().unwrap();
+        let register = Register::open(top.path()).unwrap();
+        for (name, text) in [
+            ("notes.txt", "hello"),
+            ("A b.record", "not a name of ours"),
+            ("1-2-3-4.record", "treering lab 1\nkind elephant\n"),
+            ("1-2-3-5.record", ""),
+        ] {
+            std::fs::write(top.path().join(name), text).unwrap();
+        }
+        let found = register.all().unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].facts.is_err());
+        assert!(!top.path().join("1-2-3-5.record").exists());
+        let refused = register.claim(&found[0].id);
+        assert!(matches!(refused, Err(LabError::Device(DeviceError::Damaged { .. }))));
+    }
+
+    #[test]
+    fn a_device_is_taken_once() {
+        let top = tempfile::tempdir().unwrap();
+        let register = Register::open(top.path()).unwrap();
+        let number = DeviceNumber { major: 8, minor: 0 };
+        let path = PathBuf::from("/dev/sda");
+        let held = register.take_device(number, &path).unwrap();
+        let refused = register.take_device(number, &path);
+        assert!(matches!(refused, Err(LabError::Device(DeviceError::Taken { .. }))));
+        drop(held);
+        register.take_device(number, &path).unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_others_is_not_trusted() {
+        let top = tempfile::tempdir().unwrap();
+        let open = top.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+        symlink(top.path(), top.path().join("link")).unwrap();
+        for name in ["open", "link"] {
+            let refused = private_directory(&top.path().join(name));
+            let unsafe_one = DeviceError::UnsafeDirectory { path: PathBuf::new(), why: "" };
+            let LabError::Device(error) = refused.unwrap_err() else { panic!("{name}") };
+            assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&unsafe_one));
+        }
+        std::fs::write(top.path().join("file"), "").unwrap();
+        assert!(private_directory(&top.path().join("file")).is_err());
+        assert!(private_directory(&top.path().join("a/b/c")).is_ok());
+    }
+}

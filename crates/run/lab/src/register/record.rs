@@ -1,0 +1,359 @@
+//! What a record says, as text: a line a fact, the later line counts, an unfinished last line does
+//! not. What is read is checked: a record is believed only in the form in which we write it.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::machine::DeviceNumber;
+
+/// The first line.
+const HEADER: &str = "treering lab 1";
+
+/// The name of a record: digits, letters `a` to `f` and dashes only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RecordId(String);
+
+impl RecordId {
+    /// A name that no other thing of this machine has: by process, its begin, the boot and a count.
+    pub(crate) fn new(pid: u32, start: u64, boot: &str, count: u32) -> Self {
+        let boot: String =
+            boot.chars().filter(char::is_ascii_hexdigit).take(8).collect::<String>().to_lowercase();
+        Self(format!("{boot:0>8}-{start:x}-{pid:x}-{count:x}"))
+    }
+
+    /// The name, when it is one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let fits =
+            |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte) || byte == b'-';
+        let is_name = (1..=63 - MARK.len()).contains(&text.len())
+            && text.bytes().all(fits)
+            && !text.starts_with('-');
+        is_name.then(|| Self(text.to_owned()))
+    }
+
+    /// The name.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// By this a loop device or tmpfs is known as ours.
+    pub(crate) fn mark(&self) -> String {
+        format!("{MARK}{}", self.0)
+    }
+
+    /// The file name of an image.
+    pub(crate) fn image_name(&self) -> String {
+        format!("{IMAGE_BEGIN}{}{IMAGE_END}", self.0)
+    }
+
+    /// From the file name of an image.
+    pub(crate) fn of_image(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        Self::parse(name.strip_prefix(IMAGE_BEGIN)?.strip_suffix(IMAGE_END)?)
+    }
+}
+
+const MARK: &str = "treering ";
+const IMAGE_BEGIN: &str = "treering-";
+const IMAGE_END: &str = ".img";
+
+/// A file, as the kernel numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileNumber {
+    /// Number of its filesystem (`st_dev`).
+    pub(crate) device: u64,
+    /// Its number there.
+    pub(crate) inode: u64,
+}
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An image file and a loop device on it.
+    Loop {
+        /// The image.
+        image: PathBuf,
+        /// Which file it is, known once it is made.
+        file: Option<FileNumber>,
+        /// The number of the loop device, for people: it is looked for by its file and mark.
+        number: Option<u32>,
+    },
+    /// A mounted filesystem; where is told by the record's name.
+    Mount {
+        /// Its type.
+        fs_type: String,
+        /// The devices it is on; none for one in memory.
+        devices: Vec<DeviceNumber>,
+        /// The number it is mounted under, known once it is mounted.
+        mounted: Option<DeviceNumber>,
+    },
+}
+
+impl Kind {
+    /// In words.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Self::Loop { image, .. } => format!("the image {}", image.display()),
+            Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
+        }
+    }
+}
+
+/// All that a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// The process that made the thing.
+    pub(crate) pid: u32,
+    /// When it began, in ticks since the boot.
+    pub(crate) start: u64,
+    /// The boot.
+    pub(crate) boot: String,
+    /// The thing.
+    pub(crate) kind: Kind,
+}
+
+impl Facts {
+    pub(crate) fn new(pid: u32, start: u64, boot: String, kind: Kind) -> Self {
+        Self { pid, start, boot, kind }
+    }
+
+    /// As it is written.
+    pub(crate) fn to_text(&self) -> String {
+        let (pid, start, boot) = (self.pid, self.start, escape(self.boot.as_bytes()));
+        let mut lines = vec![
+            format!("{HEADER}\n"),
+            format!("pid {pid}\n"),
+            format!("start {start}\n"),
+            format!("boot {boot}\n"),
+        ];
+        match &self.kind {
+            Kind::Loop { image, file, number } => {
+                lines.push("kind loop\n".to_owned());
+                lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
+                lines.extend(file.map(file_line));
+                lines.extend(number.map(loop_line));
+            }
+            Kind::Mount { fs_type, devices, mounted } => {
+                lines.push("kind mount\n".to_owned());
+                lines.push(format!("type {}\n", escape(fs_type.as_bytes())));
+                lines.extend(devices.iter().map(|device| format!("device {device}\n")));
+                lines.extend(mounted.map(mounted_line));
+            }
+        }
+        lines.concat()
+    }
+
+    /// As it is read.
+    ///
+    /// # Errors
+    /// Why it is not believed.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        // A line that we were killed over has no end.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines();
+        if lines.next() != Some(HEADER) {
+            return Err("it does not begin as ours do".to_owned());
+        }
+        let mut read = Lines::default();
+        for line in lines {
+            read.take(line).ok_or_else(|| format!("`{}`", line.escape_debug()))?;
+        }
+        read.facts().ok_or_else(|| "it is not complete".to_owned())
+    }
+}
+
+/// The line that tells which file an image is.
+pub(crate) fn file_line(file: FileNumber) -> String {
+    format!("file {} {}\n", file.device, file.inode)
+}
+
+/// The line that tells the number of a loop device.
+pub(crate) fn loop_line(number: u32) -> String {
+    format!("loop {number}\n")
+}
+
+/// The line that tells under which number a filesystem is mounted.
+pub(crate) fn mounted_line(number: DeviceNumber) -> String {
+    format!("mounted {number}\n")
+}
+
+#[derive(Default)]
+struct Lines {
+    pid: Option<u32>,
+    start: Option<u64>,
+    boot: Option<String>,
+    kind: Option<String>,
+    image: Option<PathBuf>,
+    file: Option<FileNumber>,
+    number: Option<u32>,
+    fs_type: Option<String>,
+    devices: Vec<DeviceNumber>,
+    mounted: Option<DeviceNumber>,
+}
+
+impl Lines {
+    fn take(&mut self, line: &str) -> Option<()> {
+        let (key, value) = line.split_once(' ')?;
+        match key {
+            "pid" => self.pid = Some(value.parse().ok()?),
+            "start" => self.start = Some(value.parse().ok()?),
+            "boot" => self.boot = Some(String::from_utf8(unescape(value)?).ok()?),
+            "kind" => self.kind = Some(value.to_owned()),
+            "image" => self.image = Some(OsString::from_vec(unescape(value)?).into()),
+            "file" => {
+                let (device, inode) = value.split_once(' ')?;
+                let (device, inode) = (device.parse().ok()?, inode.parse().ok()?);
+                self.file = Some(FileNumber { device, inode });
+            }
+            "loop" => self.number = Some(value.parse().ok()?),
+            "type" => self.fs_type = Some(String::from_utf8(unescape(value)?).ok()?),
+            "device" => self.devices.push(value.parse().ok()?),
+            "mounted" => self.mounted = Some(value.parse().ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn facts(self) -> Option<Facts> {
+        let kind = match self.kind?.as_str() {
+            "loop" => {
+                let image = self.image?;
+                // Only an absolute path without detours, with the name that we give.
+                let plain = image
+                    .components()
+                    .skip(1)
+                    .all(|part| matches!(part, std::path::Component::Normal(_)));
+                if !(image.is_absolute() && plain && RecordId::of_image(&image).is_some()) {
+                    return None;
+                }
+                Kind::Loop { image, file: self.file, number: self.number }
+            }
+            "mount" => {
+                Kind::Mount { fs_type: self.fs_type?, devices: self.devices, mounted: self.mounted }
+            }
+            _ => return None,
+        };
+        Some(Facts { pid: self.pid?, start: self.start?, boot: self.boot?, kind })
+    }
+}
+
+/// Everything but plain printing characters is written as a percent sign and two hexadecimal
+/// digits.
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            text.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _never = write!(text, "%{byte:02x}");
+        }
+    }
+    text
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let digits = str::from_utf8(rest.get(..2)?).ok()?;
+            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return None;
+            }
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[2..];
+        } else if byte.is_ascii_graphic() {
+            bytes.push(byte);
+        } else {
+            return None;
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, FileNumber, Kind, RecordId, escape, unescape};
+    use crate::machine::DeviceNumber;
+    use std::path::{Path, PathBuf};
+
+    fn facts(kind: Kind) -> Facts {
+        Facts::new(7, 9, "b-1".to_owned(), kind)
+    }
+
+    fn image(path: &str) -> Kind {
+        let file = Some(FileNumber { device: 66_304, inode: u64::MAX });
+        Kind::Loop { image: PathBuf::from(path), file, number: Some(3) }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let number = DeviceNumber { major: 7, minor: 300 };
+        for kind in [
+            image("/a b/ü%/treering-1a-2.img"),
+            Kind::Mount { fs_type: "ext4".to_owned(), devices: vec![number; 4], mounted: None },
+            Kind::Mount { fs_type: "tmpfs".to_owned(), devices: vec![], mounted: Some(number) },
+        ] {
+            let facts = facts(kind);
+            assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
+        }
+    }
+
+    #[test]
+    fn an_unfinished_line_does_not_count() {
+        let whole = facts(image("/treering-1.img")).to_text();
+        let killed = format!("{whole}loop 12");
+        let Ok(Facts { kind: Kind::Loop { number, .. }, .. }) = Facts::parse(&killed) else {
+            panic!("{killed}")
+        };
+        assert_eq!(number, Some(3));
+        for end in 0..whole.len() {
+            let _no_panic = Facts::parse(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn records_that_name_other_things_are_not_believed() {
+        for path in ["/etc/passwd", "/treering-.img", "/a/../treering-1.img", "treering-1.img"] {
+            assert!(Facts::parse(&facts(image(path)).to_text()).is_err(), "{path}");
+        }
+        let good = facts(image("/treering-1.img")).to_text();
+        for (from, to) in [
+            ("pid 7", "pid -7"),
+            ("kind loop", "kind x"),
+            ("file ", "fyle "),
+            ("boot b-1", "boot %zz"),
+            ("boot b-1", "boot a b"),
+            ("pid 7\n", ""),
+        ] {
+            assert!(Facts::parse(&good.replace(from, to)).is_err(), "{from} {to}");
+        }
+        assert!(Facts::parse("").is_err() && Facts::parse("treering lab 2\n").is_err());
+    }
+
+    #[test]
+    fn names_of_records_are_told_exactly() {
+        let id = RecordId::new(1, 2, "9F3c-77aa-b", 3);
+        assert_eq!(id.as_str(), "9f3c77aa-2-1-3");
+        assert_eq!(RecordId::parse(id.as_str()), Some(id.clone()));
+        assert_eq!(RecordId::of_image(Path::new(&format!("/x/{}", id.image_name()))), Some(id));
+        let longest = RecordId::new(u32::MAX, u64::MAX, "ffffffff", u32::MAX);
+        assert!(longest.mark().len() < 64 && RecordId::parse(longest.as_str()).is_some());
+        for name in ["", "../a", "a/b", "A", "g", "-1", &"1".repeat(60)] {
+            assert_eq!(RecordId::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescape(&escape(&all)), Some(all));
+        assert_eq!(unescape("%"), None);
+        assert_eq!(unescape("%+1"), None);
+        assert_eq!(unescape("é"), None);
+    }
+}

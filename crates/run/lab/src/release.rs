@@ -1,0 +1,256 @@
+//! Freeing what the lab made: the same way after a run, and for what a killed run left.
+//!
+//! Nothing is touched before two independent signs say that it is ours: for a loop device its mark
+//! and file, then its path; for a mount its type and device at our own mount point, then the very
+//! mount that the point leads to. Nothing is let go lazily.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use treering_sys::{
+    DeviceUse, Errno, LoopStatus, Mount, MountTable, detach_loop, loop_status, open_device, unmount,
+};
+
+use crate::guard::{Obstacle, obstacles_to_use};
+use crate::machine::{DeviceNumber, Machine, names, word};
+use crate::register::{FileNumber, RecordId};
+use crate::{DeviceError, LabError};
+
+/// How long what is just being closed may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_millis(50);
+
+/// A loop device that has a file.
+struct Attached {
+    /// `loop3`.
+    name: String,
+    path: PathBuf,
+    number: DeviceNumber,
+    status: LoopStatus,
+    /// What the kernel calls its file.
+    backing: PathBuf,
+}
+
+/// Detaches the loop device of this image and removes the image; what of it is gone already is no
+/// error.
+pub(crate) fn free_image(
+    machine: &Machine,
+    id: &RecordId,
+    image: &Path,
+    file: Option<FileNumber>,
+) -> Result<(), LabError> {
+    // Without a note which file it was, the one with its name is the one to look for.
+    let there = fs::symlink_metadata(image).ok();
+    let there = there.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
+    for attached in attached(machine)? {
+        let has_mark = attached.status.mark == id.mark();
+        let here =
+            FileNumber { device: attached.status.file_device, inode: attached.status.file_inode };
+        match (has_mark, Some(here) == file.or(there)) {
+            (false, false) => {}
+            (true, true) if attached.backing == image => detach(machine, &attached)?,
+            (true, _) => {
+                let why = format!("its file is {}", attached.backing.display());
+                return Err(DeviceError::NotOurs { what: attached.name, why }.into());
+            }
+            (false, true) => {
+                let by = format!("{}, which treering did not make", attached.name);
+                let what = image.display().to_string();
+                return Err(DeviceError::StillUsed { what, by: vec![by] }.into());
+            }
+        }
+    }
+    remove_image(image, id, file)
+}
+
+fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
+    let mut found = Vec::new();
+    for (name, folder) in machine.block_devices_with("loop") {
+        let backing = word(&folder.join("loop/backing_file")).unwrap_or_default();
+        let backing = PathBuf::from(backing.trim_end_matches(" (deleted)"));
+        let Some(number) = word(&folder.join("dev")).and_then(|text| text.parse().ok()) else {
+            continue;
+        };
+        let path = Path::new("/dev").join(&name);
+        let opened = open_device(&path, DeviceUse::Look);
+        let status = opened.and_then(|device| loop_status(&device));
+        match status {
+            Ok(Some(status)) => found.push(Attached { name, path, number, status, backing }),
+            // Gone meanwhile.
+            Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
+            Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
+        }
+    }
+    Ok(found)
+}
+
+fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
+    let users = obstacles_to_use(machine, &attached.path, attached.number)?;
+    if !users.is_empty() {
+        let by = users.iter().map(Obstacle::to_string).collect();
+        return Err(DeviceError::StillUsed { what: attached.name.clone(), by }.into());
+    }
+    let failed = |errno: Errno| LabError::io("cannot detach", &attached.path)(errno.into());
+    let device = open_device(&attached.path, DeviceUse::Look).map_err(failed)?;
+    // Looked at again through what is now open: the number may be somebody else's by now.
+    match loop_status(&device).map_err(failed)? {
+        None => return Ok(()),
+        Some(status) if status == attached.status => {}
+        Some(_) => {
+            let why = "it changed hands while we looked".to_owned();
+            return Err(DeviceError::NotOurs { what: attached.name.clone(), why }.into());
+        }
+    }
+    match detach_loop(&device) {
+        Ok(()) | Err(Errno::NXIO) => {}
+        Err(errno) => return Err(failed(errno)),
+    }
+    drop(device);
+    // The kernel lets go with the last that has it open.
+    let file = machine.sys.join("block").join(&attached.name).join("loop/backing_file");
+    let mut waited = Duration::ZERO;
+    while word(&file).is_some_and(|path| is_file(&path, &attached.backing)) {
+        if waited >= PATIENCE {
+            let by = vec!["a program that has it open".to_owned()];
+            return Err(DeviceError::StillUsed { what: attached.name.clone(), by }.into());
+        }
+        sleep(STEP);
+        waited += STEP;
+    }
+    Ok(())
+}
+
+fn is_file(told: &str, path: &Path) -> bool {
+    Path::new(told.trim_end_matches(" (deleted)")) == path
+}
+
+fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result<(), LabError> {
+    let metadata = match fs::symlink_metadata(image) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(LabError::io("cannot look at", image)(error)),
+    };
+    let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
+    // Killed before we could note which file it is: then the name tells, which nobody else gives.
+    let by_name = RecordId::of_image(image).as_ref() == Some(id)
+        && metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
+        let why = "it is another file than the image that was made".to_owned();
+        return Err(DeviceError::NotOurs { what: image.display().to_string(), why }.into());
+    }
+    fs::remove_file(image).map_err(LabError::io("cannot remove", image))
+}
+
+/// What a mount of ours must look like.
+pub(crate) struct OurMount<'a> {
+    pub(crate) id: &'a RecordId,
+    pub(crate) point: &'a Path,
+    pub(crate) fs_type: &'a str,
+    pub(crate) devices: &'a [DeviceNumber],
+    pub(crate) mounted: Option<DeviceNumber>,
+}
+
+/// Unmounts it and removes its mount point; what of it is gone already is no error.
+pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), LabError> {
+    let point = ours.point;
+    let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+    let at: Vec<&Mount> = table.mounts.iter().filter(|mount| mount.point == point).collect();
+    let below = table.mounts.iter().find(|m| m.point != point && m.point.starts_with(point));
+    if let Some(below) = below {
+        let by = vec![format!("what is mounted at {}", below.point.display())];
+        return Err(DeviceError::StillUsed { what: point.display().to_string(), by }.into());
+    }
+    let not_ours = |why: String| DeviceError::NotOurs { what: point.display().to_string(), why };
+    match at.as_slice() {
+        [] => {}
+        [mount] => {
+            if let Some(why) = why_not_ours(ours, mount) {
+                return Err(not_ours(why).into());
+            }
+            if leads_to(point, &table).is_none_or(|there| there != mount.id) {
+                return Err(not_ours("the path leads to another mount".to_owned()).into());
+            }
+            unmount_patiently(machine, point)?;
+        }
+        several => {
+            let why =
+                format!("{} filesystems are mounted there, one over the other", several.len());
+            return Err(not_ours(why).into());
+        }
+    }
+    match fs::remove_dir(point) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(LabError::io("cannot remove the mount point", point)(error)),
+    }
+}
+
+/// The first sign: type and device.
+fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
+    let (major, minor) = mount.device;
+    let here = DeviceNumber { major, minor };
+    if mount.fs_type != ours.fs_type {
+        return Some(format!("{} is mounted there, not {}", mount.fs_type, ours.fs_type));
+    }
+    let source = Path::new(&mount.source);
+    let is_ours = match ours.mounted {
+        Some(number) => number == here,
+        // Killed before we could note it.
+        None if ours.devices.is_empty() => mount.source.to_str() == Some(&ours.id.mark()),
+        None => {
+            let source = crate::machine::block_number(source);
+            ours.devices.contains(&here) || source.is_some_and(|s| ours.devices.contains(&s))
+        }
+    };
+    (!is_ours).then(|| format!("another device ({here}, {}) is mounted there", source.display()))
+}
+
+/// The second sign: the number of the mount that the path leads to.
+fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
+    table.of(&opened).map(|mount| mount.id)
+}
+
+fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match unmount(point) {
+            Ok(()) => return Ok(()),
+            Err(Errno::BUSY) if waited < PATIENCE => {
+                // What was closed a moment ago is let go by the kernel soon; a program that works
+                // there is named at once.
+                if waited > STEP * 4 && !users_of(machine, point).is_empty() {
+                    waited = PATIENCE;
+                }
+                sleep(STEP);
+                waited += STEP;
+            }
+            Err(Errno::BUSY) => {
+                let (what, by) = (point.display().to_string(), users_of(machine, point));
+                return Err(DeviceError::StillUsed { what, by }.into());
+            }
+            Err(errno) => return Err(LabError::io("cannot unmount", point)(errno.into())),
+        }
+    }
+}
+
+/// Programs that work in the directory or have something open there.
+fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
+    let all = names(&machine.proc).into_iter();
+    let processes = all.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let uses = |pid: &String| {
+        let process = machine.proc.join(pid);
+        let inside = |link: PathBuf| fs::read_link(link).is_ok_and(|path| path.starts_with(point));
+        inside(process.join("cwd"))
+            || inside(process.join("root"))
+            || names(&process.join("fd")).iter().any(|fd| inside(process.join("fd").join(fd)))
+    };
+    let users = processes.filter(uses);
+    users.map(|pid| format!("{} (process {pid})", machine.program(&pid))).collect()
+}

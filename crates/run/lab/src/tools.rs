@@ -1,0 +1,130 @@
+//! Programs of the machine: where they are, and running one with its words kept.
+//!
+//! Never through a shell: each option is an argument of its own. What is run is said elsewhere.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use treering_sys::end_with_parent;
+
+/// Where the system's own programs are, also when a user's path leaves them out.
+const SYSTEM: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// More than a program should say; the rest is dropped.
+const OUTPUT_BYTES_MAX: usize = 64 << 10;
+
+/// The folders in which programs are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolPath {
+    folders: Vec<PathBuf>,
+}
+
+impl ToolPath {
+    /// The folders of a `PATH`, then the system's. What is not absolute is left out.
+    pub(crate) fn new(path: &OsStr) -> Self {
+        let pieces = path.as_bytes().split(|&byte| byte == b':');
+        let given = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in given.chain(SYSTEM.iter().map(PathBuf::from)) {
+            if folder.is_absolute() && !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Self { folders }
+    }
+
+    /// Where the program is.
+    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
+        let places = self.folders.iter().map(|folder| folder.join(program));
+        let mut there = places.filter(|path| {
+            path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+        });
+        there.next()
+    }
+}
+
+/// What came of running a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolRun {
+    /// The whole command line, an element an argument.
+    pub(crate) command: Vec<String>,
+    /// What it wrote: its output, then its errors.
+    pub(crate) output: String,
+    /// How it ended, in words; `None` is success.
+    pub(crate) failure: Option<String>,
+}
+
+/// Runs a program in `folder` to its end, without input and in English. It ends with us at the
+/// latest.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::Result<ToolRun> {
+    let mut command = Command::new(program);
+    end_with_parent(&mut command)
+        .args(arguments)
+        .current_dir(folder)
+        .env("LC_ALL", "C")
+        // mkfs.btrfs and others would colour or page for a terminal.
+        .env("TERM", "dumb")
+        .stdin(Stdio::null());
+    let done = command.output()?;
+    let mut said = done.stdout;
+    if !said.is_empty() && !said.ends_with(b"\n") && !done.stderr.is_empty() {
+        said.push(b'\n');
+    }
+    said.extend(done.stderr);
+    said.truncate(OUTPUT_BYTES_MAX);
+    let words =
+        std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
+    Ok(ToolRun {
+        command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
+        output: String::from_utf8_lossy(&said).into_owned(),
+        failure: (!done.status.success()).then(|| done.status.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ToolPath, run};
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    #[test]
+    fn programs_are_found_in_order_and_must_be_executable() {
+        let top = tempfile::tempdir().unwrap();
+        let path = format!("relative::{}:.", top.path().display());
+        let tools = ToolPath::new(OsStr::new(&path));
+        let file = top.path().join("sh");
+        std::fs::write(&file, "").unwrap();
+        assert!(tools.find("sh").is_some_and(|found| found != file));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(tools.find("sh"), Some(file));
+        assert_eq!(tools.find("no-such-program-at-all"), None);
+    }
+
+    #[test]
+    fn a_program_gets_its_arguments_as_they_are_and_its_words_are_kept() {
+        let shell = ToolPath::new(OsStr::new("")).find("sh").unwrap();
+        let script = "printf '%s|' \"$@\"; pwd >&2; exit 3";
+        let arguments = ["-c", script, "sh", "a b;", "$(c)"].map(OsString::from);
+        let done = run(&shell, &arguments, Path::new("/")).unwrap();
+        assert_eq!(done.output, "a b;|$(c)|\n/\n");
+        assert!(done.failure.unwrap().contains('3'));
+        assert_eq!(done.command.len(), 6);
+        assert!(run(Path::new("/no/such/program"), &[], Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn a_talkative_program_is_cut_short() {
+        let shell = ToolPath::new(OsStr::new("")).find("sh").unwrap();
+        let script = "while printf '%01000d' 0; do i=$((i+1)); test $i -lt 100 || exit 0; done";
+        let done = run(&shell, &["-c", script].map(OsString::from), Path::new("/")).unwrap();
+        assert_eq!((done.output.len(), done.failure), (64 << 10, None));
+    }
+}

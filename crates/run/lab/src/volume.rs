@@ -1,0 +1,344 @@
+//! A formatted device, and a mounted one: fresh mkfs, mount, cold remount, and the way back.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use treering_sys::{MountOptions, MountTable, explain_mount, mount};
+
+use crate::device::{Device, Held, available, count_fits, known, large_enough, refused, unfit};
+use crate::filesystems::{Filesystem, MkfsRequest};
+use crate::machine::DeviceNumber;
+use crate::register::{Kind, Record, RecordId, mounted_line};
+use crate::release::{OurMount, free_mount};
+use crate::{DeviceError, LabError, tools};
+
+/// The name that people find on a device of ours.
+const LABEL: &str = "treering";
+
+/// How a filesystem was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FormatRecord {
+    /// The command line of mkfs, an element an argument; empty when nothing was run.
+    pub command: Vec<String>,
+    /// All that it said.
+    pub output: String,
+    /// The version that it tells.
+    pub tool_version: Option<String>,
+}
+
+/// How a filesystem is mounted, as the kernel tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountRecord {
+    /// What is mounted.
+    pub source: OsString,
+    /// Its type.
+    pub fs_type: String,
+    /// Options of the mount, separated by commas.
+    pub options: String,
+    /// Options of the filesystem, separated by commas.
+    pub super_options: String,
+}
+
+/// A device with a fresh filesystem.
+#[derive(Debug)]
+pub struct Volume {
+    device: Device,
+    /// `None` for a directory that is used as it is.
+    filesystem: Option<&'static dyn Filesystem>,
+    record: FormatRecord,
+}
+
+impl Device {
+    /// Makes a filesystem, whatever we made here before. A directory takes the empty name and no
+    /// options, and stays as it is.
+    ///
+    /// # Errors
+    /// When the filesystem cannot be made here, an option would touch another device, somebody has
+    /// come to use the device, or mkfs fails.
+    pub fn format(mut self, filesystem: &str, options: &[String]) -> Result<Volume, LabError> {
+        if filesystem.is_empty() {
+            return self.leave_as_it_is(options);
+        }
+        let filesystem = known(filesystem)?;
+        let (tool, tool_version) = available(&self.lab, filesystem)?;
+        let members = self.members();
+        let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
+        let request = MkfsRequest { devices: &devices, label: LABEL, options };
+        let arguments = filesystem.arguments(&request).map_err(refused)?;
+        let Some(tool) = tool else {
+            return self.in_memory(filesystem);
+        };
+        count_fits(filesystem, members.len())?;
+        members.iter().try_for_each(|member| large_enough(filesystem, member.bytes))?;
+        // mkfs runs where no relative name leads anywhere.
+        let folder = self.lab.register.empty_folder()?;
+        self.refuse_strangers(options, &folder)?;
+        self.prepare()?;
+        let run =
+            tools::run(&tool, &arguments, &folder).map_err(LabError::io("cannot run", &tool))?;
+        let signature = filesystem.signature();
+        let failure = match run.failure {
+            None if self.carries(signature)? => None,
+            None => Some(format!("it made no {}", filesystem.name())),
+            failure => failure,
+        };
+        if let Some(failure) = failure {
+            let (command, output) = (run.command, run.output);
+            return Err(DeviceError::Tool { command, failure, output }.into());
+        }
+        self.refill()?;
+        let record = FormatRecord { command: run.command, output: run.output, tool_version };
+        Ok(Volume { device: self, filesystem: Some(filesystem), record })
+    }
+
+    fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
+        if !matches!(self.held, Held::Directory(_)) {
+            return Err(unfit("a device needs a filesystem".to_owned()));
+        }
+        if !options.is_empty() {
+            return Err(unfit("a directory is used as it is, without mkfs options".to_owned()));
+        }
+        Ok(Volume { device: self, filesystem: None, record: FormatRecord::default() })
+    }
+
+    fn in_memory(self, filesystem: &'static dyn Filesystem) -> Result<Volume, LabError> {
+        match &self.held {
+            Held::Memory(_) | Held::Images(..) => {
+                let record = FormatRecord::default();
+                Ok(Volume { device: self, filesystem: Some(filesystem), record })
+            }
+            Held::Blocks(_) | Held::Directory(_) => {
+                let name = filesystem.name();
+                Err(unfit(format!("{name} is in memory, no device is needed for it")))
+            }
+        }
+    }
+}
+
+impl Volume {
+    /// How it was made.
+    pub fn record(&self) -> &FormatRecord {
+        &self.record
+    }
+
+    /// The device it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The device again, for the next filesystem.
+    pub fn into_device(self) -> Device {
+        self.device
+    }
+
+    /// Mounts it at a place of the lab's own. A directory is there already and takes no options.
+    ///
+    /// # Errors
+    /// When an option is not for the kernel or names another device, or the kernel refuses.
+    pub fn mount(self, options: &[String]) -> Result<Mounted, LabError> {
+        let Some(filesystem) = self.filesystem else {
+            return self.enter(options);
+        };
+        let lab = self.device.lab.clone();
+        self.device.refuse_strangers(options, Path::new("/"))?;
+        let members = self.device.members();
+        let bytes = match self.device.held {
+            Held::Memory(bytes) | Held::Images(_, bytes) => bytes,
+            Held::Blocks(_) | Held::Directory(_) => 0,
+        };
+        let is_in_memory = filesystem.tool().is_none();
+        let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
+        let numbers: Vec<DeviceNumber> =
+            members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
+        let mut all = filesystem.mount_options(&devices, bytes, options);
+        all.extend(options.iter().cloned());
+        let parsed = MountOptions::parse(&all).map_err(DeviceError::MountOption)?;
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "mounting" }.into());
+        }
+        let kind = |_: &RecordId| Kind::Mount {
+            fs_type: filesystem.name().to_owned(),
+            devices: numbers.clone(),
+            mounted: None,
+        };
+        let record = lab.register.record(&lab.machine, kind)?;
+        let root = lab.register.mount_point(record.id());
+        let source = match devices.first() {
+            Some(device) if !is_in_memory => device.clone().into_os_string(),
+            _ => OsString::from(record.id().mark()),
+        };
+        let mut mounted = Mounted {
+            root,
+            options: options.to_vec(),
+            facts: None,
+            record: Some(record),
+            numbers,
+            number: None,
+            volume: Some(self),
+        };
+        let made = DirBuilder::new().mode(0o700).create(&mounted.root);
+        made.map_err(LabError::io("cannot make the mount point", &mounted.root))?;
+        if let Err(errno) = mount(&source, &mounted.root, filesystem.name(), &parsed) {
+            let words = explain_mount(&source, filesystem.name(), &parsed);
+            let why = match words {
+                Some(words) => format!("{errno}: {words}"),
+                None => errno.to_string(),
+            };
+            let (mount_source, options) = (PathBuf::from(source), all.join(","));
+            let fs_type = filesystem.name();
+            return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
+        }
+        mounted.note()?;
+        Ok(mounted)
+    }
+
+    fn enter(self, options: &[String]) -> Result<Mounted, LabError> {
+        let Held::Directory(root) = &self.device.held else {
+            return Err(unfit("nothing is to be mounted".to_owned()));
+        };
+        if !options.is_empty() {
+            return Err(unfit("a directory is used as it is, without mount options".to_owned()));
+        }
+        let root = root.clone();
+        let mut mounted = Mounted {
+            root,
+            options: Vec::new(),
+            facts: None,
+            record: None,
+            numbers: Vec::new(),
+            number: None,
+            volume: Some(self),
+        };
+        mounted.look()?;
+        Ok(mounted)
+    }
+}
+
+/// A mounted filesystem, or a directory on one that was there before.
+#[derive(Debug)]
+pub struct Mounted {
+    root: PathBuf,
+    /// The user's.
+    options: Vec<String>,
+    facts: Option<MountRecord>,
+    /// Of our mount; none for a directory, and once it is unmounted.
+    record: Option<Record>,
+    numbers: Vec<DeviceNumber>,
+    /// The number it is mounted under.
+    number: Option<DeviceNumber>,
+    /// Empty only while it is being released.
+    volume: Option<Volume>,
+}
+
+impl Mounted {
+    /// The directory to work in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// How it is mounted, as the kernel tells it: the options in force, not those asked for.
+    pub fn record(&self) -> Option<&MountRecord> {
+        self.facts.as_ref()
+    }
+
+    /// How it was made.
+    pub fn format_record(&self) -> Option<&FormatRecord> {
+        self.volume.as_ref().map(Volume::record)
+    }
+
+    /// The device it is on.
+    pub fn device(&self) -> Option<&Device> {
+        self.volume.as_ref().map(Volume::device)
+    }
+
+    /// Whether it can be mounted anew with its files still there.
+    pub fn can_remount(&self) -> bool {
+        let filesystem = self.volume.as_ref().and_then(|volume| volume.filesystem);
+        filesystem.is_some_and(|filesystem| filesystem.tool().is_some())
+    }
+
+    /// Unmounts it, forgets what the kernel holds of its devices, and mounts it with the same
+    /// options: the next phase finds nothing of the one before in memory. The root may be another
+    /// directory then.
+    ///
+    /// # Errors
+    /// When it is in use, or nothing would be left of it: a directory of the host, or memory.
+    pub fn remount_cold(mut self) -> Result<Self, LabError> {
+        if !self.can_remount() {
+            let root = self.root.display();
+            return Err(unfit(format!("{root} cannot be unmounted and mounted again")));
+        }
+        self.unmount()?;
+        let options = std::mem::take(&mut self.options);
+        let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
+        volume.device.forget()?;
+        volume.mount(&options)
+    }
+
+    /// Unmounts it.
+    ///
+    /// # Errors
+    /// When it is in use; it stays mounted then, and in the register.
+    pub fn release(mut self) -> Result<Device, LabError> {
+        self.unmount()?;
+        let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
+        Ok(volume.device)
+    }
+
+    /// Once: what cannot be unmounted now is left to the register.
+    fn unmount(&mut self) -> Result<(), LabError> {
+        let Some(record) = self.record.take() else {
+            return Ok(());
+        };
+        let Some(volume) = &self.volume else {
+            return Ok(());
+        };
+        let fs_type = volume.filesystem.map(Filesystem::name).unwrap_or_default();
+        let ours = OurMount {
+            id: record.id(),
+            point: &self.root,
+            fs_type,
+            devices: &self.numbers,
+            mounted: self.number,
+        };
+        free_mount(&volume.device.lab.machine, &ours)?;
+        record.remove()
+    }
+
+    /// Notes in the register under which number it is mounted.
+    fn note(&mut self) -> Result<(), LabError> {
+        let number = self.look()?;
+        self.number = number;
+        match (&mut self.record, number) {
+            (Some(record), Some(number)) => record.append(&mounted_line(number)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks in the mount table.
+    fn look(&mut self) -> Result<Option<DeviceNumber>, LabError> {
+        let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
+        let table = MountTable::read();
+        let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+        let found = table.of(&root).cloned();
+        let number = found
+            .as_ref()
+            .map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
+        self.facts = found.map(|mount| MountRecord {
+            source: mount.source,
+            fs_type: mount.fs_type,
+            options: mount.options,
+            super_options: mount.super_options,
+        });
+        Ok(number)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What cannot be unmounted stays in the register, where it is found.
+        let _in_the_register = self.unmount();
+    }
+}

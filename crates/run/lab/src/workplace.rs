@@ -1,0 +1,139 @@
+//! A directory to work in: made, locked, marked, and described.
+
+use std::path::Path;
+
+use treering_engine::Target;
+use treering_model::{Caution, CautionCode};
+use treering_sys::LockError;
+
+use crate::LabError;
+use crate::leftovers::{Mark, find_leftovers};
+
+/// A directory that is ours until it is dropped.
+///
+/// The lock is the kernel's (`flock` of the directory itself), so that nothing is left of it when
+/// we are killed.
+#[derive(Debug)]
+pub struct Workplace {
+    target: Target,
+    made: bool,
+    cautions: Vec<Caution>,
+    mark: Option<Mark>,
+}
+
+impl Workplace {
+    /// Takes a directory, making it and those above it when they are missing.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened, another run holds it, or it is on a read-only filesystem.
+    pub fn take(path: &Path) -> Result<Self, LabError> {
+        let made = !path.exists();
+        if made {
+            std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
+        } else if !path.is_dir() {
+            return Err(LabError::NotADirectory { path: path.to_owned() });
+        }
+        let target = Target::open(path)?;
+        if target.filesystem()?.is_read_only() {
+            return Err(LabError::ReadOnly { path: path.to_owned() });
+        }
+        let cautions = match target.lock() {
+            Ok(()) => Vec::new(),
+            Err(LockError::Held) => return Err(LabError::Busy { path: path.to_owned() }),
+            Err(LockError::Unsupported(errno)) => vec![Caution {
+                code: CautionCode::NotLocked,
+                message: format!("{} cannot be locked: {errno}", path.display()),
+            }],
+        };
+        Ok(Self { target, made, cautions, mark: None })
+    }
+
+    /// The directory, opened.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Whether the directory was missing and had to be made.
+    pub fn was_made(&self) -> bool {
+        self.made
+    }
+
+    /// Doubts about the place.
+    pub fn cautions(&self) -> &[Caution] {
+        &self.cautions
+    }
+
+    /// Sees to it that no killed run has left its trees here: they are told from others by its mark
+    /// only, so nothing may be made beside them.
+    ///
+    /// # Errors
+    /// When a killed run has left its mark, or the directory cannot be read.
+    pub fn refuse_leftovers(&self) -> Result<(), LabError> {
+        match find_leftovers(self.target.path())? {
+            None => Ok(()),
+            Some(left) => {
+                Err(LabError::Left { path: self.target.path().to_owned(), trial: left.trial })
+            }
+        }
+    }
+
+    /// Marks the directory as one in which this trial makes trees, so that they can be found and
+    /// removed if we are killed.
+    ///
+    /// # Errors
+    /// When a killed run has left its mark, or the directory cannot be written.
+    pub fn mark(&mut self, trial: &str) -> Result<(), LabError> {
+        self.refuse_leftovers()?;
+        self.mark = Some(Mark::leave(self.target.path(), trial)?);
+        Ok(())
+    }
+
+    /// Takes the mark away: nothing of ours is left, or what is left is kept on purpose.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn unmark(&mut self) -> Result<(), LabError> {
+        self.mark.take().map_or(Ok(()), Mark::remove)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Workplace;
+    use crate::{LabError, find_leftovers};
+
+    #[test]
+    fn two_runs_cannot_have_one_directory() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("a/b");
+        let first = Workplace::take(&path).unwrap();
+        assert!(first.was_made());
+        assert!(matches!(Workplace::take(&path), Err(LabError::Busy { .. })));
+        drop(first);
+        assert!(!Workplace::take(&path).unwrap().was_made());
+    }
+
+    #[test]
+    fn a_file_is_no_directory() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(Workplace::take(file.path()), Err(LabError::NotADirectory { .. })));
+        let below = file.path().join("x");
+        assert!(matches!(Workplace::take(&below), Err(LabError::Io { .. })));
+    }
+
+    #[test]
+    fn a_mark_is_found_after_a_kill_and_gone_after_an_end() {
+        let top = tempfile::tempdir().unwrap();
+        let mut place = Workplace::take(top.path()).unwrap();
+        place.mark("0199").unwrap();
+        assert_eq!(find_leftovers(top.path()).unwrap().unwrap().trial, "0199");
+        drop(place); // as a killed process would: the lock goes, the mark stays
+        let mut again = Workplace::take(top.path()).unwrap();
+        assert!(matches!(again.mark("0200"), Err(LabError::Left { trial, .. }) if trial == "0199"));
+        std::fs::remove_file(top.path().join(".treering-run")).unwrap();
+        again.mark("0200").unwrap();
+        again.unmark().unwrap();
+        assert!(find_leftovers(top.path()).unwrap().is_none());
+        assert_eq!(again.target().facts().unwrap().existing, Vec::<String>::new());
+    }
+}

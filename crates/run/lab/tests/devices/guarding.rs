@@ -1,0 +1,257 @@
+//! What is in use is refused whatever is named; what is named, and only that, is erased.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use treering_lab::{Device, EraseList, Inspection, Obstacle, inspect};
+use treering_sys::{DeviceUse, MountOptions, mount, open_device, unmount};
+
+use crate::workbench::{
+    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, told, words,
+};
+
+/// Tries to take it with and without naming it, and gives the words of both refusals.
+fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
+    let variant = on_blocks("ext4", &[disk]);
+    let plain = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = told(Device::acquire(&variant, &erasing(disk), &bench.lab));
+    assert_eq!(plain, named);
+    plain
+}
+
+fn format(node: &Path) -> bool {
+    let Some(mkfs) = program("mkfs.ext4") else {
+        println!("skipped: mkfs.ext4 is absent (package e2fsprogs)");
+        return false;
+    };
+    run(&mkfs, &words(&["-q", "-F", node.to_str().unwrap()]), "").unwrap();
+    true
+}
+
+#[test]
+fn a_mounted_device_is_refused_even_when_it_is_named() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(64 * MIB);
+    if !format(&disk.node) {
+        return;
+    }
+    let point = bench.top.path().join("mounted");
+    std::fs::create_dir(&point).unwrap();
+    let options = MountOptions::parse::<&str>(&[]).unwrap();
+    mount(disk.node.as_os_str(), &point, "ext4", &options).unwrap();
+    let inspection = inspect(&disk.node).unwrap();
+    let words = refused_either_way(&bench, &disk.node);
+    unmount(&point).unwrap();
+    assert!(words.contains(&format!("is mounted at {}", point.display())), "{words}");
+    let mounted = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Mounted { .. });
+    assert!(inspection.is_in_use() && inspection.obstacles.iter().any(mounted));
+    assert!(!inspect(&disk.node).unwrap().is_in_use());
+}
+
+#[test]
+fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming_it() {
+    if !can_make_devices() {
+        return;
+    }
+    let (Some(sfdisk), Some(partx)) = (program("sfdisk"), program("partx")) else {
+        println!("skipped: sfdisk or partx is absent (packages fdisk, util-linux)");
+        return;
+    };
+    let bench = Workbench::new();
+    let disk = Disk::new(128 * MIB);
+    let node = disk.node.to_str().unwrap();
+    run(&sfdisk, &words(&["-q", "--no-tell-kernel", node]), "label: gpt\n,64M\n").unwrap();
+    // A kernel that knows no GPT is told of it; one that does has found it already.
+    let _found_already = run(&partx, &words(&["-a", node]), "");
+    let partition = Path::new(&format!("{node}p1")).to_owned();
+    let began = Instant::now();
+    while !partition.exists() && began.elapsed() < Duration::from_secs(2) {
+        sleep(Duration::from_millis(20));
+    }
+    if !partition.exists() {
+        println!("skipped: the kernel makes no partitions on loop devices");
+        return;
+    }
+    let variant = on_blocks("ext4", &[&disk.node]);
+    let words = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    assert!(words.contains("has partitions (loop") && words.contains("GPT"), "{words}");
+    // Naming the partition does not name the disk.
+    let words = told(Device::acquire(&variant, &erasing(&partition), &bench.lab));
+    assert!(words.contains("has partitions"), "{words}");
+    assert!(format(&partition));
+    let point = bench.top.path().join("mounted");
+    std::fs::create_dir(&point).unwrap();
+    let options = MountOptions::parse(&["ro"]).unwrap();
+    mount(partition.as_os_str(), &point, "ext4", &options).unwrap();
+    let words = refused_in_use(&bench, &disk.node);
+    unmount(&point).unwrap();
+    assert!(words.contains("p1 is mounted at"), "{words}");
+    // Unused and named, disk and partitions are erased together.
+    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    device.release().unwrap();
+    assert!(!partition.exists());
+    assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+}
+
+fn refused_in_use(bench: &Workbench, disk: &Path) -> String {
+    let words = refused_either_way(bench, disk);
+    assert!(inspect(disk).unwrap().is_in_use());
+    words
+}
+
+#[test]
+fn swap_in_use_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let (Some(mkswap), Some(swapon), Some(swapoff)) =
+        (program("mkswap"), program("swapon"), program("swapoff"))
+    else {
+        println!("skipped: swapon is absent (package mount)");
+        return;
+    };
+    let bench = Workbench::new();
+    let disk = Disk::new(16 * MIB);
+    let node = words(&[disk.node.to_str().unwrap()]);
+    run(&mkswap, &node, "").unwrap();
+    if let Err(why) = run(&swapon, &node, "") {
+        println!("skipped: no swap on a loop device: {why}");
+        return;
+    }
+    let words = refused_in_use(&bench, &disk.node);
+    run(&swapoff, &node, "").unwrap();
+    assert!(words.contains("is swap in use"), "{words}");
+}
+
+#[test]
+fn a_device_that_somebody_has_for_himself_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(16 * MIB);
+    // Exclusiveness counts between openings, also within one process.
+    let alone = open_device(&disk.node, DeviceUse::LookAlone).unwrap();
+    let words = refused_in_use(&bench, &disk.node);
+    drop(alone);
+    assert!(words.contains("has it for itself"), "{words}");
+    assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+}
+
+#[test]
+fn a_device_that_another_process_writes_to_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(16 * MIB);
+    let hold = format!("exec 3<>{}; echo ready; read gone", disk.node.display());
+    let mut holder = std::process::Command::new("/bin/sh")
+        .args(["-c", &hold])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = holder.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+    let words = refused_either_way(&bench, &disk.node);
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    assert!(words.contains("is open for writing in sh (process"), "{words}");
+    assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+}
+
+#[test]
+fn a_device_below_a_loop_device_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let below = Disk::new(32 * MIB);
+    let place = tempfile::tempdir().unwrap();
+    let above = Disk::attach(place, below.node.clone());
+    let words = refused_in_use(&bench, &below.node);
+    let name = above.node.file_name().unwrap().to_str().unwrap().to_owned();
+    drop(above);
+    assert!(words.contains(&format!("is held by {name}")), "{words}");
+}
+
+#[test]
+fn only_the_device_that_is_named_is_erased_and_a_link_is_told() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let (one, other) = (Disk::new(64 * MIB), Disk::new(64 * MIB));
+    if !format(&one.node) || !format(&other.node) {
+        return;
+    }
+    let link = bench.top.path().join("by-name");
+    symlink(&one.node, &link).unwrap();
+    let both = on_blocks("btrfs", &[&link, &other.node]);
+    let words = told(Device::acquire(&both, &erasing(&one.node), &bench.lab));
+    assert!(words.starts_with(&other.node.display().to_string()), "{words}");
+    // The second was refused: so the first was not touched.
+    let carries = |found: Inspection| match found.obstacles.as_slice() {
+        [Obstacle::Carries(signature)] => signature.name == "ext4",
+        _ => false,
+    };
+    assert!(carries(inspect(&one.node).unwrap()) && carries(inspect(&other.node).unwrap()));
+    let variant = on_blocks("ext4", &[&link]);
+    let words = told(Device::acquire(&variant, &erasing(&other.node), &bench.lab));
+    assert!(words.contains(&format!("(that is {})", one.node.display())), "{words}");
+    let twice = on_blocks("btrfs", &[&link, &one.node]);
+    let words = told(Device::acquire(&twice, &erasing(&one.node), &bench.lab));
+    assert!(words.contains("are the same device"), "{words}");
+    let device = Device::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
+    assert_eq!(device.members()[0].node, one.node);
+    // While one run has it, another does not get it.
+    let words = told(Device::acquire(&variant, &erasing(&link), &bench.lab));
+    assert!(words.contains("another run of treering"), "{words}");
+    device.release().unwrap();
+    assert_eq!(inspect(&one.node).unwrap().obstacles, []);
+    assert!(carries(inspect(&other.node).unwrap()));
+}
+
+#[test]
+fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(64 * MIB);
+    let variant = on_blocks("ext4", &[&disk.node]);
+    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    File::options().write(true).open(&disk.image).unwrap().write_all_at(b"XFSB", 0).unwrap();
+    let words = told(device.format("ext4", &[]));
+    assert!(words.contains("carries XFS"), "{words}");
+}
+
+#[test]
+fn what_is_no_usable_device_is_refused_before_anything_is_made() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    for (path, why) in [("/dev/null", "no block device"), ("/dev/no-such-disk", "cannot find")] {
+        let variant = on_blocks("ext4", &[Path::new(path)]);
+        let words = told(Device::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
+        assert!(words.contains(why), "{words}");
+    }
+    let detached = Disk::new(16 * MIB);
+    let node = detached.node.clone();
+    drop(detached);
+    let found = inspect(&node).map(|found| found.obstacles);
+    assert!(found.is_err() || found.is_ok_and(|obstacles| obstacles == [Obstacle::Empty]));
+    let small = Disk::new(16 * MIB);
+    let variant = on_blocks("xfs", &[&small.node]);
+    let words = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    assert!(words.contains("xfs needs"), "{words}");
+}

@@ -1,0 +1,142 @@
+//! SIGKILL at any moment: what is left is listed, and freed with nothing forgotten.
+#![expect(clippy::disallowed_methods, reason = "the child is told by its environment what to do")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use treering_lab::{Device, EraseList, Lab};
+
+use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, words};
+
+const PLACE: &str = "TREERING_LAB_KILLED_IN";
+
+/// Not a test of its own: with the environment set it works until it is killed.
+#[test]
+fn works_until_it_is_killed() {
+    let Some(top) = std::env::var_os(PLACE) else {
+        return;
+    };
+    let lab = lab_in(Path::new(&top));
+    let variant = on_images("btrfs", 2, 256 * MIB);
+    println!("\nbegins");
+    let device = Device::acquire(&variant, &EraseList::default(), &lab).unwrap();
+    println!("\nacquired");
+    let volume = device.format("btrfs", &words(&["-d", "raid0"])).unwrap();
+    println!("\nformatted");
+    let mut mounted = volume.mount(&[]).unwrap();
+    println!("\nmounted");
+    for round in 0u32.. {
+        std::fs::write(mounted.root().join("file"), round.to_string()).unwrap();
+        mounted = mounted.remount_cold().unwrap();
+    }
+}
+
+fn child(top: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::works_until_it_is_killed", "--nocapture"])
+        .env(PLACE, top)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Kills the child when it has said this word and so much time has passed.
+fn kill_after(top: &Path, word: &str, wait: Duration) {
+    let mut child = child(top);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == word), "{word}");
+    sleep(wait);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Releases until nothing is left: a mkfs that outlives its parent is waited for.
+fn release_all(lab: &Lab) {
+    let began = Instant::now();
+    loop {
+        let left = lab.list().unwrap();
+        if left.is_empty() {
+            return;
+        }
+        let freed = lab.release(left);
+        let failed: Vec<_> = freed.iter().filter(|(_, freed)| freed.is_err()).collect();
+        assert!(failed.is_empty() || began.elapsed() < Duration::from_secs(60), "{failed:?}");
+    }
+}
+
+fn loops_of(top: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir("/sys/block").unwrap().flatten().map(|entry| entry.path());
+    let ours = |folder: &PathBuf| {
+        let file = std::fs::read_to_string(folder.join("loop/backing_file"));
+        file.is_ok_and(|file| Path::new(&file).starts_with(top))
+    };
+    all.filter(ours).collect()
+}
+
+fn is_mounted_in(top: &Path) -> bool {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    table.contains(top.to_str().unwrap())
+}
+
+#[test]
+fn whenever_it_is_killed_nothing_is_forgotten() {
+    if !can_make_devices() {
+        return;
+    }
+    for (word, milliseconds) in [
+        ("begins", 0),
+        ("begins", 3),
+        ("begins", 30),
+        ("acquired", 0),
+        ("acquired", 10),
+        ("formatted", 0),
+        ("formatted", 5),
+        ("mounted", 0),
+        ("mounted", 37),
+        ("mounted", 80),
+        ("mounted", 133),
+    ] {
+        let bench = Workbench::new();
+        kill_after(bench.top.path(), word, Duration::from_millis(milliseconds));
+        if word == "mounted" && milliseconds == 0 {
+            let left = bench.lab.list().unwrap();
+            assert!(left.len() >= 2 && left.iter().all(|leftover| leftover.is_of_this_boot));
+            assert!(!loops_of(bench.top.path()).is_empty());
+        }
+        release_all(&bench.lab);
+        let top = bench.top.path().canonicalize().unwrap();
+        assert!(bench.is_empty(), "{word} {milliseconds}");
+        assert_eq!(loops_of(&top), Vec::<PathBuf>::new(), "{word} {milliseconds}");
+        assert!(!is_mounted_in(&top), "{word} {milliseconds}");
+    }
+}
+
+#[test]
+fn what_a_living_run_has_is_listed_and_not_touched() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let mut child = child(bench.top.path());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "formatted"));
+    let left = bench.lab.list().unwrap();
+    let alive = left.iter().filter(|leftover| leftover.pid == Some(child.id()));
+    assert!(alive.clone().count() >= 2 && alive.clone().all(|leftover| leftover.is_alive));
+    let images: Vec<_> = left.iter().filter(|l| l.what.to_string().starts_with("image")).collect();
+    assert_eq!(images.len(), 2);
+    let freed = bench.lab.release(left);
+    // Its mounts come and go meanwhile; its images do not.
+    let freed_images =
+        freed.iter().filter(|(l, freed)| l.what.to_string().starts_with("image") && freed.is_ok());
+    assert_eq!(freed_images.count(), 0);
+    assert!(lines.any(|line| line.unwrap() == "mounted"), "it works on");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    release_all(&bench.lab);
+    assert!(bench.is_empty());
+}

@@ -1,0 +1,379 @@
+//! Acquire, format, mount, remount cold, release, and the same device again, for every filesystem.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use treering_lab::{
+    Availability, CacheDrop, Device, DeviceError, Doubt, EraseList, LabError, Obstacle,
+    SettleLimits, drop_and_verify, filesystems, settle,
+};
+use treering_model::DeviceSpec;
+use treering_sys::{StopFlag, residency};
+
+use crate::workbench::{
+    Disk, MIB, Workbench, can_make_devices, on_blocks, on_images, told, variant, words,
+};
+
+fn acquire(bench: &Workbench, filesystem: &str, count: u16, bytes: u64) -> Option<Device> {
+    let variant = on_images(filesystem, count, bytes);
+    match Device::acquire(&variant, &EraseList::default(), &bench.lab) {
+        Ok(device) => Some(device),
+        Err(LabError::Device(DeviceError::Missing { why, how, .. })) => {
+            println!("skipped: {filesystem}: {why}; {how}");
+            None
+        }
+        Err(error) => panic!("{filesystem}: {error}"),
+    }
+}
+
+#[test]
+fn every_filesystem_is_made_mounted_remounted_and_made_anew() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    for filesystem in filesystems::ALL {
+        let name = filesystem.name();
+        let bytes = filesystem.bytes_min().max(64 * MIB);
+        let Some(device) = acquire(&bench, name, 1, bytes.max(300 * MIB)) else {
+            continue;
+        };
+        let volume = device.format(name, &[]).unwrap();
+        let made = volume.record().clone();
+        let mounted = volume.mount(&words(&["noatime"])).unwrap();
+        let record = mounted.record().unwrap().clone();
+        assert_eq!(record.fs_type, name);
+        assert!(record.options.contains("noatime"), "{record:?}");
+        let file = mounted.root().join("file");
+        std::fs::write(&file, "content").unwrap();
+        if name == "tmpfs" {
+            assert!(made.command.is_empty() && !mounted.can_remount());
+            let size = format!("size={}k", 300 * 1024);
+            assert!(record.super_options.contains(&size), "{record:?}");
+            mounted.release().unwrap().release().unwrap();
+            continue;
+        }
+        assert!(made.command[0].ends_with(&format!("mkfs.{name}")) && made.tool_version.is_some());
+        let mounted = mounted.remount_cold().unwrap();
+        assert_eq!(std::fs::read_to_string(mounted.root().join("file")).unwrap(), "content");
+        assert_eq!(mounted.record().unwrap().options, record.options);
+        let verdict = settle(mounted.root(), &SettleLimits::default(), &StopFlag::new()).unwrap();
+        assert!(verdict.is_quiet || verdict.waited >= SettleLimits::default().wait_max);
+        let dropped = drop_and_verify(mounted.root()).unwrap();
+        assert!(matches!(dropped, CacheDrop::Verified(_)), "{name}: {dropped:?}");
+        let device = mounted.release().unwrap();
+        // Our own filesystem is no obstacle to the next.
+        let again = device.format(name, &[]).unwrap().mount(&[]).unwrap();
+        assert!(!again.root().join("file").exists());
+        again.release().unwrap().release().unwrap();
+        assert!(bench.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn one_image_serves_one_filesystem_after_the_other() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let Some(mut device) = acquire(&bench, "xfs", 1, 320 * MIB) else {
+        return;
+    };
+    for name in ["xfs", "ext4", "btrfs", "ext2", "xfs", "tmpfs"] {
+        let mounted = device.format(name, &[]).unwrap().mount(&[]).unwrap();
+        assert_eq!(mounted.record().unwrap().fs_type, name);
+        std::fs::write(mounted.root().join("file"), name).unwrap();
+        device = mounted.release().unwrap();
+    }
+    let volume = device.format("ext3", &[]).unwrap();
+    assert!(!volume.record().output.is_empty() && volume.device().members().len() == 1);
+    volume.into_device().release().unwrap();
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn btrfs_spans_four_devices() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let Some(device) = acquire(&bench, "btrfs", 4, 256 * MIB) else {
+        return;
+    };
+    let nodes: Vec<PathBuf> = device.members().into_iter().map(|member| member.node).collect();
+    let volume = device.format("btrfs", &words(&["-d", "raid0", "-m", "raid1"])).unwrap();
+    let mounted = volume.mount(&words(&["compress=zstd:1"])).unwrap();
+    assert!(mounted.record().unwrap().super_options.contains("compress=zstd:1"));
+    // Each of the four is in use by it, as the guard sees.
+    for node in &nodes {
+        let found = treering_lab::inspect(node).unwrap();
+        let is_member = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Member { .. });
+        assert!(found.obstacles.iter().any(is_member), "{found:?}");
+    }
+    let free = rustix::fs::statvfs(mounted.root()).unwrap();
+    assert!(free.f_blocks * free.f_frsize >= 1000 * MIB);
+    let mounted = mounted.remount_cold().unwrap();
+    mounted.release().unwrap().release().unwrap();
+    assert!(bench.is_empty());
+    let words =
+        told(Device::acquire(&on_images("ext4", 2, 64 * MIB), &EraseList::default(), &bench.lab));
+    assert!(words.contains("takes one device, 2 are given"), "{words}");
+}
+
+#[test]
+fn what_is_missing_is_told_before_anything_is_made() {
+    let bench = Workbench::new();
+    let none = EraseList::default();
+    for filesystem in filesystems::ALL {
+        if let Availability::Missing { why, how } = bench.lab.availability(*filesystem) {
+            let variant = on_images(filesystem.name(), 1, 512 * MIB);
+            let error = Device::acquire(&variant, &none, &bench.lab).unwrap_err();
+            assert!(error.to_string().contains(&why), "{error}");
+            assert_eq!(error.hint(), Some(how));
+        }
+    }
+    let error = Device::acquire(&on_images("ext5", 1, MIB), &none, &bench.lab).unwrap_err();
+    let mut wrong = on_images("tmpfs", 1, MIB);
+    wrong.mkfs = words(&["-q"]);
+    assert!(told(Device::acquire(&wrong, &none, &bench.lab)).contains("`-q` is refused"));
+    wrong = on_images("tmpfs", 1, MIB);
+    wrong.mount = words(&["remount"]);
+    assert!(told(Device::acquire(&wrong, &none, &bench.lab)).contains("`remount` is for mount(8)"));
+    assert!(error.hint().unwrap().contains("ext4, ext3, ext2, xfs, btrfs, f2fs, tmpfs"));
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn preallocated_images_stay_so_and_sectors_are_as_asked() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let spec = DeviceSpec::Loop {
+        bytes: 320 * MIB,
+        count: 1,
+        sparse: false,
+        direct_io: true,
+        sector_bytes: 4096,
+        directory: Some(bench.top.path().to_owned()),
+    };
+    let device =
+        Device::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab).unwrap();
+    let image = device.members()[0].asked.clone();
+    let taken = |image: &Path| image.metadata().unwrap().blocks() * 512;
+    assert!(taken(&image) >= 320 * MIB);
+    let mut device = device;
+    for _ in 0..2 {
+        let mounted = device.format("xfs", &[]).unwrap().mount(&[]).unwrap();
+        assert!(taken(&image) >= 320 * MIB, "mkfs has discarded what was preallocated");
+        let made = mounted.format_record().unwrap();
+        assert!(made.output.contains("sectsz=4096"), "{}", made.output);
+        device = mounted.release().unwrap();
+    }
+    device.release().unwrap();
+    assert!(!image.exists() && bench.is_empty());
+    let DeviceSpec::Loop { count, sparse, direct_io, sector_bytes, directory, .. } = spec else {
+        return;
+    };
+    let huge =
+        DeviceSpec::Loop { bytes: 1 << 60, count, sparse, direct_io, sector_bytes, directory };
+    let words = told(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
+    assert!(words.contains("bytes free, the images need"), "{words}");
+}
+
+#[test]
+fn images_in_memory_and_behind_the_cache_are_doubted() {
+    if !can_make_devices() || !Path::new("/dev/shm").is_dir() {
+        return;
+    }
+    let bench = Workbench::new();
+    let place = tempfile::Builder::new().prefix("treering-").tempdir_in("/dev/shm").unwrap();
+    let spec = DeviceSpec::Loop {
+        bytes: 64 * MIB,
+        count: 1,
+        sparse: true,
+        direct_io: false,
+        sector_bytes: 512,
+        directory: Some(place.path().to_owned()),
+    };
+    let device = Device::acquire(&variant("ext4", spec), &EraseList::default(), &bench.lab);
+    let device = device.unwrap();
+    let in_memory = |doubt: &Doubt| matches!(doubt, Doubt::ImageInMemory { .. });
+    let cached = |doubt: &Doubt| matches!(doubt, Doubt::HostCacheAnswers { asked: false, .. });
+    assert!(device.doubts().iter().any(in_memory) && device.doubts().iter().any(cached));
+    device.release().unwrap();
+    let direct = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    assert!(!direct.doubts().iter().any(in_memory));
+    // Where the host filesystem takes direct I/O, there is no doubt left.
+    let node = direct.members()[0].node.clone();
+    let flag = Path::new("/sys/block").join(node.file_name().unwrap()).join("loop/dio");
+    let is_direct = std::fs::read_to_string(flag).unwrap().trim() == "1";
+    assert_eq!(direct.doubts().iter().all(|doubt| !is_cache(doubt)), is_direct);
+    direct.release().unwrap();
+}
+
+fn is_cache(doubt: &Doubt) -> bool {
+    matches!(doubt, Doubt::HostCacheAnswers { .. })
+}
+
+#[test]
+fn a_cold_remount_leaves_nothing_of_the_device_in_memory() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    let node = device.members()[0].node.clone();
+    let mounted = device.format("ext4", &[]).unwrap().mount(&[]).unwrap();
+    let length = usize::try_from(64 * MIB).unwrap();
+    let resident = |node: &Path| residency(File::open(node).unwrap(), length).unwrap();
+    let mut warm = resident(&node);
+    // Somebody else on this machine may drop caches just now.
+    for _ in 0..10 {
+        std::io::copy(&mut File::open(&node).unwrap(), &mut std::io::sink()).unwrap();
+        warm = resident(&node);
+        if warm.resident_pages > warm.pages / 10 * 9 {
+            break;
+        }
+    }
+    let mounted = mounted.remount_cold().unwrap();
+    let cold = resident(&node);
+    mounted.release().unwrap().release().unwrap();
+    assert!(warm.resident_pages > warm.pages / 10 * 9, "{warm:?}");
+    assert!(cold.resident_pages < cold.pages / 10, "{cold:?}");
+}
+
+#[test]
+fn what_is_dropped_is_given_back() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let device = acquire(&bench, "btrfs", 2, 256 * MIB).unwrap();
+    drop(device);
+    assert!(bench.is_empty());
+    let volume = acquire(&bench, "btrfs", 2, 256 * MIB).unwrap().format("btrfs", &[]).unwrap();
+    drop(volume);
+    assert!(bench.is_empty());
+    let device = acquire(&bench, "btrfs", 2, 256 * MIB).unwrap();
+    let mounted = device.format("btrfs", &[]).unwrap().mount(&[]).unwrap();
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        assert!(!mounted.root().exists(), "a panic while it is mounted");
+    }));
+    assert!(caught.is_err() && bench.is_empty());
+}
+
+#[test]
+fn options_that_reach_for_other_devices_are_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let stranger = Disk::new(320 * MIB);
+    let node = stranger.node.display();
+    for (name, option) in [
+        ("xfs", format!("-llogdev={node},size=64m")),
+        ("xfs", format!("{node}")),
+        ("ext4", format!("-Jdevice={node}")),
+        ("btrfs", format!("{node}")),
+        ("btrfs", format!("--label={node}")),
+        ("ext4", "-Jdevice=UUID=0-0".to_owned()),
+        ("ext4", "-FF".to_owned()),
+    ] {
+        let Some(device) = acquire(&bench, name, 1, 320 * MIB) else {
+            continue;
+        };
+        let words = told(device.format(name, &[option]));
+        assert!(words.contains("is refused"), "{name}: {words}");
+    }
+    let Some(device) = acquire(&bench, "btrfs", 1, 320 * MIB) else {
+        return;
+    };
+    let mut device = device;
+    for option in [format!("device={node}"), "a\nb".to_owned(), "loop".to_owned()] {
+        let volume = device.format("btrfs", &[]).unwrap();
+        let words = told(volume.mount(&[option]));
+        assert!(words.contains("refused"), "{words}");
+        device = acquire(&bench, "btrfs", 1, 320 * MIB).unwrap();
+    }
+    device.release().unwrap();
+    assert_eq!(treering_lab::inspect(&stranger.node).unwrap().obstacles, []);
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn failures_tell_the_words_of_the_tool_and_of_the_kernel_and_leave_nothing() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    let words_of_tool = told(device.format("ext4", &words(&["-b", "999"])));
+    assert!(
+        words_of_tool.contains("mkfs.ext4") && words_of_tool.contains("999"),
+        "{words_of_tool}"
+    );
+    assert!(bench.is_empty());
+    let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    let nothing = told(device.format("ext4", &words(&["-n"])));
+    assert!(nothing.contains("made no ext4"), "{nothing}");
+    let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    let volume = device.format("ext4", &[]).unwrap();
+    let of_kernel = told(volume.mount(&words(&["no-such-option=1"])));
+    assert!(of_kernel.contains("cannot mount ext4") && of_kernel.contains("no-such-option"));
+    // Kernels before 5.2 give no words, some filesystems learned to speak later.
+    let spoke = of_kernel.contains("nknown parameter") || of_kernel.contains("nrecognized mount");
+    if !spoke {
+        println!("skipped: the kernel says no more than {of_kernel}");
+    }
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn a_mount_in_use_is_named_kept_in_the_register_and_freed_later() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
+    let mounted = device.format("ext4", &[]).unwrap().mount(&[]).unwrap();
+    let mut user = std::process::Command::new("/bin/sh")
+        .args(["-c", "read gone"])
+        .current_dir(mounted.root())
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let words = told(mounted.release());
+    assert!(words.contains("is still in use by sh (process"), "{words}");
+    let left = bench.lab.list().unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    // In use, it is freed neither lazily nor in part.
+    assert!(bench.lab.release(left).iter().all(|(_, freed)| freed.is_err()));
+    assert_eq!(bench.lab.list().unwrap().len(), 2);
+    drop(user.stdin.take());
+    user.wait().unwrap();
+    let freed = bench.lab.release(bench.lab.list().unwrap());
+    assert!(freed.iter().all(|(_, freed)| freed.is_ok()), "{freed:?}");
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn a_directory_is_used_as_it_is() {
+    let bench = Workbench::new();
+    let place = tempfile::tempdir().unwrap();
+    let spec = || DeviceSpec::Directory { path: place.path().to_owned() };
+    let none = EraseList::default();
+    let acquire = || Device::acquire(&variant("", spec()), &none, &bench.lab).unwrap();
+    let mounted = acquire().format("", &[]).unwrap().mount(&[]).unwrap();
+    assert_eq!(mounted.root(), place.path().canonicalize().unwrap());
+    assert!(mounted.record().is_some() && !mounted.can_remount());
+    mounted.release().unwrap().release().unwrap();
+    assert!(place.path().is_dir());
+    assert!(acquire().format("", &words(&["-x"])).is_err());
+    assert!(acquire().format("", &[]).unwrap().mount(&words(&["ro"])).is_err());
+    assert!(acquire().format("", &[]).unwrap().mount(&[]).unwrap().remount_cold().is_err());
+    for wrong in [variant("tmpfs", spec()), on_images("", 1, MIB), on_blocks("tmpfs", &[])] {
+        assert!(Device::acquire(&wrong, &none, &bench.lab).is_err(), "{wrong:?}");
+    }
+}

@@ -1,0 +1,166 @@
+//! What the tests share: a lab of their own, loop devices that go away, programs that may be
+//! absent.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+use treering_lab::{EraseList, Lab, LabError};
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::{DeviceUse, LoopSettings, attach_loop, detach_loop, open_device};
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Whether loop devices can be made and filesystems mounted; says so when not.
+pub(crate) fn can_make_devices() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let able = root && Path::new("/dev/loop-control").exists();
+    if !able {
+        println!("skipped: needs root and loop devices");
+    }
+    able
+}
+
+/// A lab in a directory that goes away.
+pub(crate) struct Workbench {
+    pub(crate) top: TempDir,
+    pub(crate) lab: Lab,
+}
+
+impl Workbench {
+    pub(crate) fn new() -> Self {
+        // Not in /tmp, which may be memory: images go to the disk, as they do in earnest.
+        let top = tempfile::Builder::new().prefix("treering-lab-").tempdir_in("/var/tmp").unwrap();
+        let lab = lab_in(top.path());
+        Self { top, lab }
+    }
+
+    /// Nothing is left of all that was made.
+    pub(crate) fn is_empty(&self) -> bool {
+        let images = std::fs::read_dir(self.top.path().join("images"));
+        let mounts = std::fs::read_dir(self.top.path().join("register/mounts"));
+        self.lab.list().unwrap().is_empty()
+            && images.map_or(0, Iterator::count) == 0
+            && mounts.map_or(0, Iterator::count) == 0
+    }
+}
+
+pub(crate) fn lab_in(top: &Path) -> Lab {
+    Lab::open(&top.join("register")).unwrap().with_images_in(&top.join("images"))
+}
+
+/// A variant on loop images.
+pub(crate) fn on_images(filesystem: &str, count: u16, bytes: u64) -> Variant {
+    let device = DeviceSpec::Loop {
+        bytes,
+        count,
+        sparse: true,
+        direct_io: true,
+        sector_bytes: 512,
+        directory: None,
+    };
+    variant(filesystem, device)
+}
+
+pub(crate) fn on_blocks(filesystem: &str, paths: &[&Path]) -> Variant {
+    let paths = paths.iter().map(|path| path.to_path_buf()).collect();
+    variant(filesystem, DeviceSpec::Block { paths })
+}
+
+pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
+    Variant {
+        name: filesystem.to_owned(),
+        kernel: None,
+        device,
+        filesystem: filesystem.to_owned(),
+        mkfs: Vec::new(),
+        mount: Vec::new(),
+    }
+}
+
+pub(crate) fn words(text: &[&str]) -> Vec<String> {
+    text.iter().map(|&word| word.to_owned()).collect()
+}
+
+pub(crate) fn erasing(path: &Path) -> EraseList {
+    EraseList::new([path.to_owned()])
+}
+
+/// What went wrong, in words.
+pub(crate) fn told<T>(result: Result<T, LabError>) -> String {
+    match result {
+        Ok(_) => "nothing went wrong".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Somebody else's loop device, detached at the end.
+pub(crate) struct Disk {
+    pub(crate) node: PathBuf,
+    pub(crate) image: PathBuf,
+    _top: TempDir,
+}
+
+impl Disk {
+    /// An empty one.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let top = TempDir::new_in("/var/tmp").unwrap();
+        let image = top.path().join("disk.img");
+        File::create_new(&image).unwrap().set_len(bytes).unwrap();
+        Self::attach(top, image)
+    }
+
+    /// From an image, in a directory that goes away with it.
+    pub(crate) fn attach(top: TempDir, image: PathBuf) -> Self {
+        let file = File::options().read(true).write(true).open(&image).unwrap();
+        let settings = LoopSettings {
+            file: file.as_fd(),
+            sector_bytes: 512,
+            direct_io: false,
+            partitions: true,
+            mark: "treering test disk",
+        };
+        let made = attach_loop(&settings).unwrap();
+        Self { node: made.path, image, _top: top }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let opened = open_device(&self.node, DeviceUse::Look);
+        if let Ok(device) = opened {
+            let _already_gone = detach_loop(&device);
+        }
+    }
+}
+
+/// Where a program is.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// Runs a program with these words on its input; its own words when it fails.
+pub(crate) fn run(program: &Path, arguments: &[String], input: &str) -> Result<(), String> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program may end without reading it.
+        let _unread = stdin.write_all(input.as_bytes());
+    }
+    let done = child.wait_with_output().map_err(|error| error.to_string())?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let words = [done.stdout, done.stderr].concat();
+    Err(String::from_utf8_lossy(&words).split_whitespace().collect::<Vec<_>>().join(" "))
+}

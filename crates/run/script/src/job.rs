@@ -1,0 +1,171 @@
+//! A job and its run: phases, waves of tasks, and the scripts of the tasks.
+//!
+//! The engine asks a [`Session`] for one phase after the other, for the waves of each phase, and
+//! runs the scripts of a wave side by side. What it learnt goes back to the session as totals, so
+//! that a later phase can depend on an earlier one. Nothing here touches a disk.
+
+use std::fmt;
+
+use treering_model::{Caution, Metric, Mode, Op, TaskTotals};
+
+use crate::{ConfigError, Outcome, Step};
+
+/// How much a sync covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncScope {
+    /// `syncfs`: the filesystem under test.
+    Target,
+    /// `sync`: every filesystem of the machine, as the classic tools do.
+    Machine,
+}
+
+/// Whether the kernel's caches are dropped before a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// They stay.
+    Keep,
+    /// Page cache, dentries and inodes are dropped.
+    Drop,
+}
+
+/// Yields the steps of one task.
+pub trait Script: Send {
+    /// The next step, given what came of the one before; `None` ends the task.
+    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>>;
+}
+
+/// A named unit of work, done by one worker.
+pub struct Task {
+    /// What kind of work.
+    pub kind: String,
+    /// What it is done to.
+    pub subject: String,
+    /// The subject's state at the start, empty where there is none.
+    pub state: String,
+    /// The imitated tool's summary row, empty in native mode.
+    pub tally: String,
+    /// Bytes that the list in use names, 0 where there is none.
+    pub listed_bytes: u64,
+    /// Bytes it is expected to move, for progress; 0 when unknown.
+    pub expected_bytes: u64,
+    /// Each successful call of this kind counts as one file.
+    pub file_op: Op,
+    /// The steps.
+    pub script: Box<dyn Script>,
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Task({} {})", self.kind, self.subject)
+    }
+}
+
+/// The tasks that run side by side between two barriers, one a worker.
+#[derive(Debug)]
+pub struct Wave {
+    /// What happens to the caches before.
+    pub caches: Caches,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// A sync after them that belongs to none of them and is not in their times.
+    pub sync_after: Option<SyncScope>,
+}
+
+/// A part of a trial between barriers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// How many tasks it will have.
+    pub tasks: u32,
+}
+
+/// One run of a job.
+pub trait Session: Send {
+    /// The next phase; `None` ends the run.
+    fn next_phase(&mut self) -> Option<Phase>;
+
+    /// The next wave of the present phase; `None` ends the phase.
+    fn next_wave(&mut self) -> Option<Wave>;
+
+    /// Is told what a task came to, tasks of a wave in the order of their workers.
+    fn task_ended(&mut self, totals: &TaskTotals);
+
+    /// The headline numbers of what was done so far.
+    fn metrics(&self) -> Vec<Metric>;
+
+    /// The trees left standing, to be removed when the user does not keep them.
+    fn remains(&self) -> Vec<String>;
+}
+
+/// What a job will ask of a filesystem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Files that will stand at the same time, at most.
+    pub peak_files: u64,
+    /// Directories that will stand at the same time, at most.
+    pub peak_dirs: u64,
+    /// Bytes of content that will stand at the same time, at most.
+    pub peak_bytes: u64,
+    /// The same in whole blocks of the target.
+    pub peak_block_bytes: u64,
+    /// Files that will be written in all.
+    pub written_files: u64,
+    /// Bytes that will be written in all.
+    pub written_bytes: u64,
+}
+
+/// What a job may know of the place it will run in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// Names that are there already.
+    pub existing: Vec<String>,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// Bytes of the whole filesystem.
+    pub capacity_bytes: u64,
+    /// Bytes that we may still write.
+    pub free_bytes: u64,
+    /// Files that may still be made; `None` where the filesystem does not say.
+    pub free_inodes: Option<u64>,
+}
+
+impl TargetFacts {
+    /// An empty place of no stated size: what a dry run assumes.
+    pub const fn unknown() -> Self {
+        Self {
+            existing: Vec::new(),
+            block_bytes: 4096,
+            capacity_bytes: u64::MAX,
+            free_bytes: u64::MAX,
+            free_inodes: None,
+        }
+    }
+}
+
+/// A line of a dry run: one task in the words of the tool, without time and rate.
+pub type OutlineLine = String;
+
+/// A configured workload, ready to run.
+pub trait Job: Send + Sync {
+    /// Every parameter, complete and in a fixed order: what the store keeps and a repeat needs.
+    fn parameters(&self) -> Vec<(String, String)>;
+
+    /// Classic or native.
+    fn mode(&self) -> Mode;
+
+    /// Whether it can run in a place: the doubts about it, or why not.
+    ///
+    /// # Errors
+    /// When it cannot run there; says why and what to do.
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError>;
+
+    /// What it will ask of the target.
+    fn footprint(&self, facts: &TargetFacts) -> Footprint;
+
+    /// The tasks in their order, one line each, without doing anything.
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
+
+    /// Begins a run.
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_>;
+}

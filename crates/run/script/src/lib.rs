@@ -1,0 +1,23 @@
+//! Operations as data: what a workload says and an engine does.
+//!
+//! A workload yields [`Step`]s, one system call each, and never calls the kernel itself. That gives
+//! golden sequences without a disk, dry runs, the footprint before the run, several ways to call
+//! the kernel, and a filesystem in memory as test oracle.
+
+mod job;
+mod names;
+mod options;
+mod random;
+mod step;
+
+pub use job::{
+    Caches, Footprint, Job, OutlineLine, Phase, Script, Session, SyncScope, TargetFacts, Task, Wave,
+};
+pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
+pub use options::{
+    ConfigError, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
+};
+pub use random::Random;
+pub use step::{
+    Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, Outcome, Step, Tolerate,
+};

@@ -1,0 +1,297 @@
+//! Options of workloads, each declared once; and the settings a user gave.
+//!
+//! Help, parsing, documents and the fidelity table hang on [`OptionSpec`]. Nothing here knows a
+//! command-line library: the door turns the specs into its own.
+
+use thiserror::Error;
+
+use crate::Job;
+
+/// What kind of value an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// None: it is there or not.
+    Flag,
+    /// A whole number from 0.
+    Number,
+    /// Bytes, with suffix: `4096`, `256K`, `8GiB`.
+    Size,
+    /// A share: `40%`.
+    Percent,
+    /// A path.
+    Path,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any text; the doc says its form.
+    Text,
+}
+
+/// How well an option of an imitated tool is supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// As the original.
+    Full,
+    /// Nearly; says what differs.
+    Approximate(&'static str),
+    /// Accepted without effect; says why.
+    Ignored(&'static str),
+    /// Refused; says why and what to do.
+    Rejected(&'static str),
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// The name in plans and in the store, and the long spelling `--name`.
+    pub name: &'static str,
+    /// The short spelling, if any.
+    pub short: Option<char>,
+    /// What it takes.
+    pub value: ValueKind,
+    /// The value when it is not given, as text; `None` where absence means something of its own.
+    pub default: Option<&'static str>,
+    /// What it does, a sentence or two.
+    pub doc: &'static str,
+    /// How faithful it is to the imitated tool's.
+    pub support: Support,
+}
+
+/// A workload's name tag.
+#[derive(Clone, Copy, Debug)]
+pub struct Manifest {
+    /// The name: of the subcommand, of the link, in plans and in the store.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub about: &'static str,
+    /// The tool and version that the classic mode imitates.
+    pub imitates: &'static str,
+    /// Options of the classic command line.
+    pub classic: &'static [OptionSpec],
+    /// Options of the native command line and of plans.
+    pub native: &'static [OptionSpec],
+}
+
+/// A front-end: turns settings into jobs.
+pub trait Workload: Sync {
+    /// Its name tag.
+    fn manifest(&self) -> &'static Manifest;
+
+    /// A job of the imitated tool's command line. May read the files that the settings name.
+    ///
+    /// # Errors
+    /// When a setting is wrong; says which and what would be right.
+    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
+
+    /// A job in native mode.
+    ///
+    /// # Errors
+    /// When a setting is wrong; says which and what would be right.
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
+}
+
+/// A wrong setting.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{message}")]
+pub struct ConfigError {
+    /// The option, as `--name`, or the file and place; then what is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: Option<String>,
+}
+
+impl ConfigError {
+    /// An error without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    /// The same with what would be right.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// What the user gave: option names with values as typed, checked when read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    given: Vec<(String, String)>,
+    /// Directories in which a user's own files of the workload are looked for, best first.
+    pub data_dirs: Vec<std::path::PathBuf>,
+}
+
+impl Settings {
+    /// Settings from names and values; a flag that is there has the value `true`.
+    pub fn new(given: Vec<(String, String)>) -> Self {
+        Self { given, data_dirs: Vec::new() }
+    }
+
+    /// The value as typed; the last one wins.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value as typed, else the default in the spec.
+    pub fn text_or_default<'a>(&'a self, specs: &[OptionSpec], name: &str) -> Option<&'a str> {
+        self.text(name)
+            .or_else(|| specs.iter().find(|spec| spec.name == name).and_then(|spec| spec.default))
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// When it is not one, or outside `least..=most`.
+    pub fn number(
+        &self,
+        specs: &[OptionSpec],
+        name: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, ConfigError> {
+        let Some(text) = self.text_or_default(specs, name) else { return Ok(None) };
+        let right = format!("a whole number from {} to {}", range.start(), range.end());
+        match text.parse::<u64>() {
+            Ok(number) if range.contains(&number) => Ok(Some(number)),
+            _ => Err(ConfigError::new(format!("--{name}: '{text}' is not {right}"))),
+        }
+    }
+
+    /// A size in bytes.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn size(&self, specs: &[OptionSpec], name: &str) -> Result<Option<u64>, ConfigError> {
+        let Some(text) = self.text_or_default(specs, name) else { return Ok(None) };
+        parse_size(text).map(Some).ok_or_else(|| {
+            ConfigError::new(format!("--{name}: '{text}' is not a size"))
+                .hint("a size is a number with an optional K, M, G or T (powers of 1024), as 256K")
+        })
+    }
+
+    /// A share between 0 and 1.
+    ///
+    /// # Errors
+    /// When it is not a percentage from 0 to 100.
+    pub fn percent(&self, specs: &[OptionSpec], name: &str) -> Result<Option<f64>, ConfigError> {
+        let Some(text) = self.text_or_default(specs, name) else { return Ok(None) };
+        let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+        match number.parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Some(percent / 100.0)),
+            _ => Err(ConfigError::new(format!("--{name}: '{text}' is not a percentage"))
+                .hint("a percentage is a number from 0 to 100, as 40%")),
+        }
+    }
+
+    /// One of the words in the option's spec.
+    ///
+    /// # Errors
+    /// When it is another word.
+    pub fn choice(
+        &self,
+        specs: &[OptionSpec],
+        name: &str,
+    ) -> Result<Option<&'static str>, ConfigError> {
+        let Some(text) = self.text_or_default(specs, name) else { return Ok(None) };
+        let words = specs.iter().find(|spec| spec.name == name).map(|spec| spec.value);
+        let Some(ValueKind::Choice(words)) = words else { return Ok(None) };
+        words.iter().find(|word| **word == text).copied().map(Some).ok_or_else(|| {
+            ConfigError::new(format!("--{name}: '{text}' is not one of: {}", words.join(", ")))
+        })
+    }
+}
+
+/// Bytes from `4096`, `256K`, `8GiB`, `1.5g`; suffixes are powers of 1024.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let shift = match suffix.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(1 << shift);
+    }
+    let value = number.parse::<f64>().ok()? * (1u64 << shift) as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    let bytes = (value.is_finite() && (0.0..9.2e18).contains(&value)).then_some(value as u64);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OptionSpec, Settings, Support, ValueKind, parse_size};
+
+    const SPECS: &[OptionSpec] = &[
+        OptionSpec {
+            name: "runs",
+            short: Some('r'),
+            value: ValueKind::Number,
+            default: Some("100"),
+            doc: "",
+            support: Support::Full,
+        },
+        OptionSpec {
+            name: "sync",
+            short: None,
+            value: ValueKind::Choice(&["each", "none"]),
+            default: Some("each"),
+            doc: "",
+            support: Support::Full,
+        },
+    ];
+
+    fn given(name: &str, value: &str) -> Settings {
+        Settings::new(vec![(name.into(), value.into())])
+    }
+
+    #[test]
+    fn sizes_take_suffixes_and_refuse_nonsense() {
+        assert_eq!(parse_size("4096"), Some(4096));
+        assert_eq!(parse_size("256K"), Some(262_144));
+        assert_eq!(parse_size("8GiB"), Some(8 << 30));
+        assert_eq!(parse_size("1.5k"), Some(1536));
+        for wrong in ["", "K", "-1", "1.2.3", "8X", "99999999999999999999", "20000000T"] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_defaults_and_ranges() {
+        let none = Settings::default();
+        assert_eq!(none.number(SPECS, "runs", 0..=10_000).unwrap(), Some(100));
+        assert_eq!(given("runs", "7").number(SPECS, "runs", 0..=9).unwrap(), Some(7));
+        let error = given("runs", "10").number(SPECS, "runs", 0..=9).unwrap_err();
+        assert_eq!(error.message, "--runs: '10' is not a whole number from 0 to 9");
+        assert!(given("runs", "-1").number(SPECS, "runs", 0..=9).is_err());
+    }
+
+    #[test]
+    fn choices_name_their_words() {
+        assert_eq!(Settings::default().choice(SPECS, "sync").unwrap(), Some("each"));
+        let error = given("sync", "maybe").choice(SPECS, "sync").unwrap_err();
+        assert_eq!(error.message, "--sync: 'maybe' is not one of: each, none");
+    }
+
+    #[test]
+    fn percentages() {
+        assert_eq!(given("fill", "40%").percent(SPECS, "fill").unwrap(), Some(0.4));
+        assert!(given("fill", "140%").percent(SPECS, "fill").is_err());
+        assert!(given("fill", "NaN").percent(SPECS, "fill").is_err());
+    }
+
+    #[test]
+    fn the_last_value_wins() {
+        let settings =
+            Settings::new(vec![("runs".into(), "1".into()), ("runs".into(), "2".into())]);
+        assert_eq!(settings.text("runs"), Some("2"));
+    }
+}

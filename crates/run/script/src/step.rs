@@ -1,0 +1,302 @@
+//! Steps: intended system calls, and what came of them.
+//!
+//! A step names directories and files by slots that the engine fills with descriptors, so that it
+//! is plain data: no path is built, nothing is allocated, and the same steps run on a real
+//! filesystem and on one in memory. All names are relative to a directory slot and stay beneath it.
+
+use std::ffi::CStr;
+
+use treering_model::Op;
+
+/// Slot of an open directory. Slot 0 is the target itself and always open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dir(pub u16);
+
+/// How many directory slots a worker has.
+pub const MAX_DIRS: u16 = 1024;
+
+impl Dir {
+    /// The target.
+    pub const TARGET: Self = Self(0);
+}
+
+/// Slot of an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct File(pub u8);
+
+/// How a file is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreateHow {
+    /// `O_RDWR | O_CREAT | O_APPEND`: what is there stays and is appended to.
+    Append,
+    /// `O_WRONLY | O_CREAT | O_TRUNC`: what is there goes.
+    Truncate,
+    /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
+    Exclusive,
+}
+
+/// What the step asks of the kernel.
+///
+/// `path` may have several components and is confined beneath `at` by the engine; `name` is always
+/// one component. Neither is ever absolute or contains `.` or `..`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call<'a> {
+    /// Opens the directory `path` into a slot.
+    OpenDir {
+        /// From where.
+        at: Dir,
+        /// Which.
+        path: &'a CStr,
+        /// The slot that receives it; an open directory in it is closed by the engine.
+        into: Dir,
+    },
+    /// Closes a directory.
+    CloseDir {
+        /// Which.
+        dir: Dir,
+    },
+    /// Reads the next batch of a directory's entries: [`Outcome::Entries`], empty at the end.
+    ReadDir {
+        /// Which.
+        dir: Dir,
+    },
+    /// Makes a directory.
+    MakeDir {
+        /// Where.
+        at: Dir,
+        /// Its name.
+        name: &'a CStr,
+    },
+    /// Removes an empty directory.
+    RemoveDir {
+        /// Where.
+        at: Dir,
+        /// Its name.
+        name: &'a CStr,
+    },
+    /// Creates a file and opens it for writing.
+    Create {
+        /// From where.
+        at: Dir,
+        /// Which.
+        path: &'a CStr,
+        /// How.
+        how: CreateHow,
+        /// The slot that receives it.
+        into: File,
+    },
+    /// Opens an existing file for reading.
+    Open {
+        /// From where.
+        at: Dir,
+        /// Which.
+        path: &'a CStr,
+        /// The slot that receives it.
+        into: File,
+    },
+    /// Reads from the file's position: [`Outcome::Bytes`], 0 at the end.
+    Read {
+        /// Which.
+        file: File,
+        /// At most so many.
+        bytes: u32,
+    },
+    /// Writes at the file's position (at its end when opened to append).
+    Write {
+        /// Which.
+        file: File,
+        /// So many bytes of payload.
+        bytes: u32,
+        /// How many bytes of this file were written before: tells which payload comes.
+        position: u64,
+    },
+    /// Cuts or extends a file.
+    Truncate {
+        /// Which.
+        file: File,
+        /// To this size.
+        bytes: u64,
+    },
+    /// Closes a file.
+    Close {
+        /// Which.
+        file: File,
+    },
+    /// Removes a file.
+    Unlink {
+        /// From where.
+        at: Dir,
+        /// Which.
+        path: &'a CStr,
+    },
+    /// Reads the attributes of a name without following it.
+    Stat {
+        /// Where.
+        at: Dir,
+        /// Which.
+        name: &'a CStr,
+    },
+    /// Waits until everything is on disk.
+    Sync {
+        /// How much of everything.
+        scope: super::SyncScope,
+    },
+}
+
+impl Call<'_> {
+    /// The kind of operation this is.
+    pub const fn op(&self) -> Op {
+        match self {
+            Self::OpenDir { .. } => Op::OpenDir,
+            Self::CloseDir { .. } => Op::CloseDir,
+            Self::ReadDir { .. } => Op::ReadDir,
+            Self::MakeDir { .. } => Op::MakeDir,
+            Self::RemoveDir { .. } => Op::RemoveDir,
+            Self::Create { .. } => Op::Create,
+            Self::Open { .. } => Op::Open,
+            Self::Read { .. } => Op::Read,
+            Self::Write { .. } => Op::Write,
+            Self::Truncate { .. } => Op::Truncate,
+            Self::Close { .. } => Op::Close,
+            Self::Unlink { .. } => Op::Unlink,
+            Self::Stat { .. } => Op::Stat,
+            Self::Sync { .. } => Op::Sync,
+        }
+    }
+}
+
+/// Which failures are expected and are told to the script instead of ending the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tolerate {
+    /// None.
+    Nothing,
+    /// `EEXIST`: it is there already.
+    Existing,
+    /// `ENOENT`: it is not there.
+    Missing,
+}
+
+/// One intended operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// What is asked.
+    pub call: Call<'a>,
+    /// Which failure the script expects.
+    pub tolerate: Tolerate,
+}
+
+impl<'a> From<Call<'a>> for Step<'a> {
+    fn from(call: Call<'a>) -> Self {
+        Self { call, tolerate: Tolerate::Nothing }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// This call, with `EEXIST` told to the script.
+    pub const fn unless_existing(self) -> Step<'a> {
+        Step { call: self, tolerate: Tolerate::Existing }
+    }
+
+    /// This call, with `ENOENT` told to the script.
+    pub const fn unless_missing(self) -> Step<'a> {
+        Step { call: self, tolerate: Tolerate::Missing }
+    }
+}
+
+/// What came of the step before.
+#[derive(Debug)]
+pub enum Outcome<'a> {
+    /// There was no step before.
+    Start,
+    /// It was done.
+    Done,
+    /// So many bytes were moved.
+    Bytes(u64),
+    /// Directory entries, in the order of the filesystem, without `.` and `..`; empty at the end.
+    Entries(Entries<'a>),
+    /// It failed in the way the script said it would tolerate.
+    Refused,
+}
+
+/// What an entry of a directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// Anything else; never followed.
+    Other,
+}
+
+/// An entry of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Its name.
+    pub name: &'a CStr,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// A batch of directory entries, in the engine's buffer.
+///
+/// The form of the buffer: for each entry one byte for the kind (0 file, 1 directory, 2 other),
+/// then the name with its closing NUL.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    packed: &'a [u8],
+}
+
+impl<'a> Entries<'a> {
+    /// Entries packed by [`Entries::pack`].
+    pub const fn new(packed: &'a [u8]) -> Self {
+        Self { packed }
+    }
+
+    /// Appends an entry to a buffer.
+    pub fn pack(buffer: &mut Vec<u8>, kind: EntryKind, name: &CStr) {
+        buffer.push(kind as u8);
+        buffer.extend_from_slice(name.to_bytes_with_nul());
+    }
+
+    /// Whether the directory has no more entries.
+    pub const fn is_empty(&self) -> bool {
+        self.packed.is_empty()
+    }
+
+    /// The packed bytes.
+    pub const fn packed(&self) -> &'a [u8] {
+        self.packed
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (&kind, rest) = self.packed.split_first()?;
+        let name = CStr::from_bytes_until_nul(rest).ok()?;
+        self.packed = &rest[name.to_bytes_with_nul().len()..];
+        let kind = match kind {
+            0 => EntryKind::File,
+            1 => EntryKind::Directory,
+            _ => EntryKind::Other,
+        };
+        Some(Entry { name, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entries, EntryKind};
+
+    #[test]
+    fn entries_are_unpacked_as_packed() {
+        let mut buffer = Vec::new();
+        Entries::pack(&mut buffer, EntryKind::Directory, c"drivers");
+        Entries::pack(&mut buffer, EntryKind::File, c"Makefile");
+        let got: Vec<_> = Entries::new(&buffer).map(|entry| (entry.kind, entry.name)).collect();
+        assert_eq!(got, [(EntryKind::Directory, c"drivers"), (EntryKind::File, c"Makefile")]);
+        assert!(Entries::new(&[]).is_empty());
+    }
+}

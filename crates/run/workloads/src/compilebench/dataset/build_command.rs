@@ -1,0 +1,91 @@
+//! Runs a user's build command in a tree, between two scans. What it says is handed to the caller,
+//! who decides where to show it.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a silent command is asked whether it has ended.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long output is awaited after the command's end. What it left running in the background may
+/// hold the pipe open for ever.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// Runs `sh -c COMMAND` in a directory; standard output and error go to the caller as they come.
+pub(super) fn run(
+    command: &str,
+    directory: &Path,
+    output: &mut dyn FnMut(&[u8]),
+) -> io::Result<ExitStatus> {
+    let (mut reader, writer) = io::pipe()?;
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(command)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .spawn()?;
+    let (pieces, received) = channel();
+    // Not joined: it ends with the last process that holds the other end of the pipe.
+    thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(length) = reader.read(&mut piece) {
+            if length == 0 || pieces.send(piece[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    loop {
+        match received.recv_timeout(ASK_EVERY) {
+            Ok(piece) => output(&piece),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return child.wait(),
+        }
+        if let Some(status) = child.try_wait()? {
+            take_rest(&received, output);
+            return Ok(status);
+        }
+    }
+}
+
+fn take_rest(received: &Receiver<Vec<u8>>, output: &mut dyn FnMut(&[u8])) {
+    let end = Instant::now() + LINGER;
+    let mut left = LINGER;
+    while let Ok(piece) = received.recv_timeout(left) {
+        output(&piece);
+        left = end.saturating_duration_since(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use super::run;
+
+    fn output_of(command: &str) -> (String, Option<i32>) {
+        let mut output = Vec::new();
+        let status = run(command, Path::new("/"), &mut |piece| output.extend_from_slice(piece));
+        (String::from_utf8(output).unwrap(), status.unwrap().code())
+    }
+
+    #[test]
+    fn output_error_and_status_come_back() {
+        assert_eq!(output_of("pwd; echo oops >&2; exit 3"), ("/\noops\n".to_owned(), Some(3)));
+        let (many, status) = output_of("seq 1 50000");
+        assert_eq!((many.lines().count(), status), (50000, Some(0)));
+    }
+
+    #[test]
+    fn a_process_left_in_the_background_is_not_awaited() {
+        let began = Instant::now();
+        assert_eq!(output_of("sleep 20 & echo done"), ("done\n".to_owned(), Some(0)));
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+}

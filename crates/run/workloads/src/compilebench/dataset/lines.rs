@@ -1,0 +1,118 @@
+//! Lines of a stream, one at a time and of bounded length, and the decimal numbers in them. Both
+//! readers of datasets stand on this; what a line means is theirs.
+
+use std::io::{self, BufRead, Read as _};
+
+use super::BYTES_END;
+
+/// A stream cut into lines.
+pub(super) struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    number: u64,
+    bytes: u64,
+    bytes_max: u64,
+}
+
+/// Why there is no next line.
+#[derive(Debug)]
+pub(super) enum LineError {
+    /// The stream could not be read.
+    Read(io::Error),
+    /// The line has more bytes than allowed.
+    TooLong,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(reader: R, bytes_max: usize) -> Self {
+        let bytes_max = bytes_max as u64;
+        Self { reader, line: Vec::new(), number: 0, bytes: 0, bytes_max }
+    }
+
+    /// The next line without its line feed.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
+        self.line.clear();
+        self.number += 1;
+        // One byte more than a longest line with its line feed: enough to tell that it is too long.
+        let mut rest = self.reader.by_ref().take(self.bytes_max + 1);
+        let length = rest.read_until(b'\n', &mut self.line).map_err(LineError::Read)?;
+        self.bytes += length as u64;
+        if length == 0 {
+            return Ok(None);
+        }
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if length as u64 > self.bytes_max {
+            return Err(LineError::TooLong);
+        }
+        Ok(Some(&self.line))
+    }
+
+    /// The number of the line last asked for, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many bytes were read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Why a field is no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NumberError {
+    /// Another byte than a digit, at this place.
+    NotADigit(usize),
+    /// 2^63 or more.
+    TooBig,
+}
+
+/// A field of decimal digits as a number below 2^63.
+pub(super) fn number(field: &[u8]) -> Result<u64, NumberError> {
+    if let Some(place) = field.iter().position(|byte| !byte.is_ascii_digit()) {
+        return Err(NumberError::NotADigit(place));
+    }
+    if field.is_empty() {
+        return Err(NumberError::NotADigit(0));
+    }
+    let mut value: u64 = 0;
+    for digit in field {
+        let next = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit - b'0')));
+        value = next.filter(|v| *v < BYTES_END).ok_or(NumberError::TooBig)?;
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LineError, Lines, NumberError, number};
+
+    #[test]
+    fn lines_come_one_by_one_and_long_ones_are_refused() {
+        let mut lines = Lines::new(b"ab\n\ncd".as_slice(), 2);
+        assert_eq!(lines.next().unwrap(), Some(b"ab".as_slice()));
+        assert_eq!(lines.next().unwrap(), Some(b"".as_slice()));
+        assert_eq!(lines.next().unwrap(), Some(b"cd".as_slice()));
+        assert_eq!(lines.number(), 3);
+        assert_eq!(lines.next().unwrap(), None);
+        assert_eq!(lines.bytes(), 6);
+        let mut lines = Lines::new(b"abc\n".as_slice(), 2);
+        assert!(matches!(lines.next(), Err(LineError::TooLong)));
+        let mut lines = Lines::new(b"abc".as_slice(), 2);
+        assert!(matches!(lines.next(), Err(LineError::TooLong)));
+    }
+
+    #[test]
+    fn numbers_end_below_2_to_the_63() {
+        assert_eq!(number(b"0"), Ok(0));
+        assert_eq!(number(b"007"), Ok(7));
+        assert_eq!(number(b"9223372036854775807"), Ok(i64::MAX.unsigned_abs()));
+        assert_eq!(number(b"9223372036854775808"), Err(NumberError::TooBig));
+        assert_eq!(number(b"99999999999999999999999999"), Err(NumberError::TooBig));
+        assert_eq!(number(b""), Err(NumberError::NotADigit(0)));
+        assert_eq!(number(b"1x"), Err(NumberError::NotADigit(1)));
+        assert_eq!(number(b"-1"), Err(NumberError::NotADigit(0)));
+        assert_eq!(number(b"+1"), Err(NumberError::NotADigit(0)));
+    }
+}

@@ -1,0 +1,282 @@
+//! Records a dataset from trees on disk: one to four directories, and a build command between two
+//! scans when there is one. Only names, kinds and sizes are taken, nothing of where the trees
+//! stand.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use thiserror::Error;
+use treering_script::{NameError, NameId, NamesBuilder};
+
+use super::order::{ranks, sorted_list, walk_order};
+use super::scan::{Scanned, scan};
+use super::{Dataset, FileList, Note, Selection, State, States, TooManyBytes, build_command};
+
+/// What to record.
+///
+/// Only the clean tree is needed. Without a patched tree, patched is as clean; without a compiled
+/// one, compiled is as clean. When all but the patched compiled tree are there, it is taken to be
+/// the patched tree without what the build removed and with what the build added.
+#[derive(Clone, Debug)]
+pub struct Recording<'a> {
+    /// The dataset's name.
+    pub name: &'a str,
+    /// Where it comes from, in words.
+    pub about: &'a str,
+    /// The clean tree.
+    pub clean: &'a Path,
+    /// The clean tree of the later version.
+    pub patched: Option<&'a Path>,
+    /// A copy of the clean tree after a build.
+    pub compiled: Option<&'a Path>,
+    /// A copy of the patched tree after a build.
+    pub patched_compiled: Option<&'a Path>,
+    /// A shell command that builds in the clean and in the patched tree, each scanned before and
+    /// after.
+    pub build: Option<&'a str>,
+    /// Which part of the trees.
+    pub only: Selection,
+}
+
+/// A recorded dataset.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// What was left out.
+    pub notes: Vec<Note>,
+}
+
+/// Trees that make no dataset.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// A file or directory that cannot be read, or that went away during the scan.
+    #[error("cannot scan {}", .path.display())]
+    Scan {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// A path that a dataset cannot have.
+    #[error("cannot record {}", .path.display())]
+    Name {
+        /// The file or directory.
+        path: PathBuf,
+        /// What is wrong with its path.
+        #[source]
+        source: NameError,
+    },
+    /// Sizes that cannot be added up.
+    #[error("cannot record {}", .root.display())]
+    TooManyBytes {
+        /// The tree.
+        root: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: TooManyBytes,
+    },
+    /// A tree without a single file.
+    #[error("there is no file to record below {}", .root.display())]
+    NoFiles {
+        /// The tree.
+        root: PathBuf,
+    },
+    /// A part of the tree that is in none of the trees.
+    #[error("none of the trees has a file '{prefix}' or below it")]
+    NothingBelow {
+        /// The prefix.
+        prefix: String,
+    },
+    /// Both a build command and trees that are built already.
+    #[error("a build command makes the compiled trees itself; give one or the other")]
+    BuildAndCompiled,
+    /// The build command cannot be run.
+    #[error("cannot run the build command in {}", .directory.display())]
+    Build {
+        /// The tree.
+        directory: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// The build command failed.
+    #[error("the build command failed in {}: {status}", .directory.display())]
+    BuildFailed {
+        /// The tree.
+        directory: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+/// Records a dataset. What a build command says goes to `output`.
+///
+/// # Errors
+/// When a tree cannot be scanned or kept, or the build command fails.
+pub fn record(
+    recording: &Recording<'_>,
+    output: &mut dyn FnMut(&[u8]),
+) -> Result<Recorded, RecordError> {
+    let built = recording.compiled.is_some() || recording.patched_compiled.is_some();
+    if recording.build.is_some() && built {
+        return Err(RecordError::BuildAndCompiled);
+    }
+    let mut names = NamesBuilder::default();
+    let mut scan = |root: &Path| scan(root, &recording.only, &mut names);
+    let mut build = |directory: &Path, scan: &mut dyn FnMut(&Path) -> Result<_, _>| {
+        let Some(command) = recording.build else { return Ok(None) };
+        run_build(command, directory, output)?;
+        scan(directory).map(Some)
+    };
+    let clean = scan(recording.clean)?;
+    if clean.files.is_empty() {
+        return Err(RecordError::NoFiles { root: recording.clean.to_owned() });
+    }
+    let patched = recording.patched.map(&mut scan).transpose()?;
+    let compiled = match recording.compiled {
+        Some(root) => Some(scan(root)?),
+        None => build(recording.clean, &mut scan)?,
+    };
+    let patched_compiled = match (recording.patched_compiled, recording.patched) {
+        (Some(root), _) => Some(scan(root)?),
+        (None, Some(root)) => build(root, &mut scan)?,
+        (None, None) => None,
+    };
+    let mut scans = [Some(clean), patched, compiled, patched_compiled];
+    let notes = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.notes));
+    let notes = notes.collect();
+    let states = Trees::of(scans, names.len());
+    let dataset = states.dataset(recording, names);
+    check_prefixes(&recording.only, &dataset)?;
+    Ok(Recorded { dataset, notes })
+}
+
+fn run_build(
+    command: &str,
+    directory: &Path,
+    output: &mut dyn FnMut(&[u8]),
+) -> Result<(), RecordError> {
+    let status = build_command::run(command, directory, output)
+        .map_err(|source| RecordError::Build { directory: directory.to_owned(), source })?;
+    if !status.success() {
+        return Err(RecordError::BuildFailed { directory: directory.to_owned(), status });
+    }
+    Ok(())
+}
+
+/// A prefix that finds nothing is a typing error.
+fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError> {
+    let mut path = Vec::new();
+    let lost = only.without_match(|one| {
+        let files = State::ALL.into_iter().flat_map(|state| dataset.list(state).iter());
+        let marks = dataset.links.iter().chain(&dataset.empty_directories);
+        files.map(|file| file.0).chain(marks.map(|mark| mark.0)).any(|id| {
+            path.clear();
+            dataset.names.write_path(id, &mut path);
+            one.covers(&path)
+        })
+    });
+    match lost.into_iter().next() {
+        Some(prefix) => Err(RecordError::NothingBelow { prefix }),
+        None => Ok(()),
+    }
+}
+
+/// The four states with what was not scanned derived from what was.
+struct Trees {
+    files: [FileList; 4],
+    links: Vec<States>,
+    empty_directories: Vec<States>,
+}
+
+impl Trees {
+    fn of(scans: [Option<Scanned>; 4], names: usize) -> Self {
+        let [clean, patched, compiled, patched_compiled] = scans;
+        let is_derived = patched_compiled.is_none();
+        let clean = clean.unwrap_or_default();
+        let copy = |scan: Option<Scanned>, of: &Scanned| match scan {
+            Some(scan) => scan,
+            None => Scanned {
+                files: of.files.clone(),
+                links: of.links.clone(),
+                empty_directories: of.empty_directories.clone(),
+                notes: Vec::new(),
+            },
+        };
+        let patched = copy(patched, &clean);
+        let compiled = copy(compiled, &clean);
+        let mut trees = [clean, patched, compiled, patched_compiled.unwrap_or_default()];
+        let mut links = marks(trees.each_ref().map(|tree| tree.links.as_slice()), names);
+        let mut empty =
+            marks(trees.each_ref().map(|tree| tree.empty_directories.as_slice()), names);
+        if is_derived {
+            trees[State::PatchedCompiled.index()].files = derived_files(&trees, names);
+            for states in links.iter_mut().chain(&mut empty) {
+                if is_in_patched_compiled(*states) {
+                    *states = states.with(State::PatchedCompiled);
+                }
+            }
+        }
+        Self { files: trees.map(|tree| tree.files), links, empty_directories: empty }
+    }
+
+    fn dataset(self, recording: &Recording<'_>, names: NamesBuilder) -> Dataset {
+        let names = names.build();
+        let order = walk_order(&names);
+        let ranks = ranks(&order);
+        let marked = |marks: &[States]| {
+            let marks = order.iter().map(|id| (*id, marks[id.index()]));
+            marks.filter(|mark| !mark.1.is_empty()).collect()
+        };
+        let (links, empty_directories) = (marked(&self.links), marked(&self.empty_directories));
+        let lists = self.files.map(|list| sorted_list(list, &ranks));
+        Dataset {
+            about: recording.about.to_owned(),
+            links,
+            empty_directories,
+            ..Dataset::from_lists(recording.name, names, lists)
+        }
+    }
+}
+
+/// For every name the states in which it is listed.
+fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
+    let mut marks = vec![States::default(); names];
+    for (state, list) in State::ALL.into_iter().zip(lists) {
+        for id in list {
+            marks[id.index()] = marks[id.index()].with(state);
+        }
+    }
+    marks
+}
+
+/// Patched, without what the build removed and with what the build added.
+fn is_in_patched_compiled(states: States) -> bool {
+    let clean = states.contains(State::Unpatched);
+    let compiled = states.contains(State::UnpatchedCompiled);
+    let patched = states.contains(State::Patched);
+    (patched && (compiled || !clean)) || (compiled && !clean)
+}
+
+/// The patched compiled files, for want of a scan. Sizes are the patched tree's where it has the
+/// file.
+fn derived_files(trees: &[Scanned; 4], names: usize) -> FileList {
+    let mut files = vec![States::default(); names];
+    for state in State::ALL {
+        for (id, _) in trees[state.index()].files.iter() {
+            files[id.index()] = files[id.index()].with(state);
+        }
+    }
+    let is_in = |file: &(NameId, u64)| is_in_patched_compiled(files[file.0.index()]);
+    let is_new = |file: &(NameId, u64)| !files[file.0.index()].contains(State::Patched);
+    let patched = trees[State::Patched.index()].files.iter();
+    let compiled = trees[State::UnpatchedCompiled.index()].files.iter();
+    let mut derived = FileList::default();
+    for (id, size) in patched.filter(is_in).chain(compiled.filter(is_new).filter(is_in)) {
+        derived.push(id, size);
+    }
+    derived
+}

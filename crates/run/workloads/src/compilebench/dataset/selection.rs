@@ -1,0 +1,177 @@
+//! A part of a tree, chosen by prefixes of paths: what `dataset record --only` takes.
+
+use thiserror::Error;
+use treering_script::{NameError, path_components};
+
+/// Which paths of a tree are recorded.
+///
+/// A prefix `fs/ext4` stands for that file or for all below that directory, `fs/.` for the files
+/// directly in `fs` without its subdirectories, and `.` for the files at the top.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    prefixes: Vec<Prefix>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Prefix {
+    path: Vec<u8>,
+    reach: Reach,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// The path itself and all below.
+    All,
+    /// The files directly in it.
+    Files,
+}
+
+/// A prefix that cannot be in a tree.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("'{prefix}' is no path inside a tree; use DIRECTORY, FILE, 'DIRECTORY/.' or '.'")]
+pub struct SelectionError {
+    /// The prefix.
+    pub prefix: String,
+    /// What is wrong with it.
+    #[source]
+    source: NameError,
+}
+
+impl Selection {
+    /// The paths below any of the prefixes; all paths when there is none.
+    ///
+    /// # Errors
+    /// When a prefix is absolute or leads out of the tree.
+    pub fn of<P: AsRef<[u8]>>(
+        prefixes: impl IntoIterator<Item = P>,
+    ) -> Result<Self, SelectionError> {
+        let prefixes = prefixes.into_iter().map(|prefix| Prefix::of(prefix.as_ref()));
+        Ok(Self { prefixes: prefixes.collect::<Result<_, _>>()? })
+    }
+
+    /// Whether a file, link or empty directory with this path belongs to the part.
+    pub fn covers(&self, path: &[u8]) -> bool {
+        self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| prefix.covers(path))
+    }
+
+    /// Whether something below a directory can belong to the part.
+    pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
+        let all = self.prefixes.is_empty() || directory.is_empty();
+        all || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
+    }
+
+    /// The prefixes that cover none of these paths, as the user wrote them.
+    pub(super) fn without_match(&self, mut is_covered: impl FnMut(&Self) -> bool) -> Vec<String> {
+        let alone = |prefix: &Prefix| Self { prefixes: vec![prefix.clone()] };
+        let lost = self.prefixes.iter().filter(|prefix| !is_covered(&alone(prefix)));
+        lost.map(Prefix::text).collect()
+    }
+}
+
+impl Prefix {
+    fn of(text: &[u8]) -> Result<Self, SelectionError> {
+        let error = |source| SelectionError { prefix: text.escape_ascii().to_string(), source };
+        let inner = text.strip_prefix(b"./").unwrap_or(text);
+        let (path, reach) = match inner {
+            b"." => (b"".as_slice(), Reach::Files),
+            _ => match inner.strip_suffix(b"/.") {
+                Some(path) => (path, Reach::Files),
+                None => (inner.strip_suffix(b"/").unwrap_or(inner), Reach::All),
+            },
+        };
+        if inner != b"." {
+            let _ = path_components(path).map_err(error)?;
+        }
+        Ok(Self { path: path.to_owned(), reach })
+    }
+
+    fn covers(&self, path: &[u8]) -> bool {
+        match self.reach {
+            Reach::All => path == self.path || is_below(path, &self.path),
+            Reach::Files => {
+                let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+                path[..slash] == self.path
+            }
+        }
+    }
+
+    fn reaches_into(&self, directory: &[u8]) -> bool {
+        let inside = self.reach == Reach::All && is_below(directory, &self.path);
+        inside || directory == self.path || is_below(&self.path, directory)
+    }
+
+    fn text(&self) -> String {
+        let path = self.path.escape_ascii();
+        match self.reach {
+            Reach::All => path.to_string(),
+            Reach::Files if self.path.is_empty() => ".".to_owned(),
+            Reach::Files => format!("{path}/."),
+        }
+    }
+}
+
+/// Whether a path is in a directory, at any depth.
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Selection;
+
+    fn covered(prefixes: &[&str], path: &str) -> bool {
+        Selection::of(prefixes).unwrap().covers(path.as_bytes())
+    }
+
+    #[test]
+    fn prefixes_end_at_slashes() {
+        for (prefix, path, expected) in [
+            ("fs/ext4", "fs/ext4/inode.c", true),
+            ("fs/ext4/", "fs/ext4/a/b", true),
+            ("./fs", "fs/x", true),
+            ("fs/ext4", "fs/ext42/inode.c", false),
+            ("fs/ext4", "fs/ext4", true),
+            ("fs/ext4", "fs", false),
+            ("fs/.", "fs/inode.c", true),
+            ("fs/.", "fs/ext4/inode.c", false),
+            ("fs/.", "inode.c", false),
+            (".", "Makefile", true),
+            (".", "fs/Makefile", false),
+        ] {
+            assert_eq!(covered(&[prefix], path), expected, "{prefix} {path}");
+        }
+        assert!(covered(&[], "anything/at/all"));
+        assert!(covered(&["mm", "fs"], "fs/a") && !covered(&["mm", "fs"], "net/a"));
+    }
+
+    #[test]
+    fn directories_on_the_way_are_entered() {
+        let selection = Selection::of(["fs/ext4", "arch/x86/."]).unwrap();
+        for (directory, expected) in [
+            ("", true),
+            ("fs", true),
+            ("fs/ext4", true),
+            ("fs/ext4/sub", true),
+            ("fs/xfs", false),
+            ("arch/x86", true),
+            ("arch/x86/mm", false),
+        ] {
+            assert_eq!(selection.reaches_into(directory.as_bytes()), expected, "{directory}");
+        }
+    }
+
+    #[test]
+    fn prefixes_stay_inside() {
+        for bad in ["", "/", "/fs", "../x", "a/../b", "a//b", "..", "./."] {
+            let error = Selection::of([bad]);
+            assert_eq!(error.is_err(), bad != "./.", "{bad}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn prefixes_without_a_match_are_named() {
+        let selection = Selection::of(["fs", "nowhere/.", "."]).unwrap();
+        let lost = selection.without_match(|one| one.covers(b"fs/a") || one.covers(b"b"));
+        assert_eq!(lost, ["nowhere/."]);
+    }
+}

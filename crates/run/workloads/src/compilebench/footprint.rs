@@ -1,0 +1,190 @@
+//! What a run will ask of the filesystem, found by replaying its plan on sums.
+//!
+//! Names that every recipe treats alike form a group, of which there are a handful; a tree is what
+//! each of its groups was last written by. So a replay costs nothing per file.
+
+use std::collections::HashMap;
+
+use treering_script::{Footprint, Kind as NameKind, NameId};
+
+use super::operation::{Kind, Operation};
+use super::plan::{PlannedPhase, Work};
+use super::recipes::{NativeList, Recipe, Recipes};
+
+const RECIPES: [Recipe; 7] = [
+    Recipe::Create,
+    Recipe::Patch,
+    Recipe::PatchCompiled,
+    Recipe::Compile,
+    Recipe::CompilePatched,
+    Recipe::Clean,
+    Recipe::CleanPatched,
+];
+
+/// Files, bytes and bytes in whole blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    files: u64,
+    bytes: u64,
+    block_bytes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.block_bytes += other.block_bytes;
+    }
+}
+
+/// Names that every recipe treats alike.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// What each recipe writes of it, by the recipe's place in [`RECIPES`].
+    written: [Sum; 7],
+    /// Whether each recipe removes it.
+    removed: [bool; 7],
+}
+
+/// What a tree consists of: by group, the recipe that wrote it.
+type Content = Vec<Option<usize>>;
+
+/// The groups of a set of recipes.
+#[derive(Debug)]
+struct Groups {
+    groups: Vec<Group>,
+}
+
+impl Groups {
+    fn new(recipes: &Recipes, block_bytes: u64) -> Self {
+        let block_bytes = block_bytes.max(1);
+        let mut marks = vec![0u16; recipes.names.len()];
+        for (place, recipe) in RECIPES.into_iter().enumerate() {
+            let change = recipes.get(recipe);
+            for (name, _) in change.writes.iter() {
+                marks[name.index()] |= 1 << place;
+            }
+            for name in &change.removes {
+                marks[name.index()] |= 1 << (place + RECIPES.len());
+            }
+        }
+        let mut places: HashMap<u16, usize> = HashMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of = |mark: u16, groups: &mut Vec<Group>| {
+            *places.entry(mark).or_insert_with(|| {
+                groups.push(Group::default());
+                groups.len() - 1
+            })
+        };
+        for (place, recipe) in RECIPES.into_iter().enumerate() {
+            let change = recipes.get(recipe);
+            for (name, bytes) in change.writes.iter() {
+                let group = group_of(marks[name.index()], &mut groups);
+                let block_bytes = bytes.div_ceil(block_bytes).saturating_mul(block_bytes);
+                groups[group].written[place].add(Sum { files: 1, bytes, block_bytes });
+            }
+            for name in &change.removes {
+                let group = group_of(marks[name.index()], &mut groups);
+                groups[group].removed[place] = true;
+            }
+        }
+        Self { groups }
+    }
+
+    /// Applies a recipe to a content; what it writes is returned.
+    fn apply(&self, recipe: Recipe, content: &mut Content) -> Sum {
+        let place = RECIPES.iter().position(|&one| one == recipe).expect("all are listed");
+        let mut written = Sum::default();
+        for (group, by) in self.groups.iter().zip(content) {
+            if group.removed[place] {
+                *by = None;
+            }
+            if group.written[place].files > 0 {
+                *by = Some(place);
+                written.add(group.written[place]);
+            }
+        }
+        written
+    }
+
+    fn sum(&self, content: &Content) -> Sum {
+        let mut sum = Sum::default();
+        for (group, by) in self.groups.iter().zip(content) {
+            if let Some(place) = *by {
+                sum.add(group.written[place]);
+            }
+        }
+        sum
+    }
+
+    fn nothing(&self) -> Content {
+        vec![None; self.groups.len()]
+    }
+}
+
+/// What the phases ask of a filesystem with blocks of this size.
+pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes: u64) -> Footprint {
+    let groups = Groups::new(recipes, block_bytes);
+    let is_dir = |id: &u32| recipes.names.kind(NameId(*id)) == NameKind::Directory;
+    let count = u32::try_from(recipes.names.len()).unwrap_or(u32::MAX);
+    let dirs_a_tree = (0..count).filter(is_dir).count() as u64;
+    let mut replay = Replay { groups, trees: HashMap::new(), footprint: Footprint::default() };
+    for wave in phases.iter().flat_map(|phase| &phase.waves) {
+        let mut temporary = Sum::default();
+        for work in wave {
+            match work {
+                Work::NativeCreate(list) => temporary = replay.native(*list),
+                Work::NativeWalk(_) | Work::NativeDelete(_) => {}
+                Work::Operation(operation) => replay.operation(operation),
+            }
+        }
+        replay.note_peak(temporary, dirs_a_tree);
+    }
+    replay.footprint
+}
+
+struct Replay {
+    groups: Groups,
+    trees: HashMap<String, (Content, Sum)>,
+    footprint: Footprint,
+}
+
+impl Replay {
+    fn native(&mut self, list: NativeList) -> Sum {
+        let recipe = match list {
+            NativeList::Unpatched => Recipe::Create,
+            NativeList::Patched => Recipe::Patch,
+            NativeList::PatchedCompiled => Recipe::PatchCompiled,
+        };
+        let sum = self.groups.apply(recipe, &mut self.groups.nothing());
+        self.footprint.written_files += sum.files;
+        self.footprint.written_bytes += sum.bytes;
+        sum
+    }
+
+    fn operation(&mut self, operation: &Operation) {
+        if operation.kind == Kind::Delete {
+            self.trees.remove(&operation.tree);
+            return;
+        }
+        let Some(recipe) = operation.kind.recipe(operation.state) else { return };
+        let groups = &self.groups;
+        let entry = self.trees.entry(operation.tree.clone());
+        let (content, sum) = entry.or_insert_with(|| (groups.nothing(), Sum::default()));
+        let written = groups.apply(recipe, content);
+        *sum = groups.sum(content);
+        self.footprint.written_files += written.files;
+        self.footprint.written_bytes += written.bytes;
+    }
+
+    fn note_peak(&mut self, temporary: Sum, dirs_a_tree: u64) {
+        let mut standing = temporary;
+        self.trees.values().for_each(|(_, sum)| standing.add(*sum));
+        let trees = self.trees.len() as u64 + u64::from(temporary.files > 0);
+        let footprint = &mut self.footprint;
+        footprint.peak_files = footprint.peak_files.max(standing.files);
+        footprint.peak_bytes = footprint.peak_bytes.max(standing.bytes);
+        footprint.peak_block_bytes = footprint.peak_block_bytes.max(standing.block_bytes);
+        footprint.peak_dirs = footprint.peak_dirs.max(trees * dirs_a_tree);
+    }
+}

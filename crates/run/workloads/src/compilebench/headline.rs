@@ -1,0 +1,84 @@
+//! The headline numbers of a run: by kind of operation, all the work over all the time.
+//!
+//! Not the means of rates that the original prints: a few large operations rule those.
+
+use std::collections::BTreeMap;
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    tasks: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    files: u64,
+    bytes: u64,
+}
+
+/// Sums by kind of operation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headline {
+    kinds: BTreeMap<String, Sums>,
+}
+
+impl Headline {
+    /// Counts an operation.
+    pub(super) fn add(&mut self, task: &TaskTotals) {
+        let sums = self.kinds.entry(task.kind.clone()).or_default();
+        sums.tasks += 1;
+        sums.wall_ns += task.wall_ns;
+        sums.cpu_ns += task.cpu.total_ns();
+        sums.files += task.files;
+        sums.bytes += if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes };
+    }
+
+    /// Per kind: the primary rate (bytes where the work is moving bytes, files where it is names),
+    /// the mean seconds and CPU seconds of one operation; and the CPU and time of all of them.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics: Vec<Metric> =
+            self.kinds.iter().flat_map(|(kind, sums)| of_kind(kind, *sums)).collect();
+        let total = |sum: fn(&Sums) -> u64| self.kinds.values().map(sum).sum::<u64>();
+        let tasks = total(|sums| sums.tasks);
+        if tasks > 0 {
+            for (name, ns) in [
+                ("operation_seconds", total(|sums| sums.wall_ns)),
+                ("operation_cpu_seconds", total(|sums| sums.cpu_ns)),
+            ] {
+                metrics.push(Metric {
+                    name: name.to_owned(),
+                    scope: Scope::Trial,
+                    value: ns as f64 / 1e9,
+                    unit: Unit::Seconds,
+                    better: Better::Lower,
+                    primary: false,
+                    tasks,
+                });
+            }
+        }
+        metrics
+    }
+}
+
+fn of_kind(kind: &str, sums: Sums) -> [Metric; 4] {
+    let seconds = sums.wall_ns.max(1) as f64 / 1e9;
+    let tasks = sums.tasks as f64;
+    let by_names = matches!(kind, "clean" | "delete" | "stat");
+    let metric = |name: &str, value: f64, unit, better, primary| Metric {
+        name: name.to_owned(),
+        scope: Scope::Kind(kind.to_owned()),
+        value,
+        unit,
+        better,
+        primary,
+        tasks: sums.tasks,
+    };
+    let mib = sums.bytes as f64 / 1_048_576.0;
+    let files = sums.files as f64;
+    let cpu = sums.cpu_ns as f64 / 1e9;
+    [
+        metric("mib_per_second", mib / seconds, Unit::MibPerSecond, Better::Higher, !by_names),
+        metric("files_per_second", files / seconds, Unit::FilesPerSecond, Better::Higher, by_names),
+        metric("seconds", seconds / tasks, Unit::Seconds, Better::Lower, false),
+        metric("cpu_seconds", cpu / tasks, Unit::Seconds, Better::Lower, false),
+    ]
+}

@@ -1,0 +1,376 @@
+//! A configured compilebench: from settings to plan, footprint and session.
+
+use std::path::{Path, PathBuf};
+
+use treering_model::{Caution, CautionCode, Mode};
+use treering_script::{
+    ConfigError, Footprint, Job, Kind as NameKind, NameId, OutlineLine, Random, Session, Settings,
+    TargetFacts,
+};
+
+use super::classic_output;
+use super::classic_plan::{self, ClassicShape};
+use super::dataset::{Dataset, classic, library};
+use super::footprint::footprint;
+use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
+use super::options::{CLASSIC, NATIVE};
+use super::plan::{PlannedPhase, Work};
+use super::recipes::{NativeList, Recipe, Recipes};
+use super::session::{AgingSession, Style, native_tree};
+
+/// The largest request: what one call can move on Linux is a little below 2 GiB.
+const LARGEST_CHUNK: u64 = 1 << 30;
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Classic(ClassicShape),
+    Native {
+        shape: NativeShape,
+        /// How full the filesystem is to be instead of a number of trees.
+        fill: Option<f64>,
+    },
+}
+
+/// compilebench with all its settings.
+#[derive(Debug)]
+pub(super) struct AgingJob {
+    shape: Shape,
+    style: Style,
+    recipes: Recipes,
+    /// Directories of one tree in all its states.
+    tree_dirs: u64,
+    parameters: Vec<(String, String)>,
+}
+
+impl AgingJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let number = |name, most| settings.number(CLASSIC, name, 0..=most);
+        let chunk_bytes = chunk(settings, CLASSIC)?;
+        let source = settings.text("sources");
+        let dataset = match source {
+            Some(source) => load(source, settings)?,
+            None if Path::new("dataset-unpatched").exists() => load(".", settings)?,
+            None => load("linux-6.1", settings)?,
+        };
+        let (mut recipes, shuffled) = Recipes::classic(&dataset);
+        let shape = ClassicShape {
+            seed: number("seed", u64::MAX)?.unwrap_or(555),
+            initial_dirs: count(number("initial-dirs", 1_000_000)?),
+            runs: count(number("runs", 10_000_000)?),
+            makej: settings.flag("makej"),
+            sync: !settings.flag("no-sync"),
+            shuffled,
+        };
+        sort(&mut recipes);
+        for recipe in [Recipe::Compile, Recipe::Clean] {
+            // The same generator for both: a clean removes in the order of the compile.
+            shuffle(&mut recipes, recipe, &mut Random::for_part(shape.seed, "compile order"));
+        }
+        let parameters = vec![
+            parameter("buffer-size", chunk_bytes),
+            parameter("initial-dirs", shape.initial_dirs),
+            parameter("runs", shape.runs),
+            parameter("sources", lasting_name(source.unwrap_or(&dataset.name))),
+            parameter("makej", shape.makej),
+            parameter("no-sync", !shape.sync),
+            parameter("seed", shape.seed),
+        ];
+        let style = Style { classic: true, chunk_bytes };
+        Ok(Self::new(Shape::Classic(shape), style, recipes, &dataset, parameters))
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let number = |name, range| settings.number(NATIVE, name, range);
+        let chunk_bytes = chunk(settings, NATIVE)?;
+        let fill = settings.percent(NATIVE, "fill")?;
+        if fill.is_some() && settings.text("initial-dirs").is_some() {
+            return Err(ConfigError::new("--fill and --initial-dirs exclude each other")
+                .hint("give the share to fill, or the number of trees"));
+        }
+        let order = settings.choice(NATIVE, "order")?.unwrap_or("native");
+        let sync = match settings.choice(NATIVE, "sync")? {
+            Some("end") => SyncPolicy::End,
+            Some("none") => SyncPolicy::Never,
+            _ => SyncPolicy::Each,
+        };
+        let threads = number("threads", 1..=1024)?.unwrap_or(1);
+        let shape = NativeShape {
+            seed: number("seed", 0..=u64::MAX)?.unwrap_or(1),
+            initial_dirs: count(number("initial-dirs", 0..=1_000_000)?),
+            runs: count(number("runs", 0..=10_000_000)?),
+            makej: settings.flag("makej"),
+            threads: u16::try_from(threads).expect("at most 1024"),
+            mix: settings.text("mix").map_or_else(|| Ok(Mix::default()), Mix::parse)?,
+            sync,
+            drop_caches: settings.choice(NATIVE, "drop-caches")? == Some("each"),
+            native_order: order == "native",
+        };
+        let dataset = load(settings.text_or_default(NATIVE, "dataset").unwrap_or(""), settings)?;
+        let mut recipes = Recipes::native(&dataset);
+        arrange_native(&mut recipes, order, shape.seed);
+        let parameters = native_parameters(settings, &shape, &dataset, fill, order, chunk_bytes);
+        let style = Style { classic: false, chunk_bytes };
+        Ok(Self::new(Shape::Native { shape, fill }, style, recipes, &dataset, parameters))
+    }
+
+    fn new(
+        shape: Shape,
+        style: Style,
+        recipes: Recipes,
+        dataset: &Dataset,
+        parameters: Vec<(String, String)>,
+    ) -> Self {
+        let is_dir = |id: &u32| dataset.names.kind(NameId(*id)) == NameKind::Directory;
+        let names = u32::try_from(dataset.names.len()).unwrap_or(u32::MAX);
+        let tree_dirs = (0..names).filter(is_dir).count() as u64;
+        Self { shape, style, recipes, tree_dirs, parameters }
+    }
+
+    fn phases(&self, facts: &TargetFacts) -> Vec<PlannedPhase> {
+        match &self.shape {
+            Shape::Classic(shape) => classic_plan::phases(shape, &facts.existing),
+            Shape::Native { shape, fill } => {
+                let initial_dirs =
+                    fill.map_or(shape.initial_dirs, |fill| self.trees_to(fill, facts));
+                native_plan::phases(&NativeShape { initial_dirs, ..shape.clone() })
+            }
+        }
+    }
+
+    /// How many clean trees bring the filesystem to this share of its capacity.
+    fn trees_to(&self, fill: f64, facts: &TargetFacts) -> u32 {
+        let used = facts.capacity_bytes.saturating_sub(facts.free_bytes);
+        let wanted = facts.capacity_bytes as f64 * fill - used as f64;
+        let block_bytes = facts.block_bytes.max(1);
+        let files = &self.recipes.get(Recipe::Create).writes;
+        // Each directory takes a block, on average.
+        let blocks: u64 = files.iter().map(|(_, size)| size.div_ceil(block_bytes)).sum();
+        let a_tree = (blocks + self.tree_dirs).saturating_mul(block_bytes).max(1);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a negative share is no tree, and the cast saturates"
+        )]
+        let trees = (wanted / a_tree as f64).ceil().max(0.0) as u32;
+        trees.min(1_000_000)
+    }
+
+    fn trees_there(facts: &TargetFacts) -> Vec<&String> {
+        let is_ours = |name: &&String| {
+            let number = name.strip_prefix("kernel-").or_else(|| name.strip_prefix("native-"));
+            number.is_some_and(|rest| {
+                !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        facts.existing.iter().filter(is_ours).collect()
+    }
+}
+
+impl Job for AgingJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.style.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let there = Self::trees_there(facts);
+        if let Shape::Native { fill: Some(_), .. } = &self.shape
+            && facts.capacity_bytes == u64::MAX
+        {
+            return Err(ConfigError::new("--fill: the size of the filesystem is not known")
+                .hint("name a directory on it with --dir"));
+        }
+        if let Shape::Native { fill: Some(fill), .. } = &self.shape
+            && self.trees_to(*fill, facts) == 0
+        {
+            let full = 1.0 - facts.free_bytes as f64 / facts.capacity_bytes.max(1) as f64;
+            return Err(ConfigError::new(format!(
+                "--fill: the filesystem is {:.1}% full already, more than {:.1}%",
+                full * 100.0,
+                fill * 100.0
+            ))
+            .hint("ask for a larger share, or give --initial-dirs"));
+        }
+        let Some(first) = there.first() else { return Ok(Vec::new()) };
+        let message = match there.len() - 1 {
+            0 => format!("{first} is there already"),
+            more => format!("{first} and {more} more trees are there already"),
+        };
+        if self.style.classic {
+            let appended = format!("{message}; as in the original, files will be appended to");
+            return Ok(vec![Caution { code: CautionCode::AppendedToExisting, message: appended }]);
+        }
+        Err(ConfigError::new(message).hint(
+            "name an empty directory, or remove the trees; `treering clean DIR` removes what a \
+             killed run left",
+        ))
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        footprint(&self.recipes, &self.phases(facts), facts.block_bytes)
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        let phases = self.phases(facts);
+        let works = phases.iter().flat_map(|phase| phase.waves.iter().flatten());
+        works.filter_map(|work| self.outline_line(work, &facts.existing)).collect()
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let phases = self.phases(facts);
+        Box::new(AgingSession::new(self.style, self.recipes.clone(), phases, &facts.existing))
+    }
+}
+
+impl AgingJob {
+    fn outline_line(&self, work: &Work, existing: &[String]) -> Option<OutlineLine> {
+        match work {
+            Work::NativeCreate(list) => {
+                let bytes = self.recipes.native_list(*list).bytes();
+                let kind = format!("native {}", list.name());
+                classic_output::task_outline(&kind, &native_tree(existing), bytes)
+            }
+            Work::NativeWalk(_) | Work::NativeDelete(_) => None,
+            Work::Operation(operation) => {
+                let recipe = operation.kind.recipe(operation.state);
+                let bytes = recipe.map_or(0, |recipe| self.recipes.get(recipe).listed_bytes);
+                classic_output::task_outline(operation.kind.name(), &operation.tree, bytes)
+            }
+        }
+    }
+}
+
+/// Whether a data set is meant as a directory with the original's files, not by its name.
+fn is_directory(source: &str) -> bool {
+    Path::new(source).join("dataset-unpatched").exists() || source.contains('/') || source == "."
+}
+
+/// The data set in words that mean the same in every directory.
+fn lasting_name(source: &str) -> String {
+    let full = Some(source).filter(|source| is_directory(source)).map(std::path::absolute);
+    full.and_then(Result::ok).map_or(source.to_owned(), |full| full.to_string_lossy().into_owned())
+}
+
+fn load(source: &str, settings: &Settings) -> Result<Dataset, ConfigError> {
+    let path = PathBuf::from(source);
+    if is_directory(source) {
+        return classic::read_directory(source, &path).map_err(|error| {
+            ConfigError::new(chain(&error)).hint(
+                "give a directory with the original's four dataset files, or a name from \
+                 `treering dataset list`",
+            )
+        });
+    }
+    library::load(source, &settings.data_dirs).map_err(|error| ConfigError::new(chain(&error)))
+}
+
+/// An error with its sources in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(below) = source {
+        let below_text = below.to_string();
+        if !text.contains(&below_text) {
+            text = format!("{text}: {below_text}");
+        }
+        source = below.source();
+    }
+    text
+}
+
+fn chunk(settings: &Settings, specs: &[treering_script::OptionSpec]) -> Result<u32, ConfigError> {
+    let bytes = settings.size(specs, "buffer-size")?.unwrap_or(262_144);
+    u32::try_from(bytes)
+        .ok()
+        .filter(|&bytes| (1..=LARGEST_CHUNK).contains(&u64::from(bytes)))
+        .ok_or_else(|| {
+            ConfigError::new(format!("--buffer-size: {bytes} is not between 1 and {LARGEST_CHUNK}"))
+                .hint("the original's is 262144")
+        })
+}
+
+fn count(number: Option<u64>) -> u32 {
+    u32::try_from(number.unwrap_or(0)).expect("ranges are checked")
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+fn native_parameters(
+    settings: &Settings,
+    shape: &NativeShape,
+    dataset: &Dataset,
+    fill: Option<f64>,
+    order: &str,
+    chunk_bytes: u32,
+) -> Vec<(String, String)> {
+    let word = |name| settings.text_or_default(NATIVE, name).unwrap_or("").to_owned();
+    let trees = match fill {
+        Some(fill) => parameter("fill", format!("{}%", fill * 100.0)),
+        None => parameter("initial-dirs", shape.initial_dirs),
+    };
+    vec![
+        parameter("dataset", lasting_name(settings.text("dataset").unwrap_or(&dataset.name))),
+        trees,
+        parameter("runs", shape.runs),
+        parameter("mix", shape.mix.text()),
+        parameter("order", order),
+        parameter("makej", shape.makej),
+        parameter("sync", word("sync")),
+        parameter("drop-caches", word("drop-caches")),
+        parameter("threads", shape.threads),
+        parameter("buffer-size", chunk_bytes),
+        parameter("seed", shape.seed),
+    ]
+}
+
+const SORTED: [Recipe; 3] = [Recipe::Create, Recipe::Patch, Recipe::PatchCompiled];
+const PRODUCTS: [Recipe; 4] =
+    [Recipe::Compile, Recipe::CompilePatched, Recipe::Clean, Recipe::CleanPatched];
+
+/// Sorts what a native order is made from: parents before children, then by bytes.
+fn sort(recipes: &mut Recipes) {
+    let ranks = ranks(recipes);
+    for list in NativeList::ALL {
+        let mut order: Vec<NameId> =
+            recipes.native_list(list).iter().map(|(name, _)| name).collect();
+        order.sort_unstable_by_key(|name| ranks[name.index()]);
+        recipes.reorder(list, &order);
+    }
+}
+
+fn ranks(recipes: &Recipes) -> Vec<u32> {
+    let mut ranks = vec![0; recipes.names.len()];
+    for (rank, name) in (0..).zip(recipes.names.sorted_walk()) {
+        ranks[name.index()] = rank;
+    }
+    ranks
+}
+
+fn shuffle(recipes: &mut Recipes, recipe: Recipe, random: &mut Random) {
+    recipes.arrange(recipe, |_, order| random.shuffle(order));
+}
+
+fn arrange_native(recipes: &mut Recipes, order: &str, seed: u64) {
+    sort(recipes);
+    if order == "sorted" {
+        let ranks = ranks(recipes);
+        for recipe in PRODUCTS {
+            recipes.arrange(recipe, |_, names| {
+                names.sort_unstable_by_key(|name| ranks[name.index()]);
+            });
+        }
+        return;
+    }
+    let kinds = if order == "random" { &SORTED[..] } else { &[] };
+    for recipe in PRODUCTS.iter().chain(kinds) {
+        let part = format!("order of {recipe:?}");
+        shuffle(recipes, *recipe, &mut Random::for_part(seed, &part));
+    }
+}

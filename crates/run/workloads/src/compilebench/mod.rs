@@ -1,0 +1,45 @@
+//! compilebench: ages a filesystem with work on source trees, as Chris Mason's tool does.
+//!
+//! What is done is decided in the plans, from what in the recipes, and how in the scripts
+//! (`change_tree`, `walk_tree`). Nothing here calls the kernel except to read dataset files.
+
+mod change_tree;
+mod classic_output;
+mod classic_plan;
+mod cpython;
+mod cursor;
+pub mod dataset;
+mod footprint;
+mod headline;
+mod job;
+mod native_plan;
+mod operation;
+mod options;
+mod plan;
+mod recipes;
+mod session;
+mod walk_tree;
+
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+
+pub use classic_output::{ClassicSummary, opening_line, task_line};
+
+use job::AgingJob;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Compilebench;
+
+impl Workload for Compilebench {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(AgingJob::classic(settings)?))
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(AgingJob::native(settings)?))
+    }
+}

@@ -1,0 +1,215 @@
+//! The operations on trees: what is planned, in which state a tree is, and how it is said.
+
+use std::fmt;
+
+use super::dataset::State;
+use super::recipes::Recipe;
+
+/// The state of a tree is which of the four dictionaries of the original it is in.
+impl State {
+    /// Whether the tree has build products.
+    pub(super) const fn is_compiled(self) -> bool {
+        matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
+    }
+
+    /// The word kept with a task.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Unpatched => "unpatched",
+            Self::Patched => "patched",
+            Self::UnpatchedCompiled => "unpatched compiled",
+            Self::PatchedCompiled => "patched compiled",
+        }
+    }
+}
+
+/// What is done to a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Sources change to the later version.
+    Patch,
+    /// Build products are written.
+    Compile,
+    /// Build products are removed.
+    Clean,
+    /// The tree is removed.
+    Delete,
+    /// A new clean tree.
+    Create,
+    /// Every file is read.
+    Read,
+    /// Every name is stat'ed.
+    Stat,
+}
+
+impl Kind {
+    /// All kinds in the order of the table from which the original draws.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Patch,
+        Self::Compile,
+        Self::Clean,
+        Self::Delete,
+        Self::Create,
+        Self::Read,
+        Self::Stat,
+    ];
+
+    /// The word used in options, tables and the store.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Compile => "compile",
+            Self::Clean => "clean",
+            Self::Delete => "delete",
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Stat => "stat",
+        }
+    }
+
+    /// The states in which a tree can be the subject, in the order in which the original asks.
+    pub(super) const fn candidates(self) -> &'static [State] {
+        match self {
+            Self::Patch => &[State::Unpatched, State::UnpatchedCompiled],
+            Self::Compile => &[State::Unpatched, State::Patched],
+            Self::Clean => &[State::PatchedCompiled, State::UnpatchedCompiled],
+            Self::Delete | Self::Read | Self::Stat => &[
+                State::Patched,
+                State::Unpatched,
+                State::UnpatchedCompiled,
+                State::PatchedCompiled,
+            ],
+            Self::Create => &[],
+        }
+    }
+
+    /// The state after the operation; `None` when the tree is gone.
+    pub(super) const fn leads_to(self, from: State) -> Option<State> {
+        match (self, from) {
+            (Self::Patch, State::UnpatchedCompiled) => Some(State::PatchedCompiled),
+            (Self::Patch, _) | (Self::Clean, State::PatchedCompiled) => Some(State::Patched),
+            (Self::Compile, State::Unpatched) => Some(State::UnpatchedCompiled),
+            (Self::Compile, _) => Some(State::PatchedCompiled),
+            (Self::Clean | Self::Create, _) => Some(State::Unpatched),
+            (Self::Delete, _) => None,
+            (Self::Read | Self::Stat, same) => Some(same),
+        }
+    }
+
+    /// The recipe that turns a tree of this state into the next; reading and deleting need none.
+    pub(super) const fn recipe(self, from: State) -> Option<Recipe> {
+        match (self, from) {
+            (Self::Create, _) => Some(Recipe::Create),
+            (Self::Patch, State::UnpatchedCompiled) => Some(Recipe::PatchCompiled),
+            (Self::Patch, _) => Some(Recipe::Patch),
+            (Self::Compile, State::Unpatched) => Some(Recipe::Compile),
+            (Self::Compile, _) => Some(Recipe::CompilePatched),
+            (Self::Clean, State::PatchedCompiled) => Some(Recipe::CleanPatched),
+            (Self::Clean, _) => Some(Recipe::Clean),
+            (Self::Delete | Self::Read | Self::Stat, _) => None,
+        }
+    }
+}
+
+/// One planned operation on a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// What is done.
+    pub(super) kind: Kind,
+    /// To which tree: `kernel-7`.
+    pub(super) tree: String,
+    /// Its state before; of a new tree, the state it will have.
+    pub(super) state: State,
+    /// Patch only: whether each file is unlinked before it is written.
+    pub(super) unlink_first: bool,
+    /// The row of the classic summary in which it counts.
+    pub(super) tally: Tally,
+}
+
+/// The rows of the classic summary, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Tally {
+    /// The trees made first.
+    InitialCreate,
+    /// Trees made later.
+    Create,
+    /// Patches.
+    Patch,
+    /// Compiles.
+    Compile,
+    /// Cleans.
+    Clean,
+    /// Reads of trees without products.
+    Read,
+    /// Reads of trees with products.
+    ReadCompiled,
+    /// Deletes of trees without products.
+    Delete,
+    /// Deletes of trees with products.
+    DeleteCompiled,
+    /// Stats of trees without products.
+    Stat,
+    /// Stats of trees with products.
+    StatCompiled,
+}
+
+impl Tally {
+    /// All rows in the order in which the original prints them.
+    pub(super) const ALL: [Self; 11] = [
+        Self::InitialCreate,
+        Self::Create,
+        Self::Patch,
+        Self::Compile,
+        Self::Clean,
+        Self::Read,
+        Self::ReadCompiled,
+        Self::Delete,
+        Self::DeleteCompiled,
+        Self::Stat,
+        Self::StatCompiled,
+    ];
+
+    /// The row's name as printed, with the original's spelling.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::InitialCreate => "intial create",
+            Self::Create => "create",
+            Self::Patch => "patch",
+            Self::Compile => "compile",
+            Self::Clean => "clean",
+            Self::Read => "read tree",
+            Self::ReadCompiled => "read compiled tree",
+            Self::Delete => "delete tree",
+            Self::DeleteCompiled => "delete compiled tree",
+            Self::Stat => "stat tree",
+            Self::StatCompiled => "stat compiled tree",
+        }
+    }
+
+    /// Whether the row is an average of seconds rather than of MB/s.
+    pub(super) const fn in_seconds(self) -> bool {
+        matches!(self, Self::Delete | Self::DeleteCompiled | Self::Stat | Self::StatCompiled)
+    }
+
+    /// The row of an operation, `compiled` being what the caller takes the tree for.
+    pub(super) const fn of(kind: Kind, compiled: bool) -> Self {
+        match (kind, compiled) {
+            (Kind::Create, _) => Self::Create,
+            (Kind::Patch, _) => Self::Patch,
+            (Kind::Compile, _) => Self::Compile,
+            (Kind::Clean, _) => Self::Clean,
+            (Kind::Read, false) => Self::Read,
+            (Kind::Read, true) => Self::ReadCompiled,
+            (Kind::Delete, false) => Self::Delete,
+            (Kind::Delete, true) => Self::DeleteCompiled,
+            (Kind::Stat, false) => Self::Stat,
+            (Kind::Stat, true) => Self::StatCompiled,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,177 @@
+//! The options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
+
+use treering_script::{Manifest, OptionSpec, Support, ValueKind};
+
+/// compilebench's name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "compilebench",
+    about: "Ages a filesystem with work on source trees: create, patch, compile, clean, read, \
+            stat, delete",
+    imitates: "compilebench 0.6",
+    classic: CLASSIC,
+    native: NATIVE,
+};
+
+const fn spec(
+    name: &'static str,
+    short: Option<char>,
+    value: ValueKind,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, value, default, doc, support: Support::Full }
+}
+
+const TRACING: Support = Support::Rejected(
+    "block tracing is not built in yet: run blktrace yourself beside treering and leave out -t \
+     and -d",
+);
+
+/// Options of the classic command line.
+pub(super) const CLASSIC: &[OptionSpec] = &[
+    spec(
+        "buffer-size",
+        Some('b'),
+        ValueKind::Size,
+        Some("262144"),
+        "Bytes of each write and read request.",
+    ),
+    spec(
+        "initial-dirs",
+        Some('i'),
+        ValueKind::Number,
+        Some("30"),
+        "Trees created first, kernel-0, kernel-1 and so on.",
+    ),
+    spec("runs", Some('r'), ValueKind::Number, Some("100"), "Random operations that must succeed."),
+    spec(
+        "directory",
+        Some('D'),
+        ValueKind::Path,
+        Some("/mnt/default"),
+        "The working directory; made when it is not there.",
+    ),
+    OptionSpec {
+        support: Support::Approximate(
+            "a data set's name is taken too; without -s, and without data files in the present \
+             directory, linux-6.1 is used",
+        ),
+        ..spec(
+            "sources",
+            Some('s'),
+            ValueKind::Path,
+            Some("."),
+            "Directory of the four dataset files, or the name of a data set.",
+        )
+    },
+    OptionSpec {
+        support: TRACING,
+        ..spec("trace", Some('t'), ValueKind::Text, None, "Prefix of blktrace's output files.")
+    },
+    OptionSpec {
+        support: TRACING,
+        ..spec("device", Some('d'), ValueKind::Path, None, "Device that blktrace watches.")
+    },
+    spec(
+        "makej",
+        Some('m'),
+        ValueKind::Flag,
+        None,
+        "Instead of random operations: compile all trees, read three, delete all.",
+    ),
+    spec("no-sync", Some('n'), ValueKind::Flag, None, "Never sync and never drop caches."),
+    spec(
+        "seed",
+        None,
+        ValueKind::Number,
+        Some("555"),
+        "The seed of the sequence; the original always uses 555.",
+    ),
+];
+
+/// Options of the native command line and of plans.
+pub(super) const NATIVE: &[OptionSpec] = &[
+    spec(
+        "dataset",
+        None,
+        ValueKind::Text,
+        Some("linux-6.1"),
+        "The data set the trees are made of: a name from `treering dataset list`, or a directory \
+         with the original's four files.",
+    ),
+    spec("initial-dirs", Some('i'), ValueKind::Number, Some("30"), "Trees created first."),
+    spec(
+        "fill",
+        None,
+        ValueKind::Percent,
+        None,
+        "Instead of --initial-dirs: create trees until the filesystem is this full.",
+    ),
+    spec("runs", Some('r'), ValueKind::Number, Some("100"), "Random operations after that."),
+    spec(
+        "mix",
+        None,
+        ValueKind::Text,
+        Some("patch=1,compile=1,clean=1,delete=1,create=1,read=1,stat=1"),
+        "How often each operation is drawn, as weights; what is not named is not done.",
+    ),
+    spec(
+        "order",
+        None,
+        ValueKind::Choice(&["native", "sorted", "random"]),
+        Some("native"),
+        "Order in which files are written: the filesystem's own (found by a walk through a \
+         temporary tree), sorted by name, or random.",
+    ),
+    spec(
+        "makej",
+        Some('m'),
+        ValueKind::Flag,
+        None,
+        "Instead of random operations: compile all trees, read three, delete all.",
+    ),
+    spec(
+        "sync",
+        None,
+        ValueKind::Choice(&["each", "end", "none"]),
+        Some("each"),
+        "When the filesystem is flushed: after each operation and inside its time, at the end of \
+         each phase, or never.",
+    ),
+    spec(
+        "drop-caches",
+        None,
+        ValueKind::Choice(&["each", "none"]),
+        Some("each"),
+        "Whether the kernel's caches are dropped before each random operation (needs root).",
+    ),
+    spec("threads", None, ValueKind::Number, Some("1"), "Trees worked on side by side."),
+    spec(
+        "buffer-size",
+        Some('b'),
+        ValueKind::Size,
+        Some("1MiB"),
+        "Bytes of each write and read request.",
+    ),
+    spec("seed", None, ValueKind::Number, Some("1"), "The seed that decides the whole run."),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{CLASSIC, NATIVE};
+
+    #[test]
+    fn spellings_are_unique_and_documented() {
+        for specs in [CLASSIC, NATIVE] {
+            let mut names = HashSet::new();
+            let mut shorts = HashSet::new();
+            for spec in specs {
+                assert!(names.insert(spec.name), "{}", spec.name);
+                assert!(spec.short.is_none_or(|short| shorts.insert(short)), "{}", spec.name);
+                assert!(spec.doc.ends_with('.'), "{}", spec.name);
+            }
+        }
+    }
+}

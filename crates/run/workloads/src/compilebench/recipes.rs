@@ -1,0 +1,268 @@
+//! Recipes: which files an operation removes and which it writes, in classic and in native mode.
+//!
+//! The classic recipes are the reductions of the original: a patched tree keeps files that the
+//! later version no longer has, a patch of a compiled tree rewrites products but not sources. The
+//! native ones are exact differences, so that a tree in a state always has exactly that state's
+//! files.
+
+use std::sync::Arc;
+
+use treering_script::{NameId, Names};
+
+use super::dataset::{Dataset, FileList};
+
+/// What turns a tree of one state into another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Recipe {
+    /// Nothing → unpatched.
+    Create,
+    /// Unpatched → patched.
+    Patch,
+    /// Unpatched compiled → patched compiled.
+    PatchCompiled,
+    /// Unpatched → unpatched compiled.
+    Compile,
+    /// Patched → patched compiled.
+    CompilePatched,
+    /// Unpatched compiled → unpatched.
+    Clean,
+    /// Patched compiled → patched.
+    CleanPatched,
+}
+
+/// Files to remove, then files to write, each in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Change {
+    /// Removed first.
+    pub(super) removes: Vec<NameId>,
+    /// Then written.
+    pub(super) writes: Arc<FileList>,
+    /// The bytes that the operation's line names.
+    pub(super) listed_bytes: u64,
+}
+
+/// Which tree a native order is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NativeList {
+    /// What a create writes.
+    Unpatched,
+    /// What a patch writes.
+    Patched,
+    /// What a patch of a compiled tree writes.
+    PatchedCompiled,
+}
+
+impl NativeList {
+    /// The three lists in the order of the original.
+    pub(super) const ALL: [Self; 3] = [Self::Unpatched, Self::Patched, Self::PatchedCompiled];
+
+    /// The word in the line of the phase.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Unpatched => "unpatched",
+            Self::Patched => "patched",
+            Self::PatchedCompiled => "patched compiled",
+        }
+    }
+}
+
+/// All recipes of a dataset.
+#[derive(Clone, Debug)]
+pub(super) struct Recipes {
+    /// The names that the lists refer to.
+    pub(super) names: Arc<Names>,
+    create: Arc<Change>,
+    patch: Arc<Change>,
+    patch_compiled: Arc<Change>,
+    compile: Arc<Change>,
+    compile_patched: Arc<Change>,
+    clean: Arc<Change>,
+    clean_patched: Arc<Change>,
+}
+
+impl Recipes {
+    /// The original's reductions, in its order.
+    ///
+    /// Returned beside them: how many products the original shuffles, each but one costing a draw.
+    pub(super) fn classic(dataset: &Dataset) -> (Self, usize) {
+        let names = &dataset.names;
+        let unpatched = Lookup::of(names, &dataset.unpatched);
+        let compiled = without(&dataset.unpatched_compiled, |name, _| unpatched.has(name));
+        let patched_full = Lookup::of(names, &dataset.patched);
+        let patched_compiled = without(&dataset.patched_compiled, |name, _| patched_full.has(name));
+        let patched = without(&dataset.patched, |name, size| unpatched.size(name) == Some(size));
+        let compiled_sizes = Lookup::of(names, &compiled);
+        let patched_compiled =
+            without(&patched_compiled, |name, size| compiled_sizes.size(name) == Some(size));
+        let shuffled = compiled.len();
+        let of_patched_compiled = Arc::new(writing(patched_compiled.clone()));
+        let recipes = Self {
+            names: Arc::clone(names),
+            create: Arc::new(writing(dataset.unpatched.clone())),
+            patch: Arc::new(writing(patched)),
+            patch_compiled: Arc::clone(&of_patched_compiled),
+            clean: Arc::new(removing(&compiled)),
+            compile: Arc::new(writing(compiled)),
+            compile_patched: of_patched_compiled,
+            clean_patched: Arc::new(removing(&patched_compiled)),
+        };
+        (recipes, shuffled)
+    }
+
+    /// Exact differences between the states.
+    pub(super) fn native(dataset: &Dataset) -> Self {
+        let between =
+            |from: &FileList, to: &FileList| Arc::new(difference(&dataset.names, from, to));
+        Self {
+            names: Arc::clone(&dataset.names),
+            create: Arc::new(writing(dataset.unpatched.clone())),
+            patch: between(&dataset.unpatched, &dataset.patched),
+            patch_compiled: between(&dataset.unpatched_compiled, &dataset.patched_compiled),
+            compile: between(&dataset.unpatched, &dataset.unpatched_compiled),
+            compile_patched: between(&dataset.patched, &dataset.patched_compiled),
+            clean: between(&dataset.unpatched_compiled, &dataset.unpatched),
+            clean_patched: between(&dataset.patched_compiled, &dataset.patched),
+        }
+    }
+
+    /// A recipe.
+    pub(super) fn get(&self, recipe: Recipe) -> &Arc<Change> {
+        match recipe {
+            Recipe::Create => &self.create,
+            Recipe::Patch => &self.patch,
+            Recipe::PatchCompiled => &self.patch_compiled,
+            Recipe::Compile => &self.compile,
+            Recipe::CompilePatched => &self.compile_patched,
+            Recipe::Clean => &self.clean,
+            Recipe::CleanPatched => &self.clean_patched,
+        }
+    }
+
+    /// The list from which a native order is taken.
+    pub(super) fn native_list(&self, list: NativeList) -> &Arc<FileList> {
+        match list {
+            NativeList::Unpatched => &self.create.writes,
+            NativeList::Patched => &self.patch.writes,
+            NativeList::PatchedCompiled => &self.patch_compiled.writes,
+        }
+    }
+
+    /// Puts what is written from a list, and what is removed of it, into the order given.
+    pub(super) fn reorder(&mut self, list: NativeList, order: &[NameId]) {
+        let shares_products = Arc::ptr_eq(&self.patch_compiled, &self.compile_patched);
+        let recipe = match list {
+            NativeList::Unpatched => &mut self.create,
+            NativeList::Patched => &mut self.patch,
+            NativeList::PatchedCompiled => &mut self.patch_compiled,
+        };
+        let writes = Arc::new(in_order(&self.names, &recipe.writes, order));
+        *recipe = Arc::new(Change {
+            removes: recipe.removes.clone(),
+            writes: Arc::clone(&writes),
+            listed_bytes: recipe.listed_bytes,
+        });
+        if list == NativeList::PatchedCompiled && shares_products {
+            self.compile_patched = Arc::clone(&self.patch_compiled);
+            self.clean_patched = Arc::new(removing(&writes));
+        }
+    }
+
+    /// Puts everything that a recipe writes and removes into an order of the caller's.
+    pub(super) fn arrange(&mut self, recipe: Recipe, order: impl FnOnce(&Names, &mut Vec<NameId>)) {
+        let names = Arc::clone(&self.names);
+        let place = match recipe {
+            Recipe::Create => &mut self.create,
+            Recipe::Patch => &mut self.patch,
+            Recipe::PatchCompiled => &mut self.patch_compiled,
+            Recipe::Compile => &mut self.compile,
+            Recipe::CompilePatched => &mut self.compile_patched,
+            Recipe::Clean => &mut self.clean,
+            Recipe::CleanPatched => &mut self.clean_patched,
+        };
+        let mut wanted: Vec<NameId> = if place.writes.is_empty() {
+            place.removes.clone()
+        } else {
+            place.writes.iter().map(|(name, _)| name).collect()
+        };
+        order(&names, &mut wanted);
+        let changed = if place.writes.is_empty() {
+            Change { removes: wanted, ..Change::clone(place) }
+        } else {
+            let writes = Arc::new(in_order(&names, &place.writes, &wanted));
+            Change { writes, ..Change::clone(place) }
+        };
+        *place = Arc::new(changed);
+    }
+}
+
+/// Sizes by name: one word for every name of the tree.
+struct Lookup(Vec<u64>);
+
+/// No file has this size: readers refuse sums of 2^63.
+const ABSENT: u64 = u64::MAX;
+
+impl Lookup {
+    fn of(names: &Names, list: &FileList) -> Self {
+        let mut sizes = vec![ABSENT; names.len()];
+        for (name, size) in list.iter() {
+            sizes[name.index()] = size;
+        }
+        Self(sizes)
+    }
+
+    fn has(&self, name: NameId) -> bool {
+        self.0[name.index()] != ABSENT
+    }
+
+    fn size(&self, name: NameId) -> Option<u64> {
+        Some(self.0[name.index()]).filter(|&size| size != ABSENT)
+    }
+}
+
+fn without(list: &FileList, dropped: impl Fn(NameId, u64) -> bool) -> FileList {
+    let mut kept = FileList::default();
+    list.iter().filter(|&(name, size)| !dropped(name, size)).for_each(|(name, size)| {
+        kept.push(name, size);
+    });
+    kept
+}
+
+fn writing(list: FileList) -> Change {
+    Change { removes: Vec::new(), listed_bytes: list.bytes(), writes: Arc::new(list) }
+}
+
+fn removing(list: &FileList) -> Change {
+    Change {
+        removes: list.iter().map(|(name, _)| name).collect(),
+        writes: Arc::default(),
+        listed_bytes: list.bytes(),
+    }
+}
+
+/// What has to be removed and written to turn a tree with the files `from` into one with `to`.
+fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
+    let old = Lookup::of(names, from);
+    let new = Lookup::of(names, to);
+    let gone = without(from, |name, _| new.has(name));
+    let written = without(to, |name, size| old.size(name) == Some(size));
+    let listed_bytes = if written.is_empty() { gone.bytes() } else { written.bytes() };
+    Change {
+        removes: gone.iter().map(|(name, _)| name).collect(),
+        writes: Arc::new(written),
+        listed_bytes,
+    }
+}
+
+/// A list in the order given; what the order does not name keeps its place at the end.
+fn in_order(names: &Names, list: &FileList, order: &[NameId]) -> FileList {
+    let mut sizes = Lookup::of(names, list);
+    let mut ordered = FileList::default();
+    let listed = list.iter().map(|(name, _)| name);
+    for name in order.iter().copied().chain(listed) {
+        if let Some(size) = sizes.size(name) {
+            ordered.push(name, size);
+            sizes.0[name.index()] = ABSENT;
+        }
+    }
+    ordered
+}

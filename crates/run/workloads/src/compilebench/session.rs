@@ -1,0 +1,247 @@
+//! One run: carries a plan out, wave by wave, with the scripts of each operation.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex};
+
+use treering_model::{Metric, Op, TaskTotals};
+use treering_script::{Caches, CreateHow, NameId, Phase, Session, SyncScope, Task, Wave};
+
+use super::change_tree::{ChangeTree, Writing};
+use super::headline::Headline;
+use super::operation::{Kind, Operation};
+use super::plan::{CacheDrop, INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
+use super::recipes::{Change, NativeList, Recipes};
+use super::walk_tree::{Visit, WalkTree};
+
+/// The kind of task that removes the temporary tree.
+const REMOVE_NATIVE: &str = "remove native";
+
+/// How operations are carried out: what differs between classic and native.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// As compilebench 0.6 does it: append on create, stat on every walk, tops stay.
+    pub(super) classic: bool,
+    /// Bytes per read and write.
+    pub(super) chunk_bytes: u32,
+}
+
+/// A run in progress.
+pub(super) struct AgingSession {
+    style: Style,
+    recipes: Recipes,
+    phases: Vec<PlannedPhase>,
+    /// The temporary tree that shows the native order.
+    native_tree: String,
+    phase: usize,
+    wave: usize,
+    /// The list whose order a walk is finding, and where the walk leaves it.
+    finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
+    standing: Vec<String>,
+    headline: Headline,
+}
+
+impl AgingSession {
+    /// A run of these phases in a directory that has these names already.
+    pub(super) fn new(
+        style: Style,
+        recipes: Recipes,
+        phases: Vec<PlannedPhase>,
+        existing: &[String],
+    ) -> Self {
+        Self {
+            style,
+            recipes,
+            phases,
+            native_tree: native_tree(existing),
+            phase: 0,
+            wave: 0,
+            finding: None,
+            standing: Vec::new(),
+            headline: Headline::default(),
+        }
+    }
+
+    /// The phase being run: `next_phase` has moved on to the one after it.
+    fn present(&self) -> Option<&PlannedPhase> {
+        self.phases.get(self.phase.checked_sub(1)?)
+    }
+
+    fn task(&mut self, work: &Work, sync: Option<SyncScope>, initial: bool) -> Task {
+        match work {
+            Work::NativeCreate(list) => self.native_create(*list),
+            Work::NativeWalk(list) => self.native_walk(*list),
+            Work::NativeDelete(_) => {
+                let tree = self.native_tree.clone();
+                let script = self.walk(&tree, Visit::Delete(true), None);
+                plain_task(REMOVE_NATIVE, &tree, Op::Unlink, script)
+            }
+            Work::Operation(operation) => self.operation(operation, sync, initial),
+        }
+    }
+
+    fn native_create(&mut self, list: NativeList) -> Task {
+        let writes = Arc::clone(self.recipes.native_list(list));
+        let listed_bytes = writes.bytes();
+        let change = Change { removes: Vec::new(), writes, listed_bytes };
+        let writing = self.writing(Kind::Create, false, None);
+        let tree = self.native_tree.clone();
+        let script = self.change(&tree, Arc::new(change), writing);
+        let kind = format!("native {}", list.name());
+        self.standing.push(tree.clone());
+        Task {
+            listed_bytes,
+            expected_bytes: listed_bytes,
+            ..plain_task(&kind, &tree, Op::Create, script)
+        }
+    }
+
+    fn native_walk(&mut self, list: NativeList) -> Task {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        self.finding = Some((list, Arc::clone(&order)));
+        let names = Arc::clone(&self.recipes.names);
+        let tree = self.native_tree.clone();
+        let script = self.walk(&tree, Visit::Order(names, order), None);
+        plain_task("walk native", &tree, Op::OpenDir, script)
+    }
+
+    fn operation(&mut self, operation: &Operation, sync: Option<SyncScope>, initial: bool) -> Task {
+        let kind = operation.kind;
+        let tree = operation.tree.as_str();
+        let change = kind.recipe(operation.state).map(|recipe| self.recipes.get(recipe).clone());
+        let (script, file_op): (Box<dyn treering_script::Script>, Op) = match (kind, &change) {
+            (Kind::Read, _) => {
+                (self.walk(tree, Visit::Read(self.style.chunk_bytes), sync), Op::Open)
+            }
+            (Kind::Stat, _) => (self.walk(tree, Visit::Stat, sync), Op::Stat),
+            (Kind::Delete, _) | (_, None) => {
+                (self.walk(tree, Visit::Delete(!self.style.classic), sync), Op::Unlink)
+            }
+            (_, Some(change)) => {
+                let writing = self.writing(kind, operation.unlink_first, sync);
+                let file_op = if change.writes.is_empty() { Op::Unlink } else { Op::Create };
+                (self.change(tree, Arc::clone(change), writing), file_op)
+            }
+        };
+        if kind == Kind::Create {
+            self.standing.push(operation.tree.clone());
+        }
+        let listed_bytes = change.as_ref().map_or(0, |change| change.listed_bytes);
+        let tally = if self.style.classic { operation.tally.label() } else { "" };
+        Task {
+            state: operation.state.name().to_owned(),
+            tally: tally.to_owned(),
+            listed_bytes,
+            expected_bytes: change.map_or(0, |change| change.writes.bytes()),
+            ..plain_task(kind_name(kind, initial), tree, file_op, script)
+        }
+    }
+
+    fn writing(&self, kind: Kind, unlink_first: bool, sync: Option<SyncScope>) -> Writing {
+        let how = match kind {
+            _ if self.style.classic => CreateHow::Append,
+            Kind::Patch => CreateHow::Append,
+            Kind::Create => CreateHow::Exclusive,
+            _ => CreateHow::Truncate,
+        };
+        Writing {
+            how,
+            rewrite: kind == Kind::Patch,
+            unlink_first,
+            fresh: kind == Kind::Create,
+            chunk_bytes: self.style.chunk_bytes,
+            sync,
+        }
+    }
+
+    fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<ChangeTree> {
+        Box::new(ChangeTree::new(c_name(tree), &self.recipes.names, change, writing))
+    }
+
+    fn walk(&self, tree: &str, visit: Visit, sync: Option<SyncScope>) -> Box<WalkTree> {
+        Box::new(WalkTree::new(c_name(tree), visit, self.style.classic, sync))
+    }
+}
+
+/// The first creates and the later ones are told apart: the first ones fill an empty filesystem.
+fn kind_name(kind: Kind, initial: bool) -> &'static str {
+    if initial { "initial create" } else { kind.name() }
+}
+
+fn plain_task(
+    kind: &str,
+    subject: &str,
+    file_op: Op,
+    script: Box<dyn treering_script::Script>,
+) -> Task {
+    Task {
+        kind: kind.to_owned(),
+        subject: subject.to_owned(),
+        state: String::new(),
+        tally: String::new(),
+        listed_bytes: 0,
+        expected_bytes: 0,
+        file_op,
+        script,
+    }
+}
+
+fn c_name(tree: &str) -> CString {
+    CString::new(tree).expect("tree names are made of letters, digits and a dash")
+}
+
+/// The first `native-N` that is not there.
+pub(super) fn native_tree(existing: &[String]) -> String {
+    let mut names = (0..).map(|number: u32| format!("native-{number}"));
+    names.find(|name| !existing.contains(name)).expect("there are more names than entries")
+}
+
+impl Session for AgingSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let planned = self.phases.get(self.phase)?;
+        self.phase += 1;
+        self.wave = 0;
+        let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
+        Some(Phase { name: planned.name.to_owned(), tasks })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        let planned = self.present()?;
+        let works = planned.waves.get(self.wave)?.clone();
+        let is_last = self.wave + 1 == planned.waves.len();
+        let drop = match planned.drop_caches {
+            CacheDrop::Never => false,
+            CacheDrop::First => self.wave == 0,
+            CacheDrop::Each => true,
+        };
+        let sync = planned.sync_each;
+        let sync_after = planned.sync_end.filter(|_| is_last);
+        let initial = planned.name == INITIAL_CREATE;
+        self.wave += 1;
+        let tasks = works.iter().map(|work| self.task(work, sync, initial)).collect();
+        let caches = if drop { Caches::Drop } else { Caches::Keep };
+        Some(Wave { caches, tasks, sync_after })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        if let Some((list, order)) = self.finding.take() {
+            let order = order.lock().expect("nobody panics while holding it");
+            self.recipes.reorder(list, &order);
+        }
+        if self.present().is_some_and(|phase| phase.name != NATIVE_ORDER) {
+            self.headline.add(totals);
+        }
+        let removes = totals.kind == REMOVE_NATIVE
+            || (totals.kind == Kind::Delete.name() && !self.style.classic);
+        if removes {
+            self.standing.retain(|tree| *tree != totals.subject);
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.headline.metrics()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.standing.clone()
+    }
+}

@@ -1,0 +1,8 @@
+//! The workloads: one folder each, one line each in [`ALL`].
+
+pub mod compilebench;
+
+use treering_script::Workload;
+
+/// Every workload, in the order in which they are listed.
+pub const ALL: &[&dyn Workload] = &[&compilebench::Compilebench];

@@ -1,0 +1,152 @@
+//! What can be doubted about a comparison: a closed list, each with what to do about it.
+
+/// What kind of doubt. A new doubt is a new code, with advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ComparisonCautionCode {
+    /// Nothing on one side matches the other.
+    NothingInCommon,
+    /// A trial failed, was invalid or was interrupted.
+    FailedTrial,
+    /// Files, bytes or operations differ between the sides.
+    UnequalWork,
+    /// The workload's parameters differ.
+    ParametersDiffer,
+    /// The trials were made by different versions of treering.
+    VersionsDiffer,
+    /// The kernels differ and that was not what was asked.
+    KernelsDiffer,
+    /// The types of the filesystems differ and that was not what was asked.
+    FilesystemsDiffer,
+    /// The filesystems are not of the same size.
+    SizesDiffer,
+    /// The machines differ.
+    MachinesDiffer,
+    /// The trials of one side differ among themselves.
+    MixedSide,
+    /// There are too few rounds to ever show a difference.
+    TooFewRounds,
+    /// The rounds could not be paired.
+    Unpaired,
+    /// One side was run after the other, not in turns.
+    NotInterleaved,
+    /// The ratio changed in the course of the rounds.
+    Drifting,
+    /// The baseline differs from itself.
+    Unstable,
+    /// A primary metric is on one side only, or cannot be compared.
+    MetricMissing,
+    /// Trials carry cautions of their own.
+    TrialCautions,
+}
+
+impl ComparisonCautionCode {
+    /// Every code, the gravest first.
+    pub const ALL: [Self; 17] = [
+        Self::NothingInCommon,
+        Self::FailedTrial,
+        Self::UnequalWork,
+        Self::ParametersDiffer,
+        Self::VersionsDiffer,
+        Self::KernelsDiffer,
+        Self::FilesystemsDiffer,
+        Self::SizesDiffer,
+        Self::MachinesDiffer,
+        Self::MixedSide,
+        Self::TooFewRounds,
+        Self::Unpaired,
+        Self::NotInterleaved,
+        Self::Drifting,
+        Self::Unstable,
+        Self::MetricMissing,
+        Self::TrialCautions,
+    ];
+
+    /// The word used in JSON; docs/json.md lists them.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NothingInCommon => "nothing_in_common",
+            Self::FailedTrial => "failed_trial",
+            Self::UnequalWork => "unequal_work",
+            Self::ParametersDiffer => "parameters_differ",
+            Self::VersionsDiffer => "versions_differ",
+            Self::KernelsDiffer => "kernels_differ",
+            Self::FilesystemsDiffer => "filesystems_differ",
+            Self::SizesDiffer => "sizes_differ",
+            Self::MachinesDiffer => "machines_differ",
+            Self::MixedSide => "mixed_side",
+            Self::TooFewRounds => "too_few_rounds",
+            Self::Unpaired => "unpaired",
+            Self::NotInterleaved => "not_interleaved",
+            Self::Drifting => "drifting",
+            Self::Unstable => "unstable",
+            Self::MetricMissing => "metric_missing",
+            Self::TrialCautions => "trial_cautions",
+        }
+    }
+
+    /// What to do about it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::NothingInCommon => "run the same workload on both sides",
+            Self::FailedTrial => "find out why with `treering show`, and repeat the round",
+            Self::UnequalWork => {
+                "give both sides the same parameters, and enough room to finish; until then \
+                 compare no totals"
+            }
+            Self::ParametersDiffer => "repeat the trials of one side with those of the other",
+            Self::VersionsDiffer => "repeat the older trials with the newer treering",
+            Self::KernelsDiffer => {
+                "select by `kernel:` when kernels are what is compared, else use one kernel"
+            }
+            Self::FilesystemsDiffer => {
+                "select by `fs:` when filesystems are what is compared, else use one filesystem"
+            }
+            Self::SizesDiffer => "make the filesystems of both sides equally large",
+            Self::MachinesDiffer => "run both sides on one machine",
+            Self::MixedSide => "choose trials that were made under the same conditions",
+            Self::TooFewRounds => "run more rounds; until then no difference can be shown",
+            Self::Unpaired => {
+                "run as many rounds on both sides, in turns, with the same parameters: pairs need \
+                 fewer rounds"
+            }
+            Self::NotInterleaved => {
+                "let the sides take turns: what changed with time looks like a difference"
+            }
+            Self::Drifting => "look for what changed meanwhile: fill, heat, other load",
+            Self::Unstable => {
+                "trust no difference of this metric that is not clearly larger than that"
+            }
+            Self::MetricMissing => "compare trials of the same treering and workload",
+            Self::TrialCautions => "see them with `treering show`, and mend what they say",
+        }
+    }
+}
+
+/// A doubt about a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComparisonCaution {
+    /// What kind of doubt.
+    pub code: ComparisonCautionCode,
+    /// What was seen, with its figures.
+    pub message: String,
+}
+
+impl ComparisonCaution {
+    pub(super) fn new(code: ComparisonCautionCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ComparisonCautionCode;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_and_advice() {
+        let names: BTreeSet<&str> =
+            ComparisonCautionCode::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), ComparisonCautionCode::ALL.len());
+        assert!(ComparisonCautionCode::ALL.iter().all(|code| code.advice().len() > 10));
+    }
+}

@@ -1,0 +1,190 @@
+//! What can be compared with what: trials of the same workload with the same parameters, round by
+//! round where the sides have equally many.
+
+use treering_model::{Mode, Trial};
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::side::is_completed;
+
+/// Differs from round to round where a plan says so, the same in both trials of a pair.
+const SEED: &str = "seed";
+
+/// Trials of both sides that did the same.
+pub(super) struct Job<'t> {
+    pub(super) workload: &'t str,
+    pub(super) mode: Mode,
+    /// The parameters that tell it from other jobs of the workload.
+    pub(super) name: String,
+    pub(super) rounds: Rounds<'t>,
+}
+
+/// The trials of a job as they are set against each other.
+pub(super) struct Rounds<'t> {
+    /// Whether trials at the same place are a pair.
+    pub(super) paired: bool,
+    pub(super) baseline: Vec<&'t Trial>,
+    pub(super) contender: Vec<&'t Trial>,
+}
+
+type Parameters<'t> = Vec<(&'t str, &'t str)>;
+
+/// Trials of one side with the same parameters.
+struct Group<'t> {
+    parameters: Parameters<'t>,
+    trials: Vec<&'t Trial>,
+}
+
+/// The jobs that both sides have, and what is left out. The trials are in the order of time.
+pub(super) fn jobs<'t>(
+    baseline: &[&'t Trial],
+    contender: &[&'t Trial],
+    names: (&str, &str),
+) -> (Vec<Job<'t>>, Vec<ComparisonCaution>) {
+    let mut found = Vec::new();
+    let mut cautions = Vec::new();
+    for (workload, mode) in workloads(baseline.iter().chain(contender)) {
+        let of = |trials: &[&'t Trial]| {
+            let same = |trial: &&&'t Trial| {
+                trial.beginning.workload == workload && trial.beginning.mode == mode
+            };
+            groups(trials.iter().filter(same).copied())
+        };
+        let (base, other) = (of(baseline), of(contender));
+        let what = format!("{workload} ({})", mode.name());
+        let only = match (base.is_empty(), other.is_empty()) {
+            (false, true) => Some(names.0),
+            (true, false) => Some(names.1),
+            _ => None,
+        };
+        if let Some(only) = only {
+            let message = format!("{what} was run by '{only}' only");
+            cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
+            continue;
+        }
+        found.extend(of_workload((workload, mode), base, other, &what, names, &mut cautions));
+    }
+    (found, cautions)
+}
+
+fn of_workload<'t>(
+    (workload, mode): (&'t str, Mode),
+    base: Vec<Group<'t>>,
+    other: Vec<Group<'t>>,
+    what: &str,
+    names: (&str, &str),
+    cautions: &mut Vec<ComparisonCaution>,
+) -> Vec<Job<'t>> {
+    let matching = |group: &Group<'t>| other.iter().find(|o| o.parameters == group.parameters);
+    let pairs: Vec<(&Group<'t>, &Group<'t>)> =
+        base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
+    if pairs.is_empty() {
+        if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
+            let message = format!(
+                "{what}: {}",
+                differing(&base.parameters, &other.parameters, names).join(", ")
+            );
+            cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
+            let rounds = unpaired(&base.trials, &other.trials);
+            return vec![Job { workload, mode, name: String::new(), rounds }];
+        }
+        let message = format!("{what}: no trial of one side has the parameters of the other");
+        cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
+        return Vec::new();
+    }
+    let counted = |groups: &[Group<'t>]| groups.iter().map(|g| g.trials.len()).sum::<usize>();
+    let used: usize = pairs.iter().map(|(b, o)| b.trials.len() + o.trials.len()).sum();
+    let left_out = counted(&base) + counted(&other) - used;
+    if left_out > 0 {
+        let message = format!("{what}: {left_out} trials with other parameters are left out");
+        cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
+    }
+    let all: Vec<&Parameters<'t>> = pairs.iter().map(|(group, _)| &group.parameters).collect();
+    let job = |(base, other): &(&Group<'t>, &Group<'t>)| Job {
+        workload,
+        mode,
+        name: distinguishing(&base.parameters, &all),
+        rounds: align(&base.trials, &other.trials),
+    };
+    pairs.iter().map(job).collect()
+}
+
+/// Pairs the k-th of one side with the k-th of the other: all of them when there are equally many
+/// (so that a failed one drops its round), else those that completed, else none.
+fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+    let equal = |left: &[&Trial], right: &[&Trial]| {
+        let same = |(left, right): (&&Trial, &&Trial)| {
+            left.beginning.parameters == right.beginning.parameters
+        };
+        left.len() == right.len() && left.iter().zip(right).all(same)
+    };
+    if equal(baseline, contender) {
+        return Rounds { paired: true, baseline: baseline.to_vec(), contender: contender.to_vec() };
+    }
+    let rounds = unpaired(baseline, contender);
+    Rounds { paired: equal(&rounds.baseline, &rounds.contender), ..rounds }
+}
+
+fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+    let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
+        trials.iter().copied().filter(|trial| is_completed(trial)).collect()
+    };
+    let (baseline, contender) = (completed(baseline), completed(contender));
+    Rounds { paired: false, baseline, contender }
+}
+
+/// Workloads with their modes, in the order in which they occur.
+fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'t str, Mode)> {
+    let mut all: Vec<(&str, Mode)> = Vec::new();
+    for trial in trials {
+        let workload = (trial.beginning.workload.as_str(), trial.beginning.mode);
+        if !all.contains(&workload) {
+            all.push(workload);
+        }
+    }
+    all
+}
+
+fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
+    let mut groups: Vec<Group<'t>> = Vec::new();
+    for trial in trials {
+        let given = &trial.beginning.parameters;
+        let same = |group: &&mut Group<'t>| {
+            let known = group.parameters.iter().copied();
+            let own = given.iter().filter(|(name, _)| name != SEED);
+            known.eq(own.map(|(name, value)| (name.as_str(), value.as_str())))
+        };
+        if let Some(group) = groups.iter_mut().find(same) {
+            group.trials.push(trial);
+            continue;
+        }
+        let own = given.iter().filter(|(name, _)| name != SEED);
+        let parameters = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        groups.push(Group { parameters, trials: vec![trial] });
+    }
+    groups
+}
+
+/// What differs between two sets of parameters: `runs is 30 in 'a' and 60 in 'b'`.
+fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Vec<String> {
+    let value = |of: &Parameters<'_>, name: &str| {
+        let found = of.iter().find(|(known, _)| *known == name);
+        found.map_or_else(|| "not given".to_owned(), |(_, value)| (*value).to_owned())
+    };
+    let mut all: Vec<&str> = left.iter().chain(right).map(|(name, _)| *name).collect();
+    all.sort_unstable();
+    all.dedup();
+    let say = |name: &&str| {
+        let (left, right) = (value(left, name), value(right, name));
+        let said = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
+        (left != right).then_some(said)
+    };
+    let said: Vec<String> = all.iter().filter_map(say).collect();
+    if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
+}
+
+/// The parameters that are not the same in all jobs: `files=1000 size=4096`.
+fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
+    let shared = |parameter: &&(&str, &str)| all.iter().all(|other| other.contains(parameter));
+    let telling = own.iter().filter(|parameter| !shared(parameter));
+    telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}

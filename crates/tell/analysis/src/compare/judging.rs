@@ -1,0 +1,272 @@
+//! The comparison itself: series of both sides in, estimates and verdicts out.
+
+use std::error::Error;
+use std::fmt;
+
+use treering_model::{Better, Metric, Trial};
+use treering_stats::{
+    ALPHA, Comparison, Criteria, Direction, Finding, Question, Role, Scale, StatsError,
+    THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired, judge_family,
+    median, pair_rounds,
+};
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::fairness::{Seen, of_job, of_places, of_side};
+use super::jobs::{Job, jobs};
+use super::outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name};
+use super::series::{Series, metrics_of};
+use super::side::{Side, fact, is_completed};
+
+/// The smallest relative difference that matters where nothing else is said: 3 %.
+pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
+
+/// A comparison that could not be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareError(StatsError);
+
+impl fmt::Display for CompareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the trials cannot be compared: {}", self.0)
+    }
+}
+
+impl Error for CompareError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// A question put to the statistics, and what is known of it beside the numbers.
+struct Asked {
+    about: MetricComparison,
+    question: Question,
+}
+
+/// Compares each contender with the baseline. `threshold` is the smallest relative difference that
+/// matters (.03 is 3 %); without it 3 %, for a p99 5 %, for counts of errors any.
+///
+/// # Errors
+/// When the threshold is no number of zero or more.
+pub fn compare(
+    baseline: &Side,
+    contenders: &[Side],
+    threshold: Option<f64>,
+) -> Result<Outcome, CompareError> {
+    let base_rounds = baseline.rounds();
+    let base = Seen { name: &baseline.name, factor: baseline.factor, rounds: &base_rounds };
+    let mut cautions = of_side(base);
+    let mut asked = Vec::new();
+    for contender in contenders {
+        let rounds = contender.rounds();
+        let other = Seen { name: &contender.name, factor: contender.factor, rounds: &rounds };
+        cautions.extend(of_side(other));
+        cautions.extend(of_places(base, other));
+        let names = (base.name, other.name);
+        let (jobs, left_out) = jobs(&base_rounds, &rounds, names);
+        cautions.extend(left_out);
+        for job in &jobs {
+            cautions.extend(of_job(job, names));
+            ask(job, names, threshold, &mut asked, &mut cautions);
+        }
+    }
+    let questions: Vec<Question> = asked.iter().map(|asked| asked.question).collect();
+    let verdicts = judge_family(&questions, ALPHA).map_err(CompareError)?;
+    let comparisons: Vec<MetricComparison> = asked
+        .into_iter()
+        .zip(verdicts)
+        .map(|(asked, verdict)| {
+            let (word, rounds_needed) = match verdict.finding {
+                Finding::Better => (Verdict::Better, None),
+                Finding::Worse => (Verdict::Worse, None),
+                Finding::Small => (Verdict::Small, None),
+                Finding::Same => (Verdict::Same, None),
+                Finding::Unclear { rounds_needed } => (Verdict::Unclear, rounds_needed),
+                Finding::SingleRun => (Verdict::SingleRun, Some(verdict.smallest_rounds)),
+            };
+            MetricComparison {
+                p_adjusted: verdict.p_adjusted,
+                smallest_rounds: verdict.smallest_rounds,
+                too_few_to_ever_show: verdict.too_few_to_ever_show,
+                verdict: word,
+                rounds_needed,
+                ..asked.about
+            }
+        })
+        .collect();
+    cautions.extend(too_few_rounds(&comparisons));
+    cautions.sort();
+    cautions.dedup();
+    let contenders = contenders.iter().map(summary).collect();
+    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons })
+}
+
+/// Puts the questions of a job: one for each metric that both sides have.
+fn ask(
+    job: &Job<'_>,
+    names: (&str, &str),
+    threshold: Option<f64>,
+    asked: &mut Vec<Asked>,
+    cautions: &mut Vec<ComparisonCaution>,
+) {
+    let metrics = |trials: &[&Trial]| -> Vec<Vec<Metric>> {
+        trials.iter().map(|trial| metrics_of(trial)).collect()
+    };
+    let (base, other) = (metrics(&job.rounds.baseline), metrics(&job.rounds.contender));
+    if base.iter().all(Vec::is_empty) || other.iter().all(Vec::is_empty) {
+        return;
+    }
+    let (base, other) = (Series::of(&base), Series::of(&other));
+    let mut missing = Vec::new();
+    let mut drifting = Vec::new();
+    for metric in &base.kinds {
+        let values = (base.values(metric), other.values(metric));
+        match question(job, names, metric, values, threshold) {
+            Some(one) => {
+                let drift = one.question.comparison.drift.is_some_and(|drift| drift.drifting);
+                if drift && metric.primary {
+                    drifting.push(metric_name(&metric.scope, &metric.name));
+                }
+                asked.push(one);
+            }
+            None if metric.primary => missing.push(metric_name(&metric.scope, &metric.name)),
+            None => {}
+        }
+    }
+    let only_there = other.kinds.iter().filter(|metric| metric.primary && !base.has(metric));
+    missing.extend(only_there.map(|metric| metric_name(&metric.scope, &metric.name)));
+    let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
+    if !missing.is_empty() {
+        let message = format!("{about}: not on both sides: {}", missing.join(", "));
+        cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
+    }
+    if !drifting.is_empty() {
+        let message = format!("{about}: the ratio drifts over the rounds: {}", drifting.join(", "));
+        cautions.push(ComparisonCaution::new(Code::Drifting, message));
+    }
+}
+
+/// The question about one metric; `None` when there is nothing to compare it with.
+fn question(
+    job: &Job<'_>,
+    names: (&str, &str),
+    metric: &Metric,
+    (base, other): (Vec<Option<f64>>, Vec<Option<f64>>),
+    threshold: Option<f64>,
+) -> Option<Asked> {
+    let paired = job.rounds.paired;
+    let (base, other) = if paired {
+        let pairs = pair_rounds(&base, &other);
+        (pairs.base, pairs.variant)
+    } else {
+        (base.into_iter().flatten().collect(), other.into_iter().flatten().collect())
+    };
+    let all = || base.iter().chain(&other);
+    if !metric.primary && all().all(|value| *value == 0.0) {
+        return None; // nothing was done that it could measure
+    }
+    let positive = all().all(|value| *value > 0.0);
+    let scale = if positive { Scale::Ratio } else { Scale::Difference };
+    let compare = if paired { compare_paired } else { compare_unpaired };
+    let comparison = compare(&base, &other, scale, ALPHA).ok()?;
+    let (baseline_median, contender_median) = (median(&base).ok()?, median(&other).ok()?);
+    let threshold = threshold.unwrap_or_else(|| default_threshold(metric));
+    let effect_threshold = match scale {
+        Scale::Ratio => threshold,
+        // The same from both sides, so that a verdict does not depend on which is the baseline.
+        Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
+    };
+    let direction = match metric.better {
+        Better::Higher => Direction::HigherIsBetter,
+        Better::Lower => Direction::LowerIsBetter,
+    };
+    let role = if metric.primary { Role::Primary } else { Role::Exploratory };
+    let estimate = estimate(&comparison);
+    let is_ratio = scale == Scale::Ratio;
+    let about = MetricComparison {
+        workload: job.workload.to_owned(),
+        mode: job.mode,
+        job: job.name.clone(),
+        name: metric.name.clone(),
+        scope: metric.scope.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        baseline: names.0.to_owned(),
+        contender: names.1.to_owned(),
+        paired,
+        baseline_values: base,
+        contender_values: other,
+        baseline_median,
+        contender_median,
+        ratio: is_ratio.then_some(estimate),
+        difference: (!is_ratio).then_some(estimate),
+        p: comparison.p_value,
+        p_adjusted: None,
+        primary: metric.primary,
+        threshold,
+        few_rounds: comparison.few_rounds && !comparison.is_single_run(),
+        smallest_rounds: 0,
+        too_few_to_ever_show: false,
+        verdict: Verdict::Unclear,
+        rounds_needed: None,
+    };
+    let criteria = Criteria { direction, role, effect_threshold };
+    Some(Asked { about, question: Question { comparison, criteria } })
+}
+
+fn estimate(comparison: &Comparison) -> Estimate {
+    let interval = comparison.interval.map(|interval| (interval.low, interval.high));
+    Estimate { value: comparison.estimate, interval }
+}
+
+/// By what a metric's name says it is.
+fn default_threshold(metric: &Metric) -> f64 {
+    let says = |word: &str| metric.name.split('_').any(|part| part == word);
+    if says("errors") {
+        THRESHOLD_ERRORS
+    } else if says("p99") || says("p999") {
+        THRESHOLD_LATENCY_P99
+    } else {
+        DEFAULT_THRESHOLD
+    }
+}
+
+/// One caution for each contender whose primary metrics can never be decided with so few rounds.
+fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
+    let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
+    let family = comparisons.iter().filter(|c| c.primary).count();
+    let message = |comparison: &MetricComparison| {
+        let what = match (comparison.paired, comparison.runs()) {
+            (true, 1) => "round",
+            (true, _) => "rounds",
+            (false, 1) => "trial a side",
+            (false, _) => "trials a side",
+        };
+        format!(
+            "'{}' against '{}': {} {what}; {} are the fewest that could show any difference among \
+             {family} primary comparisons",
+            comparison.contender,
+            comparison.baseline,
+            comparison.runs(),
+            comparison.smallest_rounds
+        )
+    };
+    few.map(|comparison| ComparisonCaution::new(Code::TooFewRounds, message(comparison))).collect()
+}
+
+fn summary(side: &Side) -> SideSummary {
+    let completed = side.trials.iter().filter(|trial| is_completed(trial)).count();
+    let facts = |name: &str| {
+        let mut values: Vec<String> =
+            side.trials.iter().filter_map(|trial| fact(trial, name)).map(str::to_owned).collect();
+        values.sort();
+        values.dedup();
+        values
+    };
+    SideSummary {
+        name: side.name.clone(),
+        completed,
+        failed: side.trials.len() - completed,
+        kernels: facts("kernel.release"),
+        filesystems: facts("filesystem.type"),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a comparison came to: numbers with their verdicts, and the sides they are about.
+
+use treering_model::{Better, Mode, Scope, Unit};
+
+use super::ComparisonCaution;
+
+/// What is said about one metric of one contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Shown to be better, by at least the threshold.
+    Better,
+    /// Shown to be worse, by at least the threshold.
+    Worse,
+    /// Shown to differ, by less than the threshold.
+    Small,
+    /// Shown to be the same, as far as the threshold goes.
+    Same,
+    /// None of these can be said.
+    Unclear,
+    /// One run on a side: a ratio and no inference.
+    SingleRun,
+}
+
+impl Verdict {
+    /// The word used in tables and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Small => "small",
+            Self::Same => "same",
+            Self::Unclear => "unclear",
+            Self::SingleRun => "single-run",
+        }
+    }
+
+    /// Every verdict.
+    pub const ALL: [Self; 6] =
+        [Self::Better, Self::Worse, Self::Small, Self::Same, Self::Unclear, Self::SingleRun];
+}
+
+/// An estimate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The Hodges-Lehmann estimate.
+    pub value: f64,
+    /// The ends of its 95 % interval; `None` for a single run.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// One metric of one contender against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricComparison {
+    /// The workload's name.
+    pub workload: String,
+    /// How the workload was run.
+    pub mode: Mode,
+    /// The parameters that tell this job from others of the workload; empty when there is one.
+    pub job: String,
+    /// The metric's name.
+    pub name: String,
+    /// The part of the trial it speaks of.
+    pub scope: Scope,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its better direction.
+    pub better: Better,
+    /// Name of the baseline.
+    pub baseline: String,
+    /// Name of the contender.
+    pub contender: String,
+    /// Whether rounds were compared in pairs.
+    pub paired: bool,
+    /// The values of the baseline that count, in the order of time; paired with those of the
+    /// contender when `paired`.
+    pub baseline_values: Vec<f64>,
+    /// The values of the contender.
+    pub contender_values: Vec<f64>,
+    /// Median of the baseline, in the metric's unit.
+    pub baseline_median: f64,
+    /// Median of the contender, in the metric's unit.
+    pub contender_median: f64,
+    /// Contender over baseline; `None` when values of zero or below forbid a ratio.
+    pub ratio: Option<Estimate>,
+    /// Contender minus baseline in the metric's unit, where there is no ratio.
+    pub difference: Option<Estimate>,
+    /// Exact two-sided p, not corrected; `None` for a single run.
+    pub p: Option<f64>,
+    /// Corrected p: by Holm for primary metrics, the Benjamini-Hochberg q for the others.
+    pub p_adjusted: Option<f64>,
+    /// Whether it is among the few that decide.
+    pub primary: bool,
+    /// The smallest relative difference that matters: .03 is 3 %.
+    pub threshold: f64,
+    /// Too few rounds for an exact interval: it is Student's t.
+    pub few_rounds: bool,
+    /// Fewest rounds with which this family of questions could ever show a difference.
+    pub smallest_rounds: u32,
+    /// There are fewer.
+    pub too_few_to_ever_show: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// About how many rounds would settle an unclear verdict or a single run.
+    pub rounds_needed: Option<u32>,
+}
+
+impl MetricComparison {
+    /// The metric's name with its part of the trial before it, as in JSON:
+    /// `create/mib_per_second`.
+    pub fn metric(&self) -> String {
+        metric_name(&self.scope, &self.name)
+    }
+
+    /// Rounds that were compared in pairs; 0 when they could not be paired.
+    pub fn pairs(&self) -> usize {
+        if self.paired { self.baseline_values.len() } else { 0 }
+    }
+
+    /// The fewer of the runs of the sides.
+    pub fn runs(&self) -> usize {
+        self.baseline_values.len().min(self.contender_values.len())
+    }
+}
+
+/// A metric's name with its part of the trial.
+pub(super) fn metric_name(scope: &Scope, name: &str) -> String {
+    match scope {
+        Scope::Trial => name.to_owned(),
+        Scope::Phase(phase) => format!("phase {phase}/{name}"),
+        Scope::Kind(kind) => format!("{kind}/{name}"),
+    }
+}
+
+/// What is said of a side as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideSummary {
+    /// Its name.
+    pub name: String,
+    /// Trials that count.
+    pub completed: usize,
+    /// Trials that failed, were invalid or were interrupted.
+    pub failed: usize,
+    /// The kernels it ran under.
+    pub kernels: Vec<String>,
+    /// The types of the filesystems it ran on.
+    pub filesystems: Vec<String>,
+}
+
+/// A whole comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The baseline.
+    pub baseline: SideSummary,
+    /// The contenders in the order asked for.
+    pub contenders: Vec<SideSummary>,
+    /// Doubts, the gravest first.
+    pub cautions: Vec<ComparisonCaution>,
+    /// The comparisons: by contender, then by job, then in the order of the metrics.
+    pub comparisons: Vec<MetricComparison>,
+}
+
+impl Outcome {
+    /// The primary comparisons with one contender.
+    pub fn primary_of<'o>(
+        &'o self,
+        contender: &'o str,
+    ) -> impl Iterator<Item = &'o MetricComparison> {
+        self.comparisons.iter().filter(move |c| c.primary && c.contender == contender)
+    }
+}

@@ -1,0 +1,136 @@
+//! The numbers of trials as series by metric, with elapsed time and CPU time beside every score.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
+
+use super::side::is_completed;
+
+/// What tells one metric from another: its part, its name, its unit.
+type Key<'m> = (&'m Scope, &'m str, &'static str);
+
+/// The metrics of trials, each trial's by key. A trial that failed has none.
+pub(super) struct Series<'m> {
+    by_trial: Vec<BTreeMap<Key<'m>, &'m Metric>>,
+    /// A metric of each key, in the order in which they first occur.
+    pub(super) kinds: Vec<&'m Metric>,
+}
+
+impl<'m> Series<'m> {
+    /// The series over trials whose metrics these are, as [`metrics_of`] gives them.
+    pub(super) fn of(metrics: &'m [Vec<Metric>]) -> Self {
+        let mut kinds: Vec<&Metric> = Vec::new();
+        let mut known = BTreeSet::new();
+        let by_trial = metrics.iter().map(|of_trial| {
+            let by_key: BTreeMap<Key<'m>, &'m Metric> =
+                of_trial.iter().map(|metric| (key(metric), metric)).collect();
+            for metric in of_trial {
+                if known.insert(key(metric)) {
+                    kinds.push(metric);
+                }
+            }
+            by_key
+        });
+        let by_trial = by_trial.collect();
+        Self { by_trial, kinds }
+    }
+
+    /// The values of a metric, one for each trial that has it.
+    pub(super) fn values(&self, metric: &Metric) -> Vec<Option<f64>> {
+        let key = key(metric);
+        let value = |of_trial: &BTreeMap<Key<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
+        self.by_trial.iter().map(value).collect()
+    }
+
+    /// Whether any trial has this metric.
+    pub(super) fn has(&self, metric: &Metric) -> bool {
+        let key = key(metric);
+        self.by_trial.iter().any(|of_trial| of_trial.contains_key(&key))
+    }
+}
+
+fn key(metric: &Metric) -> Key<'_> {
+    (&metric.scope, &metric.name, metric.unit.symbol())
+}
+
+/// All metrics of a trial: those it recorded, then elapsed and CPU seconds of the whole, of each
+/// phase when there are several, and of an operation of each kind when its tasks were read. None
+/// when the trial failed.
+pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
+    if !is_completed(trial) {
+        return Vec::new();
+    }
+    let mut metrics = trial.metrics.clone();
+    let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
+        let same = |metric: &Metric| metric.scope == scope && metric.name == name;
+        if !metrics.iter().any(same) {
+            let (name, unit, better) = (name.to_owned(), Unit::Seconds, Better::Lower);
+            let value = seconds;
+            metrics.push(Metric { name, scope, value, unit, better, primary: false, tasks });
+        }
+    };
+    for (kind, tasks) in by_kind(&trial.tasks) {
+        let count = tasks.len() as u64;
+        let mean = |ns: fn(&TaskTotals) -> u64| {
+            tasks.iter().map(|task| ns(task) as f64 / 1e9).sum::<f64>() / count.max(1) as f64
+        };
+        let scope = || Scope::Kind(kind.to_owned());
+        add(scope(), "seconds", mean(|task| task.wall_ns), count);
+        add(scope(), "system_cpu_seconds", mean(|task| task.cpu.system_ns), count);
+    }
+    let phases = by_phase(trial);
+    if phases.len() > 1 {
+        for (name, sums) in &phases {
+            let scope = || Scope::Phase((*name).to_owned());
+            add(scope(), "elapsed_seconds", sums.wall_ns as f64 / 1e9, sums.tasks);
+            add(scope(), "system_cpu_seconds", sums.system_ns as f64 / 1e9, sums.tasks);
+        }
+    }
+    let total = |of: fn(&Sums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
+    if trial.wall_ns > 0 {
+        let seconds = trial.wall_ns as f64 / 1e9;
+        add(Scope::Trial, "elapsed_seconds", seconds, total(|sums| sums.tasks));
+    }
+    if !phases.is_empty() {
+        let system = total(|sums| sums.system_ns) as f64 / 1e9;
+        let user = total(|sums| sums.user_ns) as f64 / 1e9;
+        add(Scope::Trial, "system_cpu_seconds", system, total(|sums| sums.tasks));
+        add(Scope::Trial, "user_cpu_seconds", user, total(|sums| sums.tasks));
+    }
+    metrics
+}
+
+/// Totals of phases of one name.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    wall_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    tasks: u64,
+}
+
+fn by_phase(trial: &Trial) -> Vec<(&str, Sums)> {
+    let mut phases: Vec<(&str, Sums)> = Vec::new();
+    for phase in &trial.phases {
+        let place = phases.iter().position(|(name, _)| *name == phase.name);
+        let place = place.unwrap_or_else(|| {
+            phases.push((&phase.name, Sums::default()));
+            phases.len() - 1
+        });
+        let sums = &mut phases[place].1;
+        sums.wall_ns = sums.wall_ns.saturating_add(phase.wall_ns);
+        sums.user_ns = sums.user_ns.saturating_add(phase.cpu.user_ns);
+        sums.system_ns = sums.system_ns.saturating_add(phase.cpu.system_ns);
+        sums.tasks += u64::from(phase.tasks);
+    }
+    phases
+}
+
+/// Tasks by kind, kinds in the order of their names.
+fn by_kind(tasks: &[TaskTotals]) -> BTreeMap<&str, Vec<&TaskTotals>> {
+    let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
+    for task in tasks {
+        kinds.entry(&task.kind).or_default().push(task);
+    }
+    kinds
+}

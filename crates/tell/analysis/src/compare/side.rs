@@ -1,0 +1,65 @@
+//! A side of a comparison: its trials, and what was declared to be different about them.
+
+use treering_model::{Ending, Trial};
+
+/// By what the trials of a side were chosen: the difference that the user declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Factor {
+    /// By the users' labels: no difference of the place is declared.
+    Label,
+    /// One by one: no difference is declared.
+    Id,
+    /// By the kernel's release.
+    Kernel,
+    /// By the type of the filesystem.
+    Filesystem,
+    /// By the directory under test, so that what it is on may differ.
+    Target,
+}
+
+impl Factor {
+    /// The word before the colon of a selector: `kernel` in `kernel:6.1.0`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Label => "label",
+            Self::Id => "id",
+            Self::Kernel => "kernel",
+            Self::Filesystem => "fs",
+            Self::Target => "target",
+        }
+    }
+
+    /// Every factor.
+    pub const ALL: [Self; 5] =
+        [Self::Label, Self::Id, Self::Kernel, Self::Filesystem, Self::Target];
+}
+
+/// Trials that stand together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Its name in tables.
+    pub name: String,
+    /// By what its trials were chosen.
+    pub factor: Factor,
+    /// Its trials, in any order.
+    pub trials: Vec<Trial>,
+}
+
+impl Side {
+    /// Its trials in the order of time: its rounds.
+    pub(super) fn rounds(&self) -> Vec<&Trial> {
+        let mut rounds: Vec<&Trial> = self.trials.iter().collect();
+        rounds.sort_by_key(|trial| (trial.beginning.started_unix_ms, trial.beginning.trial));
+        rounds
+    }
+}
+
+/// Whether a trial's numbers count.
+pub(super) fn is_completed(trial: &Trial) -> bool {
+    trial.ending == Ending::Completed
+}
+
+/// The value of a fact of a trial.
+pub(super) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
+    trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+}

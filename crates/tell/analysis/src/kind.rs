@@ -1,0 +1,161 @@
+//! Tasks of one kind put together: how long they took, how fast they were, what they cost.
+
+use std::collections::BTreeMap;
+
+use treering_model::{TaskTotals, Trial};
+
+use crate::{Spread, Trend};
+
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
+
+/// All tasks of one kind and state in a trial.
+///
+/// Tasks are told apart by their state only as far as it changes what the kind does: a compiled
+/// subject has several times the files and bytes of a plain one. When a kind occurs in phases of
+/// different names, each name is a row of its own: phases differ in their conditions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindSummary {
+    /// The kind: `create`, `read`, …
+    pub kind: String,
+    /// Whether the subjects were compiled when the tasks began.
+    pub compiled: bool,
+    /// The phase's name, when the kind occurs in phases of different names.
+    pub phase: Option<String>,
+    /// Tasks.
+    pub tasks: usize,
+    /// Duration of a task in seconds, its sync included.
+    pub seconds: Spread,
+    /// Listed bytes (moved bytes where none are listed) in MiB per second, over the tasks that
+    /// have bytes and a duration; `None` when none has.
+    pub mib_per_second: Option<Spread>,
+    /// The same bytes of all tasks divided by the time of all tasks: not a mean of rates.
+    pub total_mib_per_second: Option<f64>,
+    /// Files per second, over the tasks that have files and a duration; `None` when none has.
+    pub files_per_second: Option<Spread>,
+    /// Files of all tasks divided by the time of all tasks.
+    pub total_files_per_second: Option<f64>,
+    /// Median CPU seconds of a task in user mode.
+    pub user_seconds: f64,
+    /// Median CPU seconds of a task in the kernel.
+    pub system_seconds: f64,
+    /// CPU of all tasks in percent of their time.
+    pub cpu_percent: Option<f64>,
+    /// Time in the final syncs in percent of the time of all tasks.
+    pub sync_percent: Option<f64>,
+    /// CPU in the final syncs in percent of the CPU of all tasks.
+    pub sync_cpu_percent: Option<f64>,
+    /// How the tasks grow slower or faster in the course of the run; `None` when they are few.
+    pub trend: Option<Trend>,
+}
+
+impl KindSummary {
+    /// How the row is called: `read`, `read compiled`, `create (initial)`.
+    pub fn label(&self) -> String {
+        let compiled = if self.compiled { " compiled" } else { "" };
+        match &self.phase {
+            Some(phase) => format!("{}{compiled} ({phase})", self.kind),
+            None => format!("{}{compiled}", self.kind),
+        }
+    }
+
+    fn of(key: Key, tasks: &[&TaskTotals]) -> Option<Self> {
+        let wall_ns = sum(tasks, |task| task.wall_ns);
+        let cpu_ns = sum(tasks, |task| task.cpu.user_ns) + sum(tasks, |task| task.cpu.system_ns);
+        let sync_cpu_ns =
+            sum(tasks, |task| task.sync_cpu.user_ns) + sum(tasks, |task| task.sync_cpu.system_ns);
+        let rate = |amount: fn(&TaskTotals) -> f64| {
+            let rates = tasks.iter().filter_map(|task| per_second(amount(task), walled(task)));
+            let total: f64 = tasks.iter().map(|task| amount(task)).sum();
+            (Spread::of(rates), per_second(total, wall_ns))
+        };
+        let (mib_per_second, total_mib_per_second) = rate(|task| counted_bytes(task) as f64 / MIB);
+        let (files_per_second, total_files_per_second) = rate(|task| task.files as f64);
+        let middle = |ns: fn(&TaskTotals) -> u64| {
+            Some(Spread::of(tasks.iter().map(|task| ns(task) as f64 / 1e9))?.median)
+        };
+        Some(Self {
+            kind: key.kind,
+            compiled: key.compiled,
+            phase: key.phase,
+            tasks: tasks.len(),
+            seconds: Spread::of(tasks.iter().map(|task| task.seconds()))?,
+            mib_per_second,
+            total_mib_per_second,
+            files_per_second,
+            total_files_per_second,
+            user_seconds: middle(|task| task.cpu.user_ns)?,
+            system_seconds: middle(|task| task.cpu.system_ns)?,
+            cpu_percent: share(cpu_ns, wall_ns),
+            sync_percent: share(sum(tasks, |task| task.sync_ns), wall_ns),
+            sync_cpu_percent: share(sync_cpu_ns, cpu_ns),
+            trend: Trend::of(tasks),
+        })
+    }
+}
+
+/// Whether a state's name has the word `compiled` in it: `compiled`, `patched-compiled`.
+pub fn is_compiled(state: &str) -> bool {
+    state.split(|c: char| !c.is_alphanumeric()).any(|word| word == "compiled")
+}
+
+/// What tells one row of kinds from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    kind: String,
+    compiled: bool,
+    phase: Option<String>,
+}
+
+/// The kinds of a trial, in the order in which they first occur.
+pub(crate) fn of_trial(trial: &Trial) -> Vec<KindSummary> {
+    let names: BTreeMap<u32, &str> =
+        trial.phases.iter().map(|totals| (totals.phase, totals.name.as_str())).collect();
+    let phase_name = |task: &TaskTotals| {
+        let name = names.get(&task.phase).filter(|name| !name.is_empty());
+        name.map_or_else(|| format!("phase {}", task.phase), |&name| name.to_owned())
+    };
+    let mut groups: Vec<(Key, Vec<&TaskTotals>)> = Vec::new();
+    for task in &trial.tasks {
+        let key = Key {
+            kind: task.kind.clone(),
+            compiled: is_compiled(&task.state),
+            phase: Some(phase_name(task)),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, tasks)) => tasks.push(task),
+            None => groups.push((key, vec![task])),
+        }
+    }
+    let keys: Vec<Key> = groups.iter().map(|(key, _)| key.clone()).collect();
+    for (key, _) in &mut groups {
+        let same = |other: &&Key| other.kind == key.kind && other.compiled == key.compiled;
+        if keys.iter().filter(same).count() == 1 {
+            key.phase = None;
+        }
+    }
+    groups.into_iter().filter_map(|(key, tasks)| KindSummary::of(key, &tasks)).collect()
+}
+
+/// The bytes by which a task's rate is reckoned.
+pub(crate) fn counted_bytes(task: &TaskTotals) -> u64 {
+    if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes }
+}
+
+fn walled(task: &TaskTotals) -> f64 {
+    task.wall_ns as f64
+}
+
+fn sum(tasks: &[&TaskTotals], of: fn(&TaskTotals) -> u64) -> f64 {
+    tasks.iter().map(|task| of(task) as f64).sum()
+}
+
+/// An amount per second; `None` where there is no time or nothing was done.
+pub(crate) fn per_second(amount: f64, wall_ns: f64) -> Option<f64> {
+    (amount > 0.0 && wall_ns > 0.0).then(|| amount / (wall_ns / 1e9))
+}
+
+/// A part in percent of the whole; `None` where there is no whole.
+pub(crate) fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| 100.0 * part / whole)
+}

@@ -1,0 +1,352 @@
+//! Comparisons of made-up trials: figures known by hand or from the vectors of the statistics,
+//! verdicts, cautions, the gate, and what must hold for any trials at all.
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+use proptest::prelude::{ProptestConfig, proptest};
+use treering_analysis::compare::{
+    ComparisonCautionCode as Code, Factor, Gate, MetricComparison, Outcome, Side, Verdict, compare,
+};
+use treering_model::{
+    Beginning, Better, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
+    TrialId, Unit,
+};
+
+/// Ten paired rounds of the vectors of the statistics.
+const P10A: [f64; 10] = [52.1, 49.8, 51.3, 50.7, 53.9, 48.2, 50.0, 52.8, 51.1, 49.5];
+const P10B: [f64; 10] = [50.3, 49.1, 50.9, 48.8, 52.0, 48.6, 48.1, 51.5, 49.7, 49.9];
+/// Two unrelated sets of the same vectors.
+const A8: [f64; 8] = [102.0, 98.5, 101.3, 99.9, 100.4, 97.2, 103.8, 100.0];
+const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
+
+fn metric(name: &str, value: f64, better: Better, primary: bool) -> Metric {
+    let scope = Scope::Kind("create".to_owned());
+    let unit = if better == Better::Higher { Unit::MibPerSecond } else { Unit::Seconds };
+    Metric { name: name.to_owned(), scope, value, unit, better, primary, tasks: 3 }
+}
+
+/// A completed trial with one primary rate; its phase took as long as the rate says.
+fn trial(started: i64, rate: f64) -> Trial {
+    let wall_ns = 40_000_000_000;
+    Trial {
+        beginning: Beginning {
+            event_version: EVENT_VERSION,
+            trial: TrialId::new(),
+            started_unix_ms: started,
+            treering_version: "0.1.0".to_owned(),
+            workload: "compilebench".to_owned(),
+            mode: Mode::Native,
+            label: String::new(),
+            target: "/mnt".to_owned(),
+            parameters: vec![
+                ("runs".to_owned(), "30".to_owned()),
+                ("seed".to_owned(), "1".to_owned()),
+            ],
+        },
+        facts: vec![
+            Fact { name: "kernel.release".to_owned(), value: "6.1.0".to_owned() },
+            Fact { name: "filesystem.type".to_owned(), value: "ext4".to_owned() },
+        ],
+        phases: vec![PhaseTotals {
+            name: "run".to_owned(),
+            wall_ns,
+            tasks: 3,
+            files: 100,
+            bytes: 1 << 20,
+            cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_000_000_000 },
+            ..PhaseTotals::default()
+        }],
+        tasks: Vec::new(),
+        metrics: vec![metric("mib_per_second", rate, Better::Higher, true)],
+        cautions: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns,
+    }
+}
+
+/// A side whose k-th trial started at 2 k, or at 2 k + 1 for the second side.
+fn side(name: &str, late: i64, rates: &[f64]) -> Side {
+    let trials = (0..).zip(rates).map(|(round, rate)| trial(2 * round + late, *rate)).collect();
+    Side { name: name.to_owned(), factor: Factor::Label, trials }
+}
+
+fn compared(base: &[f64], other: &[f64]) -> Outcome {
+    compare(&side("a", 0, base), &[side("b", 1, other)], None).unwrap()
+}
+
+fn score(outcome: &Outcome) -> &MetricComparison {
+    outcome.comparisons.iter().find(|one| one.primary).unwrap()
+}
+
+fn codes(outcome: &Outcome) -> Vec<Code> {
+    outcome.cautions.iter().map(|caution| caution.code).collect()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} against {expected}");
+}
+
+#[test]
+fn paired_rounds_agree_with_the_vectors() {
+    let outcome = compared(&P10A, &P10B);
+    let one = score(&outcome);
+    assert_eq!((one.pairs(), one.paired), (10, true));
+    near(one.ratio.unwrap().value, 0.978_379_845_786_214_5);
+    let (low, high) = one.ratio.unwrap().interval.unwrap();
+    near(low, 0.965_100_232_179_414_8);
+    near(high, 0.991_702_181_934_534);
+    near(one.p.unwrap(), 0.019_531_25);
+    near(one.p_adjusted.unwrap(), 0.019_531_25);
+    near(one.baseline_median, 50.9);
+    // Significant, and below the threshold of 3 %.
+    assert_eq!((one.verdict, one.rounds_needed), (Verdict::Small, None));
+    assert_eq!(codes(&outcome), []);
+    assert_eq!(Gate::of(&outcome), Gate::Pass);
+    let strict = compare(&side("a", 0, &P10A), &[side("b", 1, &P10B)], Some(0.01)).unwrap();
+    assert_eq!(score(&strict).verdict, Verdict::Worse);
+    assert_eq!(Gate::of(&strict), Gate::Worse);
+}
+
+#[test]
+fn unrelated_sets_agree_with_the_vectors_and_say_that_they_are() {
+    let outcome = compared(&A8, &B7);
+    let one = score(&outcome);
+    assert_eq!((one.pairs(), one.paired), (0, false));
+    near(one.ratio.unwrap().value, 0.970_441_732_902_870_7);
+    let (low, high) = one.ratio.unwrap().interval.unwrap();
+    near(low, 0.941_757_156_959_526_7);
+    near(high, 0.998_999_999_999_999_8);
+    assert_eq!(codes(&outcome), [Code::Unpaired]);
+}
+
+#[test]
+fn six_equal_ratios_are_shown_by_hand() {
+    let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
+    let outcome = compared(&base, &base.map(|rate| rate * 1.05));
+    let one = score(&outcome);
+    near(one.ratio.unwrap().value, 1.05);
+    near(one.p.unwrap(), 2.0 / 64.0);
+    assert_eq!(one.verdict, Verdict::Better);
+    assert_eq!(Gate::of(&outcome), Gate::Pass);
+}
+
+#[test]
+fn one_run_against_one_says_nothing() {
+    let outcome = compared(&[100.0], &[50.0]);
+    let one = score(&outcome);
+    near(one.ratio.unwrap().value, 0.5);
+    assert_eq!((one.p, one.ratio.unwrap().interval), (None, None));
+    assert_eq!((one.verdict, one.rounds_needed), (Verdict::SingleRun, Some(6)));
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(codes(&outcome), [Code::TooFewRounds]);
+}
+
+#[test]
+fn five_rounds_are_too_few_whatever_they_show() {
+    let base = [100.0, 110.0, 90.0, 105.0, 95.0];
+    let outcome = compared(&base, &base.map(|rate| rate / 2.0));
+    let one = score(&outcome);
+    assert_eq!((one.verdict, one.rounds_needed), (Verdict::Unclear, Some(6)));
+    assert!(one.few_rounds && one.ratio.unwrap().interval.is_some());
+    assert_eq!(codes(&outcome), [Code::TooFewRounds]);
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+}
+
+#[test]
+fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
+    let rates = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0];
+    let (base, mut other) = (side("a", 0, &rates), side("b", 1, &rates));
+    other.trials[2].ending = Ending::Failed { why: "disk full".to_owned() };
+    other.trials[2].metrics.clear();
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert_eq!(score(&outcome).pairs(), 6);
+    near(score(&outcome).ratio.unwrap().value, 1.0);
+    assert_eq!(codes(&outcome), [Code::FailedTrial]);
+    assert!(outcome.cautions[0].message.contains("1 of 7 trials of 'b'"));
+    assert!(outcome.cautions[0].message.contains("failed: disk full"));
+    assert_eq!((outcome.contenders[0].completed, outcome.contenders[0].failed), (6, 1));
+}
+
+#[test]
+fn a_repeated_round_makes_up_for_an_interrupted_one() {
+    let rates = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
+    let (base, mut other) = (side("a", 0, &rates), side("b", 1, &rates));
+    let mut interrupted = trial(4, 1.0);
+    interrupted.ending = Ending::Interrupted;
+    other.trials.push(interrupted);
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert_eq!((score(&outcome).paired, score(&outcome).pairs()), (true, 6));
+    assert_eq!(codes(&outcome), [Code::FailedTrial]);
+}
+
+#[test]
+fn what_is_unfair_is_said() {
+    let rates = [100.0; 6];
+    let base = side("a", 0, &rates);
+    let mut other = side("b", 100, &rates);
+    for trial in &mut other.trials {
+        trial.phases[0].files = 99;
+        trial.facts[0].value = "6.2.0".to_owned();
+        trial.beginning.treering_version = "0.2.0".to_owned();
+        trial.facts.push(Fact {
+            name: "filesystem.capacity_bytes".to_owned(),
+            value: "2000000".to_owned(),
+        });
+    }
+    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    let expected =
+        [Code::UnequalWork, Code::VersionsDiffer, Code::KernelsDiffer, Code::NotInterleaved];
+    assert_eq!(codes(&outcome), expected);
+    assert!(outcome.cautions[0].message.contains("100 and 99 files"));
+    // A kernel that was asked about is no doubt.
+    other.factor = Factor::Kernel;
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
+}
+
+#[test]
+fn sizes_that_are_far_apart_are_said() {
+    let mut sides = [side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6])];
+    for (side, bytes) in sides.iter_mut().zip([100_u64 << 30, 80 << 30]) {
+        for trial in &mut side.trials {
+            let name = "filesystem.capacity_bytes".to_owned();
+            trial.facts.push(Fact { name, value: bytes.to_string() });
+        }
+    }
+    let outcome = compare(&sides[0], &sides[1..], None).unwrap();
+    assert_eq!(codes(&outcome), [Code::SizesDiffer]);
+}
+
+#[test]
+fn other_parameters_are_said_and_not_paired() {
+    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    for trial in &mut other.trials {
+        trial.beginning.parameters[0].1 = "60".to_owned();
+    }
+    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
+    assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
+    // Where some trials match, the others are left out.
+    other.trials.extend(side("b", 1, &[100.0; 6]).trials);
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
+    assert_eq!(score(&outcome).pairs(), 6);
+}
+
+#[test]
+fn seeds_pair_rounds_and_other_seeds_do_not() {
+    let (mut base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    for side in [&mut base, &mut other] {
+        for (round, trial) in side.trials.iter_mut().enumerate() {
+            trial.beginning.parameters[1].1 = round.to_string();
+        }
+    }
+    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    assert!(score(&outcome).paired);
+    other.trials[0].beginning.parameters[1].1 = "77".to_owned();
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert!(!score(&outcome).paired);
+}
+
+#[test]
+fn another_workload_is_nothing_in_common() {
+    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    for trial in &mut other.trials {
+        trial.beginning.workload = "fs_mark".to_owned();
+    }
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert_eq!(codes(&outcome), [Code::NothingInCommon, Code::NothingInCommon]);
+    assert!(outcome.comparisons.is_empty());
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+}
+
+#[test]
+fn a_primary_metric_on_one_side_keeps_the_gate_open() {
+    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    for trial in &mut other.trials {
+        trial.metrics.push(metric("files_per_second", 1.0, Better::Higher, true));
+    }
+    let outcome = compare(&base, &[other], None).unwrap();
+    assert_eq!(codes(&outcome), [Code::MetricMissing]);
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+}
+
+/// Holm over two contenders: the smaller p twice, the larger at least that.
+#[test]
+fn contenders_are_one_family() {
+    let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0, 100.5];
+    let better = side("b", 1, &base.map(|rate| rate * 1.1));
+    let other = side("c", 1, &base);
+    let outcome = compare(&side("a", 0, &base), &[better, other], None).unwrap();
+    let of = |name: &str| outcome.primary_of(name).next().unwrap().clone();
+    near(of("b").p.unwrap(), 2.0 / 128.0);
+    near(of("b").p_adjusted.unwrap(), 4.0 / 128.0);
+    assert_eq!(of("b").verdict, Verdict::Better);
+    near(of("c").p_adjusted.unwrap(), 1.0);
+    assert_eq!(of("c").verdict, Verdict::Same);
+}
+
+#[test]
+fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
+    let (base, mut other) = (side("a", 0, &[100.0; 8]), side("b", 1, &[100.0; 8]));
+    for trial in &mut other.trials {
+        trial.phases[0].cpu.user_ns = 0;
+    }
+    let outcome = compare(&base, &[other], None).unwrap();
+    let named = |name: &str| outcome.comparisons.iter().find(|one| one.name == name).unwrap();
+    near(named("elapsed_seconds").baseline_median, 40.0);
+    near(named("system_cpu_seconds").contender_median, 4.0);
+    let user = named("user_cpu_seconds");
+    assert_eq!(user.ratio, None);
+    near(user.difference.unwrap().value, -1.0);
+    assert_eq!(user.verdict, Verdict::Better);
+}
+
+#[test]
+fn a_control_that_differs_from_itself_is_unstable() {
+    let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
+    let (a, b) = (side("a", 0, &base), side("b", 1, &base));
+    let mut outcome = compare(&a, &[b], None).unwrap();
+    outcome.check_control(&a, &side("a (again)", 1, &base), None).unwrap();
+    assert_eq!(codes(&outcome), []);
+    let apart = base.map(|rate| rate * 1.1);
+    outcome.check_control(&a, &side("a (again)", 1, &apart), None).unwrap();
+    assert_eq!(codes(&outcome), [Code::Unstable]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn swapping_the_sides_mirrors_everything(
+        values in proptest::collection::vec((50.0..200.0f64, 50.0..200.0f64), 1..14),
+    ) {
+        let (left, right): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
+        let (there, back) = (compared(&left, &right), compared(&right, &left));
+        let (there, back) = (score(&there), score(&back));
+        near(there.ratio.unwrap().value * back.ratio.unwrap().value, 1.0);
+        if let (Some(one), Some(other)) =
+            (there.ratio.unwrap().interval, back.ratio.unwrap().interval)
+        {
+            near(one.0 * other.1, 1.0);
+            near(one.1 * other.0, 1.0);
+        }
+        let mirrored = match there.verdict {
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            same => same,
+        };
+        assert_eq!(back.verdict, mirrored);
+        assert_eq!(back.p, there.p);
+    }
+
+    #[test]
+    fn a_side_against_itself_is_never_better_or_worse(
+        rates in proptest::collection::vec(50.0..200.0f64, 1..14),
+    ) {
+        let outcome = compared(&rates, &rates);
+        for one in &outcome.comparisons {
+            assert!(!matches!(one.verdict, Verdict::Better | Verdict::Worse), "{one:?}");
+        }
+        assert_ne!(Gate::of(&outcome), Gate::Worse);
+    }
+}

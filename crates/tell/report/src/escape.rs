@@ -1,0 +1,98 @@
+//! Makes text of unknown origin safe to show.
+//!
+//! Names of files, labels and the words of other programs may hold anything: escape sequences
+//! that drive a terminal, characters that turn the direction of writing, or characters nobody
+//! sees. They are shown as `\x1b` or `\u{202e}`; nothing is left out.
+
+use std::fmt::Write as _;
+
+/// The text with every character that acts on the reader's screen, or hides, made visible.
+pub(crate) fn visible(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        push_visible(&mut safe, c);
+    }
+    safe
+}
+
+/// The same, in ASCII: the typographic characters of our own pages are spelled out, all others
+/// escaped.
+pub(crate) fn ascii(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '–' | '—' => safe.push('-'),
+            'µ' | 'μ' => safe.push('u'),
+            '×' => safe.push('x'),
+            '▲' => safe.push('+'),
+            '▼' => safe.push('-'),
+            '±' => safe.push_str("+-"),
+            '≤' => safe.push_str("<="),
+            '≥' => safe.push_str(">="),
+            '…' => safe.push_str("..."),
+            '’' => safe.push('\''),
+            '\u{a0}' => safe.push(' '),
+            c if c.is_ascii() => push_visible(&mut safe, c),
+            c => push_code(&mut safe, c),
+        }
+    }
+    safe
+}
+
+/// Whether a character acts on the screen or cannot be seen.
+pub(crate) fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn push_visible(safe: &mut String, c: char) {
+    match c {
+        '\n' => safe.push_str("\\n"),
+        '\r' => safe.push_str("\\r"),
+        '\t' => safe.push_str("\\t"),
+        c if is_unsafe(c) => push_code(safe, c),
+        c => safe.push(c),
+    }
+}
+
+fn push_code(safe: &mut String, c: char) {
+    let code = u32::from(c);
+    // Writing to a String does not fail.
+    let _ =
+        if c.is_ascii() { write!(safe, "\\x{code:02x}") } else { write!(safe, "\\u{{{code:x}}}") };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ascii, is_unsafe, visible};
+    use proptest::prelude::{any, proptest};
+
+    #[test]
+    fn escapes_are_visible() {
+        assert_eq!(visible("a\x1b[31mred\x07\r\n\tb"), "a\\x1b[31mred\\x07\\r\\n\\tb");
+        assert_eq!(visible("\u{9b}31m\u{7f}"), "\\u{9b}31m\\x7f");
+        assert_eq!(visible("abc\u{202e}fdp.exe\u{200b}"), "abc\\u{202e}fdp.exe\\u{200b}");
+        assert_eq!(visible("größe 木"), "größe 木");
+    }
+
+    #[test]
+    fn ascii_spells_our_own_signs_and_escapes_the_rest() {
+        assert_eq!(ascii("1–2 µs ≥ 3…"), "1-2 us >= 3...");
+        assert_eq!(ascii("größe\x1b"), "gr\\u{f6}\\u{df}e\\x1b");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unsafe_is_left(text in any::<String>()) {
+            assert!(!visible(&text).chars().any(is_unsafe));
+            let plain = ascii(&text);
+            assert!(plain.bytes().all(|b| (b' '..=b'~').contains(&b)), "{plain:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Raw trials for other programs: nothing rounded, nothing judged, one trial after the other.
+//!
+//! JSON holds everything; the CSV forms are long tables, one row per task, call kind, second or
+//! metric. Reading JSON back is the business of `keep`.
+
+mod document;
+mod rows;
+
+use std::io;
+
+use treering_model::Trial;
+
+/// The version of the exported JSON. Readers take older ones and refuse newer ones.
+pub const EXPORT_VERSION: u32 = 1;
+
+/// A form of export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportForm {
+    /// `{"treering_export": {"version": 1}, "trials": [Trial, …]}`: every trial with all its
+    /// tasks and calls. Each histogram is its buckets in `latency`, as
+    /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
+    Json,
+    /// One row per task.
+    Csv,
+    /// One row per kind of call: in each task (`scope` = `task`), and in each phase over all its
+    /// tasks (`scope` = `phase`). Adding up both counts calls twice.
+    CsvOps,
+    /// One row per second of a phase in which a call ended.
+    CsvIntervals,
+    /// One row per headline metric.
+    CsvMetrics,
+}
+
+impl ExportForm {
+    /// Every form.
+    pub const ALL: [Self; 5] =
+        [Self::Json, Self::Csv, Self::CsvOps, Self::CsvIntervals, Self::CsvMetrics];
+
+    /// The word that chooses it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::CsvOps => "csv-ops",
+            Self::CsvIntervals => "csv-intervals",
+            Self::CsvMetrics => "csv-metrics",
+        }
+    }
+
+    /// The form with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
+}
+
+/// An export under way: holds one trial at a time.
+pub struct Exporter<'w> {
+    form: ExportForm,
+    out: &'w mut dyn io::Write,
+    trials: u64,
+}
+
+impl<'w> Exporter<'w> {
+    /// Begins an export: the frame of the JSON, or the header of the table.
+    ///
+    /// # Errors
+    /// When the writer does not take it.
+    pub fn begin(form: ExportForm, out: &'w mut dyn io::Write) -> io::Result<Self> {
+        match form {
+            ExportForm::Json => document::begin(out)?,
+            ExportForm::Csv => rows::header(rows::TASKS, out)?,
+            ExportForm::CsvOps => rows::header(rows::OPS, out)?,
+            ExportForm::CsvIntervals => rows::header(rows::INTERVALS, out)?,
+            ExportForm::CsvMetrics => rows::header(rows::METRICS, out)?,
+        }
+        Ok(Self { form, out, trials: 0 })
+    }
+
+    /// Adds a trial.
+    ///
+    /// # Errors
+    /// When the writer does not take it.
+    pub fn trial(&mut self, trial: &Trial) -> io::Result<()> {
+        match self.form {
+            ExportForm::Json => document::trial(trial, self.trials == 0, self.out)?,
+            ExportForm::Csv => rows::tasks(trial, self.out)?,
+            ExportForm::CsvOps => rows::ops(trial, self.out)?,
+            ExportForm::CsvIntervals => rows::intervals(trial, self.out)?,
+            ExportForm::CsvMetrics => rows::metrics(trial, self.out)?,
+        }
+        self.trials += 1;
+        Ok(())
+    }
+
+    /// Ends the export. An export that is not ended is no valid JSON: a reader notices.
+    ///
+    /// # Errors
+    /// When the writer does not take it.
+    pub fn finish(self) -> io::Result<()> {
+        if self.form == ExportForm::Json {
+            document::finish(self.out)?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Exports trials that are all there already.
+///
+/// # Errors
+/// When the writer does not take them.
+pub fn export<'t>(
+    form: ExportForm,
+    trials: impl IntoIterator<Item = &'t Trial>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut exporter = Exporter::begin(form, out)?;
+    for trial in trials {
+        exporter.trial(trial)?;
+    }
+    exporter.finish()
+}

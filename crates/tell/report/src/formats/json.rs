@@ -1,0 +1,43 @@
+//! The document as JSON: `{"treering_report": {"version": 1}, "title": …, "blocks": […]}`.
+//!
+//! Numbers are the values with their units; only people get rounded ones. The blocks are those
+//! of [`crate::Block`], each with its kind in `block`.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::document::REPORT_VERSION;
+use crate::{Block, Format, Report, json};
+
+/// The format for programs that want pages, not trials.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Json;
+
+#[derive(Serialize)]
+struct Document<'r> {
+    treering_report: Version,
+    title: &'r str,
+    blocks: &'r [Block],
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+}
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let document = Document {
+            treering_report: Version { version: REPORT_VERSION },
+            title: &report.title,
+            blocks: &report.blocks,
+        };
+        json::write(&document, out)?;
+        writeln!(out)
+    }
+}

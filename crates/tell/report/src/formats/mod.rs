@@ -1,0 +1,50 @@
+//! The formats a document can be written in. A new one is a file here and a line in the list.
+
+pub(crate) mod csv;
+mod json;
+mod markdown;
+mod plain;
+pub mod terminal;
+
+use std::io;
+
+use crate::Report;
+
+/// A way to write a document.
+pub trait Format: Sync {
+    /// The word that chooses it: `--format plain`.
+    fn name(&self) -> &'static str;
+
+    /// Writes the document.
+    ///
+    /// # Errors
+    /// When the writer does not take it.
+    fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// Every format, the first being what people get who choose none.
+pub const ALL: &[&dyn Format] = &[
+    &terminal::DEFAULT,  // for people at a terminal
+    &plain::Plain,       // for mail
+    &markdown::Markdown, // for issues and wikis
+    &csv::Csv,           // for spreadsheets
+    &json::Json,         // for programs
+];
+
+/// The format with this name.
+pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+    ALL.iter().copied().find(|format| format.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, by_name};
+
+    #[test]
+    fn every_format_is_found_by_its_name() {
+        for format in ALL {
+            assert_eq!(by_name(format.name()).unwrap().name(), format.name());
+        }
+        assert!(by_name("html?").is_none());
+    }
+}

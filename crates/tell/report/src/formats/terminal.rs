@@ -1,0 +1,65 @@
+//! Text for a terminal: as wide as the caller says, light rules, colour when the caller wants it.
+//!
+//! Colour only repeats what words and signs say already, so the page reads the same without it.
+
+use std::io;
+
+use crate::escape::visible;
+use crate::lines::{Look, Role, render};
+use crate::{Format, Report, Tone};
+
+/// The narrowest page that is laid out; a narrower terminal breaks its lines itself.
+const NARROWEST: usize = 40;
+
+/// Running text wider than this is hard to read.
+const PROSE: usize = 100;
+
+/// The format for people at a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether to use colour.
+    pub colour: bool,
+}
+
+/// What is used where nobody knows the terminal.
+pub(crate) const DEFAULT: Terminal = Terminal { width: 100, colour: false };
+
+impl Format for Terminal {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let width = self.width.max(NARROWEST);
+        let look = Look {
+            width,
+            prose: width.min(PROSE),
+            clean: visible,
+            title_rule: '─',
+            rule: '─',
+            rule_gap: '─',
+            cross: '┼',
+            bar: Some('│'),
+            arrows: Some(('↓', '↑')),
+            folds_commands: false,
+            paint: if self.colour { painted } else { |_, text| text.to_owned() },
+        };
+        render(report, &look, out)
+    }
+}
+
+/// The text in the colours of its role. The pair blue and yellow is told apart by everybody.
+fn painted(role: Role, text: &str) -> String {
+    let codes = match role {
+        Role::Title | Role::Heading => "1",
+        Role::Name => "36",
+        Role::Rule | Role::Aside => "2",
+        Role::Warning | Role::Cell(Tone::Doubt) => "1;33",
+        Role::Cell(Tone::Good) => "34",
+        Role::Cell(Tone::Bad) => "1;7",
+        Role::Cell(Tone::Plain) => return text.to_owned(),
+    };
+    format!("\x1b[{codes}m{text}\x1b[0m")
+}

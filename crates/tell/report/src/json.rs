@@ -1,0 +1,58 @@
+//! JSON whose strings are safe to show: what acts on a terminal is written as `\u009b`.
+//!
+//! The escapes are JSON's own, so a reader gets back exactly what was written.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+
+use crate::escape::is_unsafe;
+
+/// Writes a value in one line, without the line's end.
+pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(out, Safe);
+    value.serialize(&mut serializer).map_err(io::Error::from)
+}
+
+struct Safe;
+
+impl Formatter for Safe {
+    fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
+    where
+        W: ?Sized + io::Write,
+    {
+        let mut rest = fragment;
+        while let Some((place, c)) = rest.char_indices().find(|&(_, c)| is_unsafe(c)) {
+            writer.write_all(&rest.as_bytes()[..place])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = &rest[place + c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write;
+    use proptest::prelude::{any, proptest};
+
+    #[test]
+    fn control_characters_beyond_ascii_are_escaped_too() {
+        let mut bytes = Vec::new();
+        write("\u{9b}31m\u{7f}\u{202e}\u{e0041}ä", &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text, r#""\u009b31m\u007f\u202e\udb40\udc41ä""#);
+    }
+
+    proptest! {
+        #[test]
+        fn strings_come_back(text in any::<String>()) {
+            let mut bytes = Vec::new();
+            write(text.as_str(), &mut bytes).unwrap();
+            assert_eq!(serde_json::from_slice::<String>(&bytes).unwrap(), text);
+        }
+    }
+}

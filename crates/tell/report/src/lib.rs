@@ -1,0 +1,21 @@
+//! One document, many formats; and the pages of treering.
+//!
+//! Values of the model go in, bytes come out: nothing here reads a disk, a clock or the
+//! environment, and nothing prints. Pages (`pages`) say what a document tells; formats
+//! (`formats`) say how it looks, each in one file; `export` hands raw trials to other programs.
+//! What figures mean is worked out in `treering-analysis`.
+
+mod document;
+mod escape;
+pub mod export;
+pub mod formats;
+mod json;
+mod lines;
+mod number;
+pub mod pages;
+mod table;
+
+pub use document::{Block, Pair, Report, Warning};
+pub use formats::Format;
+pub use number::{Number, Style};
+pub use table::{Align, Cell, Column, ColumnKind, Table, Tone};

@@ -1,0 +1,134 @@
+//! Breaks a shell command line into several that mean the same when pasted.
+//!
+//! Lines end in a backslash, at a blank between words where possible. Inside a word the break is
+//! made without indentation; inside single quotes, where a backslash means itself, the quotes are
+//! closed before it and opened again behind it.
+
+/// Blanks before a line that goes on.
+const INDENT: &str = "    ";
+
+/// Columns kept free at the end of a line: for a closing quote, a blank and a backslash.
+const SPARE: usize = 3;
+
+/// Where in a word the shell is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+/// A piece of the line that may not be broken, and how the shell reads at its end.
+struct Atom {
+    text: String,
+    after: Quote,
+}
+
+/// The command in lines of at most `room` columns (at least 16), `indent` before each that does
+/// not go on inside a word. The command holds ASCII only.
+pub(crate) fn fold(line: &str, indent: &str, room: usize) -> Vec<String> {
+    let room = room.max(16);
+    let mut current = indent.to_owned();
+    if current.len() + line.len() <= room {
+        return vec![current + line];
+    }
+    let mut lines = Vec::new();
+    for (place, word) in words(line).iter().enumerate() {
+        let length: usize = word.iter().map(|atom| atom.text.len()).sum();
+        if place > 0 && current.len() + 1 + length + SPARE <= room {
+            current.push(' ');
+        } else if place > 0 {
+            lines.push(format!("{current} \\"));
+            current = format!("{indent}{INDENT}");
+        }
+        push_word(word, &mut current, room, &mut lines);
+    }
+    lines.push(current);
+    lines
+}
+
+/// Adds a word, broken where it is longer than the line.
+fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<String>) {
+    let mut quote = Quote::None;
+    for atom in word {
+        if current.len() + atom.text.len() + SPARE > room {
+            let (close, open) = if quote == Quote::Single { ("'", "'") } else { ("", "") };
+            lines.push(format!("{current}{close}\\"));
+            open.clone_into(current);
+        }
+        current.push_str(&atom.text);
+        quote = atom.after;
+    }
+}
+
+/// The words of the line, quoted blanks inside them, each in atoms.
+fn words(line: &str) -> Vec<Vec<Atom>> {
+    let mut words: Vec<Vec<Atom>> = vec![Vec::new()];
+    let mut quote = Quote::None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        let mut text = String::from(c);
+        match (quote, c) {
+            (Quote::None, ' ') => {
+                words.push(Vec::new());
+                continue;
+            }
+            (Quote::None, '\'') => quote = Quote::Single,
+            (Quote::None, '"') => quote = Quote::Double,
+            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
+            (Quote::None | Quote::Double, '\\') => text.extend(chars.next()),
+            (Quote::None | Quote::Single | Quote::Double, _) => {}
+        }
+        if let Some(word) = words.last_mut() {
+            word.push(Atom { text, after: quote });
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold;
+    use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+    use std::process::Command;
+
+    /// What a shell makes of the line: its words.
+    fn by_shell(line: &str) -> Vec<u8> {
+        let script = format!("printf '%s\\0' {line}");
+        let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+        assert!(output.status.success(), "{line}");
+        output.stdout
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        let quoted = "[a-z0-9 $|*-]{0,40}".prop_map(|text| format!("'{text}'"));
+        let double = "[a-z0-9 |*-]{0,40}".prop_map(|text| format!("\"{text}\""));
+        let escaped = "[a-z]{1,3}".prop_map(|text| format!("{text}\\ \\'\\\\x"));
+        prop_oneof!["[a-z/=.-]{1,50}", quoted, double, escaped, Just("''".to_owned())]
+    }
+
+    #[test]
+    fn a_short_line_stays() {
+        assert_eq!(fold("treering show 0193", "", 72), ["treering show 0193"]);
+    }
+
+    #[test]
+    fn breaks_between_words_first() {
+        let lines = fold("treering compilebench --directory /mnt/scratch", "  ", 36);
+        assert_eq!(lines, ["  treering compilebench \\", "      --directory /mnt/scratch"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn the_shell_reads_the_same(
+            words in proptest::collection::vec(word(), 1..8),
+            room in 16usize..50,
+        ) {
+            let line = words.join(" ");
+            let lines = fold(&line, "  ", room);
+            assert!(lines.iter().all(|line| line.len() <= room), "{lines:?}");
+            assert_eq!(by_shell(&lines.join("\n")), by_shell(&line));
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Arranges a table in lines of a given width: whole, or with texts broken, or in several panels
+//! below each other, or row by row. Nothing is cut off.
+
+use treering_model::Better;
+
+use super::look::{Look, Role, assembled, padded};
+use super::wrap::{width, wrap};
+use crate::{Align, Cell, Column, Table, Tone};
+
+/// A text column is not broken narrower than this.
+const NARROWEST: usize = 14;
+
+/// Columns of indentation below the name of a row that stands alone.
+const INDENT: &str = "  ";
+
+/// A table as clean text.
+pub(crate) struct Grid<'l> {
+    look: &'l Look,
+    columns: Vec<GridColumn>,
+    rows: Vec<Vec<Text>>,
+    keys: usize,
+}
+
+struct GridColumn {
+    name: String,
+    unit: String,
+    align: Align,
+    /// Columns of its longest text, its name and unit included.
+    wide: usize,
+    /// The least it can be squeezed to.
+    narrow: usize,
+}
+
+struct Text {
+    text: String,
+    tone: Tone,
+}
+
+/// Columns that stand beside each other: number and width of each.
+type Panel = Vec<(usize, usize)>;
+
+impl<'l> Grid<'l> {
+    /// The table's texts, cleaned.
+    pub(crate) fn new(table: &Table, look: &'l Look) -> Self {
+        let shown = |cell: &Cell, column: &Column| Text {
+            text: (look.clean)(&cell.shown(&column.unit)),
+            tone: cell.tone(),
+        };
+        let row = |row| {
+            let columns = table.columns.iter().enumerate();
+            columns.map(|(place, column)| shown(table.cell(row, place), column)).collect()
+        };
+        let rows: Vec<Vec<Text>> = (0..table.rows.len()).map(row).collect();
+        let column = |(place, column): (usize, &Column)| {
+            let mut name = (look.clean)(&column.name);
+            if let (Some(better), Some((lower, higher))) = (column.better, look.arrows) {
+                name.push(if better == Better::Lower { lower } else { higher });
+            }
+            let unit = (look.clean)(table.shown_unit(place));
+            let head = width(&name).max(width(&unit)).max(1);
+            let longest = rows.iter().map(|texts| width(&texts[place].text)).max().unwrap_or(0);
+            let wide = longest.max(head);
+            let narrow = if column.wraps { wide.min(NARROWEST.max(head)) } else { wide };
+            GridColumn { name, unit, align: column.align, wide, narrow }
+        };
+        let columns: Vec<GridColumn> = table.columns.iter().enumerate().map(column).collect();
+        let keys = table.keys.min(columns.len());
+        Self { look, columns, rows, keys }
+    }
+
+    /// The table in lines of at most the look's width.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let panels = self.panels(self.keys).or_else(|| self.panels(self.keys.min(1)));
+        let Some(panels) = panels else { return self.stacked() };
+        let mut lines = Vec::new();
+        for (place, panel) in panels.iter().enumerate() {
+            if place > 0 {
+                lines.push(String::new());
+            }
+            self.draw(panel, &mut lines);
+        }
+        lines
+    }
+
+    /// As few panels as possible, as even as possible: a last panel of one lonely column would
+    /// read worse. `None` when a column does not fit behind the naming ones.
+    fn panels(&self, keys: usize) -> Option<Vec<Panel>> {
+        let mut best = self.packed(keys, self.look.width)?;
+        if best.len() == 1 {
+            return Some(best);
+        }
+        // Texts must not be broken more often for the sake of evenness.
+        let widths = |panels: &[Panel]| {
+            let mut all: Panel = panels.iter().flatten().copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        for width in (1..self.look.width).rev() {
+            match self.packed(keys, width) {
+                Some(even) if even.len() == best.len() && widths(&even) == widths(&best) => {
+                    best = even;
+                }
+                Some(_) | None => break,
+            }
+        }
+        Some(best)
+    }
+
+    /// All columns beside each other when they fit (texts broken where allowed), otherwise as
+    /// many as fit in each panel behind the naming ones.
+    fn packed(&self, keys: usize, room: usize) -> Option<Vec<Panel>> {
+        let everything: Vec<usize> = (0..self.columns.len()).collect();
+        if let Some(panel) = self.squeezed(&everything, room) {
+            return Some(vec![panel]);
+        }
+        let mut panels = Vec::new();
+        let mut chosen: Vec<usize> = (0..keys).collect();
+        for column in keys..self.columns.len() {
+            chosen.push(column);
+            if self.squeezed(&chosen, room).is_some() {
+                continue;
+            }
+            chosen.pop();
+            if chosen.len() == keys {
+                return None;
+            }
+            panels.push(self.squeezed(&chosen, room)?);
+            chosen.truncate(keys);
+            chosen.push(column);
+        }
+        panels.push(self.squeezed(&chosen, room)?);
+        Some(panels)
+    }
+
+    /// The widths of these columns beside each other, texts squeezed as far as needed; `None`
+    /// when there is too little room.
+    fn squeezed(&self, chosen: &[usize], room: usize) -> Option<Panel> {
+        let gaps = chosen.windows(2).map(|pair| self.gap(pair[0], pair[1])).sum();
+        let room = room.checked_sub(gaps)?;
+        let mut widths: Vec<usize> = chosen.iter().map(|&c| self.columns[c].wide).collect();
+        loop {
+            let excess = widths.iter().sum::<usize>().saturating_sub(room);
+            if excess == 0 {
+                return Some(chosen.iter().copied().zip(widths).collect());
+            }
+            // The widest that can still give goes down to the next widest, so that they share.
+            let narrow = |place: usize| self.columns[chosen[place]].narrow;
+            let gives = |&place: &usize| widths[place] > narrow(place);
+            let widest = (0..chosen.len()).filter(gives).max_by_key(|&place| widths[place])?;
+            let others = (0..chosen.len()).filter(gives).filter(|&place| place != widest);
+            let next = others.map(|place| widths[place]).max().unwrap_or(0);
+            let floor = narrow(widest).max(next.min(widths[widest] - 1));
+            widths[widest] -= excess.min(widths[widest] - floor);
+        }
+    }
+
+    fn gap(&self, left: usize, right: usize) -> usize {
+        if self.bar(left, right).is_some() { 3 } else { 2 }
+    }
+
+    /// The bar between the naming columns and the others, where the look has one.
+    fn bar(&self, left: usize, right: usize) -> Option<char> {
+        self.look.bar.filter(|_| left < self.keys && right >= self.keys)
+    }
+
+    fn draw(&self, panel: &Panel, lines: &mut Vec<String>) {
+        let head = |of: fn(&GridColumn) -> &str| {
+            let texts = panel.iter().map(|&(column, _)| (of(&self.columns[column]), Role::Name));
+            self.line(panel, texts)
+        };
+        lines.push(head(|column| &column.name));
+        if panel.iter().any(|&(column, _)| !self.columns[column].unit.is_empty()) {
+            lines.push(head(|column| &column.unit));
+        }
+        lines.push(self.rule(panel));
+        for texts in &self.rows {
+            let broken: Vec<Vec<String>> =
+                panel.iter().map(|&(column, wide)| wrap(&texts[column].text, wide)).collect();
+            let height = broken.iter().map(Vec::len).max().unwrap_or(1);
+            for level in 0..height {
+                let texts = panel.iter().zip(&broken).map(|(&(column, _), pieces)| {
+                    let piece = pieces.get(level).map_or("", String::as_str);
+                    (piece, Role::Cell(texts[column].tone))
+                });
+                lines.push(self.line(panel, texts));
+            }
+        }
+    }
+
+    fn line<'t>(&self, panel: &Panel, texts: impl Iterator<Item = (&'t str, Role)>) -> String {
+        let mut pieces = Vec::new();
+        let mut left = None;
+        for (&(column, wide), (text, role)) in panel.iter().zip(texts) {
+            let bar = left.and_then(|left| self.bar(left, column));
+            match (left, bar) {
+                (_, Some(bar)) => pieces.push((format!(" {bar} "), Role::Rule)),
+                (Some(_), None) => pieces.push(("  ".to_owned(), Role::Rule)),
+                (None, None) => {}
+            }
+            pieces.push((padded(text, wide, self.columns[column].align), role));
+            left = Some(column);
+        }
+        assembled(pieces, self.look)
+    }
+
+    fn rule(&self, panel: &Panel) -> String {
+        let mut line = String::new();
+        let mut left = None;
+        for &(column, wide) in panel {
+            let bar = left.and_then(|left| self.bar(left, column));
+            match (left, bar) {
+                (_, Some(_)) => line.extend([self.look.rule, self.look.cross, self.look.rule]),
+                (Some(_), None) => line.extend([self.look.rule_gap; 2]),
+                (None, None) => {}
+            }
+            line.extend(std::iter::repeat_n(self.look.rule, wide));
+            left = Some(column);
+        }
+        (self.look.paint)(Role::Rule, &line)
+    }
+
+    /// Each row by itself, one line or more for each of its cells.
+    fn stacked(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for texts in &self.rows {
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            for (place, (column, text)) in self.columns.iter().zip(texts).enumerate() {
+                let indent = if place < self.keys { "" } else { INDENT };
+                let name = match column.unit.as_str() {
+                    "" => column.name.clone(),
+                    unit => format!("{} [{unit}]", column.name),
+                };
+                stack(&name, text, indent, self.look, &mut lines);
+            }
+        }
+        lines
+    }
+}
+
+/// `name: text`, broken below itself when it is long.
+fn stack(name: &str, text: &Text, indent: &str, look: &Look, lines: &mut Vec<String>) {
+    let room = look.width.saturating_sub(indent.len() + INDENT.len());
+    let names = wrap(&format!("{name}:"), room);
+    let (last, above) = names.split_last().map_or(("", &[][..]), |(last, above)| (last, above));
+    for name in above {
+        lines.push(format!("{indent}{}", (look.paint)(Role::Name, name)));
+    }
+    let role = Role::Cell(text.tone);
+    let beside = width(last) + 1 + width(&text.text) <= room;
+    let mut pieces = vec![(indent.to_owned(), Role::Name), (last.to_owned(), Role::Name)];
+    if beside {
+        pieces.extend([(" ".to_owned(), Role::Name), (text.text.clone(), role)]);
+    }
+    lines.push(assembled(pieces, look));
+    if !beside {
+        for piece in wrap(&text.text, room) {
+            let indent = format!("{indent}{INDENT}");
+            lines.push(assembled(vec![(indent, Role::Name), (piece, role)], look));
+        }
+    }
+}

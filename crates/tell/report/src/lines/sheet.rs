@@ -1,0 +1,131 @@
+//! Writes a document block by block.
+
+use std::io::{self, Write};
+
+use super::command::fold;
+use super::grid::Grid;
+use super::look::{Look, Role, assembled, padded};
+use super::wrap::{width, wrap};
+use crate::{Align, Block, Pair, Report, Table, Tone, Warning};
+
+/// Blanks before a command line.
+const INDENT: &str = "  ";
+
+/// Writes the document in lines of the look, an empty line between blocks.
+pub(crate) fn render(report: &Report, look: &Look, out: &mut dyn Write) -> io::Result<()> {
+    let title = wrap(&(look.clean)(&report.title), look.width);
+    let longest = title.iter().map(|line| width(line)).max().unwrap_or(0);
+    for line in &title {
+        let painted = (look.paint)(Role::Title, line.trim_end_matches(' '));
+        writeln!(out, "{painted}")?;
+    }
+    let rule: String = std::iter::repeat_n(look.title_rule, longest).collect();
+    writeln!(out, "{}", (look.paint)(Role::Rule, &rule))?;
+    for block in &report.blocks {
+        writeln!(out)?;
+        for line in lines(block, look) {
+            writeln!(out, "{}", line.trim_end_matches(' '))?;
+        }
+    }
+    Ok(())
+}
+
+fn lines(block: &Block, look: &Look) -> Vec<String> {
+    match block {
+        Block::Heading { text } => {
+            let heading = wrap(&(look.clean)(text), look.width);
+            let longest = heading.iter().map(|line| width(line)).max().unwrap_or(0);
+            let rule: String = std::iter::repeat_n(look.rule, longest).collect();
+            let painted = |line: &String| (look.paint)(Role::Heading, line.trim_end_matches(' '));
+            let mut lines: Vec<String> = heading.iter().map(painted).collect();
+            lines.push((look.paint)(Role::Rule, &rule));
+            lines
+        }
+        Block::Paragraph { text } => wrap(&(look.clean)(text), look.prose),
+        Block::Note { text } => hanging("note: ", Role::Aside, text, look),
+        Block::Table(table) => of_table(table, look),
+        Block::KeyValues { pairs } => of_pairs(pairs, look),
+        Block::Cautions { cautions } => of_warnings(cautions, look),
+        Block::Command { purpose, line } => of_command(purpose, line, look),
+    }
+}
+
+fn of_table(table: &Table, look: &Look) -> Vec<String> {
+    let mut lines = Vec::new();
+    let caption = (look.clean)(&table.caption);
+    if !caption.is_empty() {
+        lines.extend(wrap(&caption, look.prose));
+    }
+    if table.rows.is_empty() {
+        lines.push("(no rows)".to_owned());
+        return lines;
+    }
+    lines.extend(Grid::new(table, look).lines());
+    if let Some(directions) = table.directions() {
+        let directions = wrap(&(look.clean)(&directions), look.prose);
+        lines.extend(directions.iter().map(|line| (look.paint)(Role::Aside, line)));
+    }
+    lines
+}
+
+/// Keys of one width, values beside them; a value without enough room stands below its key.
+fn of_pairs(pairs: &[Pair], look: &Look) -> Vec<String> {
+    let cleaned = |pair: &Pair| ((look.clean)(&pair.key), (look.clean)(&pair.value.shown("")));
+    let cleaned: Vec<(String, String)> = pairs.iter().map(cleaned).collect();
+    let most = look.width * 2 / 5;
+    let keys = cleaned.iter().map(|(key, _)| width(key)).filter(|&wide| wide <= most);
+    let beside = keys.max().unwrap_or(0);
+    let room = look.width - beside - 2;
+    let mut lines = Vec::new();
+    for ((key, value), pair) in cleaned.iter().zip(pairs) {
+        let mut key_column = key.clone();
+        if width(key) > beside {
+            let broken = wrap(key, look.width);
+            lines.extend(broken.iter().map(|line| (look.paint)(Role::Name, line)));
+            key_column.clear();
+        }
+        for piece in wrap(value, room) {
+            let key = padded(&key_column, beside, Align::Left);
+            let gap = ("  ".to_owned(), Role::Name);
+            let value = (piece, Role::Cell(pair.value.tone()));
+            lines.push(assembled(vec![(key, Role::Name), gap, value], look));
+            key_column.clear();
+        }
+    }
+    lines
+}
+
+fn of_warnings(warnings: &[Warning], look: &Look) -> Vec<String> {
+    let mut lines = Vec::new();
+    for warning in warnings {
+        let text = format!("{} ({})", warning.message, warning.code);
+        lines.extend(hanging("caution: ", Role::Warning, &text, look));
+        lines.extend(hanging(" advice: ", Role::Aside, &format!("{}.", warning.advice), look));
+    }
+    lines
+}
+
+fn of_command(purpose: &str, line: &str, look: &Look) -> Vec<String> {
+    let mut lines = wrap(&format!("{}:", (look.clean)(purpose)), look.prose);
+    let line = (look.clean)(line);
+    if look.folds_commands {
+        lines.extend(fold(&line, INDENT, look.width));
+    } else {
+        lines.push(format!("{INDENT}{line}"));
+    }
+    lines
+}
+
+/// Text behind a word, its further lines indented below its beginning.
+fn hanging(word: &str, role: Role, text: &str, look: &Look) -> Vec<String> {
+    let room = look.prose.saturating_sub(width(word));
+    let text = wrap(&(look.clean)(text), room);
+    let mut before = word.to_owned();
+    let mut lines = Vec::new();
+    for line in text {
+        let text = (line, Role::Cell(Tone::Plain));
+        lines.push(assembled(vec![(before.clone(), role), text], look));
+        before = " ".repeat(width(word));
+    }
+    lines
+}

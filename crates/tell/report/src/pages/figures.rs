@@ -1,0 +1,246 @@
+//! The tables of figures that pages share: phases, kinds of task, calls, metrics.
+
+use treering_analysis::{KindSummary, OpSummary, PhaseSummary, Spread};
+use treering_model::Better::{Higher, Lower};
+use treering_model::{Metric, Unit};
+
+use super::identity::{better, scope};
+use crate::{Cell, Column, Number, Style, Table};
+
+/// Totals of each phase.
+pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
+    let columns = vec![
+        Column::text("phase"),
+        Column::count("tasks"),
+        Column::count("files"),
+        Column::number("bytes", Unit::Bytes),
+        Column::number("time", Unit::Seconds).better(Lower),
+        Column::number("moved", Unit::MibPerSecond).better(Higher),
+        Column::number("CPU user", Unit::Seconds).better(Lower),
+        Column::number("system", Unit::Seconds).better(Lower),
+        Column::number("CPU", Unit::Percent),
+    ];
+    let caption = "Phases: bytes really moved over the whole time; CPU % is of that time.";
+    let mut table = Table::new("phases", caption, columns);
+    table.rows.extend(phases.iter().map(|phase| {
+        vec![
+            Cell::text(phase.label()),
+            Cell::whole(u64::from(phase.tasks)),
+            Cell::whole(phase.files),
+            Cell::measured(phase.bytes as f64, Unit::Bytes),
+            Cell::measured(phase.seconds, Unit::Seconds),
+            Cell::measured(phase.mib_per_second, Unit::MibPerSecond),
+            Cell::measured(phase.user_seconds, Unit::Seconds),
+            Cell::measured(phase.system_seconds, Unit::Seconds),
+            Cell::measured(phase.cpu_percent, Unit::Percent),
+        ]
+    }));
+    table
+}
+
+/// How long tasks took, by kind.
+pub(super) fn times(kinds: &[KindSummary]) -> Table {
+    let columns = vec![
+        Column::text("kind"),
+        Column::count("n"),
+        Column::number("median", Unit::Seconds).better(Lower),
+        Column::range("min–max", Unit::Seconds).better(Lower),
+        Column::number("of it sync", Unit::Percent),
+    ];
+    let mut table = Table::new("times", "Time of a task, its final sync included.", columns);
+    table.rows.extend(kinds.iter().map(|kind| {
+        vec![
+            Cell::text(kind.label()),
+            Cell::whole(kind.tasks as u64),
+            Cell::measured(kind.seconds.median, Unit::Seconds),
+            Cell::range(kind.seconds.min, kind.seconds.max, Unit::Seconds),
+            Cell::measured(kind.sync_percent, Unit::Percent),
+        ]
+    }));
+    table
+}
+
+/// How fast tasks were, by kind.
+pub(super) fn rates(kinds: &[KindSummary]) -> Table {
+    let mut columns = vec![Column::text("kind")];
+    for unit in [Unit::MibPerSecond, Unit::FilesPerSecond] {
+        columns.extend([
+            Column::number("median", unit).better(Higher),
+            Column::range("min–max", unit).better(Higher),
+            Column::number("total", unit).better(Higher),
+        ]);
+    }
+    let caption = "Rates of a task: listed bytes (moved ones where none are listed) and files \
+                   over its time. Total: of all tasks over the time of all, not a mean of rates.";
+    let mut table = Table::new("rates", caption, columns);
+    table.rows.extend(kinds.iter().map(|kind| {
+        let mut cells = vec![Cell::text(kind.label())];
+        cells.extend(rate(kind.mib_per_second, kind.total_mib_per_second, Unit::MibPerSecond));
+        let (files, total_files) = (kind.files_per_second, kind.total_files_per_second);
+        cells.extend(rate(files, total_files, Unit::FilesPerSecond));
+        cells
+    }));
+    table
+}
+
+fn rate(spread: Option<Spread>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
+    [
+        Cell::measured(spread.map(|spread| spread.median), unit),
+        spread.map_or(Cell::Missing, |spread| Cell::range(spread.min, spread.max, unit)),
+        Cell::measured(total, unit),
+    ]
+}
+
+/// What tasks cost the processor, by kind.
+pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
+    let columns = vec![
+        Column::text("kind"),
+        Column::number("user", Unit::Seconds).better(Lower),
+        Column::number("system", Unit::Seconds).better(Lower),
+        Column::number("of time", Unit::Percent),
+        Column::number("sync of CPU", Unit::Percent),
+    ];
+    let caption = "CPU of a task: medians; CPU in percent of the time of all tasks; the final \
+                   syncs in percent of the CPU of all tasks.";
+    let mut table = Table::new("cpu", caption, columns);
+    table.rows.extend(kinds.iter().map(|kind| {
+        vec![
+            Cell::text(kind.label()),
+            Cell::measured(kind.user_seconds, Unit::Seconds),
+            Cell::measured(kind.system_seconds, Unit::Seconds),
+            Cell::measured(kind.cpu_percent, Unit::Percent),
+            Cell::measured(kind.sync_cpu_percent, Unit::Percent),
+        ]
+    }));
+    table
+}
+
+/// How the kinds that have enough tasks grow slower or faster in the course of the run.
+pub(super) fn trends(kinds: &[KindSummary]) -> Table {
+    let columns = vec![
+        Column::text("kind"),
+        Column::count("n"),
+        Column::number("change", Unit::Percent).better(Lower),
+        Column::range("low–high", Unit::Percent),
+        Column::count("p"),
+        Column::text("time per"),
+    ];
+    let caption = "Trend within this run: change of the time over ten tasks of the same kind, with \
+                   its 95 % interval (Theil-Sen), and p of no trend (Mann-Kendall). It describes \
+                   this run; it is no verdict.";
+    let mut table = Table::new("trends", caption, columns);
+    let change = |percent: f64| Number::measured(percent, Unit::Percent).styled(Style::Change);
+    for kind in kinds {
+        let Some(trend) = kind.trend else { continue };
+        table.rows.push(vec![
+            Cell::text(kind.label()),
+            Cell::whole(trend.tasks as u64),
+            change(trend.percent_per_10_tasks).into(),
+            trend
+                .interval
+                .map_or(Cell::Missing, |(low, high)| Cell::between(change(low), change(high))),
+            Number::measured(trend.p, Unit::Count).styled(Style::Probability).into(),
+            Cell::text(trend.basis.name()),
+        ]);
+    }
+    table
+}
+
+/// The kinds in one table, for the end of a run.
+pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
+    let columns = vec![
+        Column::text("kind"),
+        Column::count("n"),
+        Column::number("median", Unit::Seconds).better(Lower),
+        Column::range("min–max", Unit::Seconds).better(Lower),
+        Column::number("total", Unit::MibPerSecond).better(Higher),
+        Column::number("total", Unit::FilesPerSecond).better(Higher),
+        Column::number("CPU", Unit::Percent),
+    ];
+    let caption = "Time of a task, total rates, CPU in percent of time.";
+    let mut table = Table::new("kinds", caption, columns);
+    table.rows.extend(kinds.iter().map(|kind| {
+        vec![
+            Cell::text(kind.label()),
+            Cell::whole(kind.tasks as u64),
+            Cell::measured(kind.seconds.median, Unit::Seconds),
+            Cell::range(kind.seconds.min, kind.seconds.max, Unit::Seconds),
+            Cell::measured(kind.total_mib_per_second, Unit::MibPerSecond),
+            Cell::measured(kind.total_files_per_second, Unit::FilesPerSecond),
+            Cell::measured(kind.cpu_percent, Unit::Percent),
+        ]
+    }));
+    table
+}
+
+/// System calls and their latencies. A p99.9 is shown when enough calls were timed for it.
+pub(super) fn calls(ops: &[OpSummary]) -> Table {
+    let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
+    let has_p999 = ops.iter().any(|op| op.p999_ns().is_some());
+    let mut columns = vec![
+        Column::text("call"),
+        Column::count("calls"),
+        Column::count("errors"),
+        Column::number("timed", Unit::Percent),
+        latency("p50"),
+        latency("p90"),
+        latency("p99"),
+    ];
+    if has_p999 {
+        columns.push(latency("p99.9"));
+    }
+    columns.push(latency("max"));
+    let caption = "Latency of system calls. Errors include expected ones, such as a directory \
+                   that is there already.";
+    let mut table = Table::new("calls", caption, columns);
+    table.rows.extend(ops.iter().map(|op| {
+        let timed = (op.calls > 0).then(|| 100.0 * op.timed as f64 / op.calls as f64);
+        let mut cells = vec![
+            Cell::text(op.op.name()),
+            Cell::whole(op.calls),
+            Cell::whole(op.errors),
+            Cell::measured(timed, Unit::Percent),
+            ns(op.quantile_ns(0.5)),
+            ns(op.quantile_ns(0.9)),
+            ns(op.quantile_ns(0.99)),
+        ];
+        if has_p999 {
+            cells.push(ns(op.p999_ns()));
+        }
+        cells.push(ns(op.max_ns()));
+        cells
+    }));
+    table
+}
+
+fn ns(latency_ns: Option<u64>) -> Cell {
+    let number = latency_ns.map(|ns| Number::measured(ns as f64, Unit::Nanoseconds));
+    number.map_or(Cell::Missing, |number| number.styled(Style::Latency).into())
+}
+
+/// The headline numbers, those that decide a comparison first.
+pub(super) fn metrics(metrics: &[Metric]) -> Table {
+    let columns = vec![
+        Column::text("metric"),
+        Column::text("of"),
+        Column::mixed("value"),
+        Column::count("tasks"),
+        Column::text("better"),
+        Column::text("rank"),
+    ];
+    let caption = "Headline metrics: the primary ones decide a comparison.";
+    let mut table = Table::new("metrics", caption, columns);
+    let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
+        metrics.iter().partition(|metric| metric.primary);
+    table.rows.extend(primary.into_iter().chain(others).map(|metric| {
+        vec![
+            Cell::text(&metric.name),
+            Cell::text(scope(&metric.scope)),
+            Cell::measured(metric.value, metric.unit),
+            Cell::whole(metric.tasks),
+            Cell::text(better(metric.better)),
+            Cell::text(if metric.primary { "primary" } else { "secondary" }),
+        ]
+    }));
+    table
+}

@@ -1,0 +1,117 @@
+//! What a page says of a trial before its figures: when, how it ended, how long it took.
+
+use jiff::Timestamp;
+use treering_model::{Better, Ending, Metric, Scope, Unit};
+
+use crate::{Cell, Number, Tone};
+
+/// A time in UTC as ISO 8601 to the second.
+pub(super) fn utc(unix_ms: i64) -> String {
+    let seconds = unix_ms.div_euclid(1000);
+    Timestamp::from_second(seconds)
+        .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
+}
+
+/// How a trial ended, in its word alone; `None` while it runs.
+pub(super) fn ending_word(ending: Option<&Ending>) -> Cell {
+    let Some(ending) = ending else { return Cell::toned("running", Tone::Plain) };
+    Cell::toned(ending.name(), tone(ending))
+}
+
+/// How a trial ended and why.
+pub(super) fn ending_sentence(ending: &Ending) -> Cell {
+    let text = match ending.why() {
+        "" => ending.name().to_owned(),
+        why => format!("{}: {why}", ending.name()),
+    };
+    Cell::toned(text, tone(ending))
+}
+
+fn tone(ending: &Ending) -> Tone {
+    match ending {
+        Ending::Completed => Tone::Good,
+        Ending::Failed { .. } => Tone::Bad,
+        Ending::Invalid { .. } | Ending::Interrupted => Tone::Doubt,
+    }
+}
+
+/// A duration; missing when nothing was measured.
+pub(super) fn duration(wall_ns: u64) -> Cell {
+    if wall_ns == 0 { Cell::Missing } else { Number::span(wall_ns as f64 / 1e9).into() }
+}
+
+/// The part of a trial that a metric speaks of.
+pub(super) fn scope(scope: &Scope) -> String {
+    match scope {
+        Scope::Trial => "trial".to_owned(),
+        Scope::Phase(name) => format!("phase {name}"),
+        Scope::Kind(name) => name.clone(),
+    }
+}
+
+/// Which way is better, in words.
+pub(super) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    }
+}
+
+/// A metric in a few words: `create 2.550 MiB/s`.
+pub(super) fn in_short(metric: &Metric) -> String {
+    let words = without_unit(&metric.name, metric.unit).replace('_', " ");
+    let part = match &metric.scope {
+        Scope::Phase(name) | Scope::Kind(name) if !words.starts_with(name.as_str()) => name,
+        Scope::Trial | Scope::Phase(_) | Scope::Kind(_) => "",
+    };
+    let value = Cell::measured(metric.value, metric.unit).shown("");
+    let said = [part, &words, &value].into_iter().filter(|words| !words.is_empty());
+    said.collect::<Vec<_>>().join(" ")
+}
+
+/// A metric's name without the unit's word at its end: the unit stands behind the number.
+pub(super) fn without_unit(name: &str, unit: Unit) -> &str {
+    let word = match unit {
+        Unit::Seconds => "seconds",
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::MibPerSecond => "mib_per_second",
+        Unit::FilesPerSecond => "files_per_second",
+        Unit::OpsPerSecond => "ops_per_second",
+        Unit::Count => "count",
+        Unit::Percent => "percent",
+    };
+    name.strip_suffix(word).map_or(name, |rest| rest.trim_end_matches('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_short, utc};
+    use treering_model::{Better, Metric, Scope, Unit};
+
+    #[test]
+    fn times_are_utc_and_any_number_is_shown() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(1_763_665_726_999), "2025-11-20T19:08:46Z");
+        assert_eq!(utc(-1), "1969-12-31T23:59:59Z");
+        assert_eq!(utc(i64::MAX), "9223372036854775807 ms after 1970");
+    }
+
+    #[test]
+    fn metrics_in_short_do_not_say_things_twice() {
+        let metric = |name: &str, scope| Metric {
+            name: name.to_owned(),
+            scope,
+            value: 2.55,
+            unit: Unit::MibPerSecond,
+            better: Better::Higher,
+            primary: true,
+            tasks: 1,
+        };
+        let create = metric("create_mib_per_second", Scope::Kind("create".to_owned()));
+        assert_eq!(in_short(&create), "create 2.550 MiB/s");
+        let total = metric("mib_per_second", Scope::Kind("read compiled".to_owned()));
+        assert_eq!(in_short(&total), "read compiled 2.550 MiB/s");
+        assert_eq!(in_short(&metric("total_mib_per_second", Scope::Trial)), "total 2.550 MiB/s");
+    }
+}

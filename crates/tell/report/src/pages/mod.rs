@@ -1,0 +1,13 @@
+//! The pages of treering: values of the model in, documents out.
+
+pub mod comparison;
+mod comparison_benchstat;
+mod comparison_csv;
+mod comparison_json;
+mod comparison_lkp;
+mod comparison_tables;
+mod figures;
+mod identity;
+pub mod run;
+pub mod trial;
+pub mod trials;

@@ -1,0 +1,40 @@
+//! What `treering run` says at its end: the short summary, where it is kept, what to type next.
+
+use treering_analysis::summary;
+use treering_model::Trial;
+
+use super::figures::kinds_in_short;
+use super::identity::{duration, ending_sentence};
+use crate::{Cell, Report};
+
+/// Where the trial is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'s> {
+    /// The shortest name of the trial that the store understands.
+    pub short_id: &'s str,
+    /// The store's file.
+    pub place: &'s str,
+}
+
+/// The page; `stored` is `None` when the trial was not kept.
+pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
+    let beginning = &trial.beginning;
+    let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
+    page.cautions(&trial.cautions);
+    let kinds = summary(trial).kinds;
+    if kinds.is_empty() {
+        page.paragraph("No task ended, so there is nothing to measure.");
+    } else {
+        page.table(kinds_in_short(&kinds));
+    }
+    page.key_values([
+        ("ended".to_owned(), ending_sentence(&trial.ending)),
+        ("duration".to_owned(), duration(trial.wall_ns)),
+        ("target".to_owned(), Cell::some_text(&beginning.target)),
+        ("stored".to_owned(), stored.map_or_else(|| Cell::text("no"), |s| Cell::text(s.place))),
+    ]);
+    if let Some(stored) = stored {
+        page.command("All figures", &format!("treering show {}", stored.short_id));
+    }
+    page
+}

@@ -1,0 +1,206 @@
+//! `treering show`: everything about one trial, and no verdict: one trial cannot give one.
+
+use treering_analysis::{Summary, summary};
+use treering_model::Better::{Higher, Lower};
+use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
+
+use super::figures::{calls, cpu, metrics, phases, rates, times, trends};
+use super::identity::{duration, ending_sentence, utc};
+use crate::{Cell, Column, Number, Report, Style, Table};
+
+/// What the page is to hold beyond the figures of the whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View<'v> {
+    /// The shortest name of the trial that the store understands.
+    pub short_id: &'v str,
+    /// The command line that repeats the trial, quoted for a shell.
+    pub command: Option<&'v str>,
+    /// Whether every task gets a row.
+    pub tasks: bool,
+    /// Whether every second gets a row.
+    pub seconds: bool,
+}
+
+/// The page.
+pub fn page(trial: &Trial, view: &View<'_>) -> Report {
+    let beginning = &trial.beginning;
+    let mut page = Report::new(format!(
+        "Trial {}: {} ({})",
+        view.short_id,
+        beginning.workload,
+        beginning.mode.name()
+    ));
+    page.key_values(identity(trial));
+    page.cautions(&trial.cautions);
+    if !beginning.parameters.is_empty() {
+        page.heading("Parameters");
+        let pairs = beginning.parameters.iter();
+        page.key_values(pairs.map(|(name, value)| (name.clone(), Cell::some_text(value))));
+    }
+    if !trial.facts.is_empty() {
+        page.heading("Environment");
+        let facts = trial.facts.iter();
+        page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
+    }
+    add_figures(&mut page, trial, &summary(trial));
+    if view.tasks && !trial.tasks.is_empty() {
+        page.heading("Tasks");
+        page.table(tasks(trial));
+    }
+    let seconds = seconds(trial);
+    if view.seconds && !seconds.rows.is_empty() {
+        page.heading("Seconds");
+        page.table(seconds);
+    }
+    if let Some(command) = view.command {
+        page.heading("Repeat");
+        page.command("The same trial again", command);
+    }
+    page
+}
+
+fn identity(trial: &Trial) -> Vec<(String, Cell)> {
+    let beginning = &trial.beginning;
+    let pairs = [
+        ("trial", Cell::text(beginning.trial.text())),
+        ("workload", Cell::text(&beginning.workload)),
+        ("mode", Cell::text(beginning.mode.name())),
+        ("label", Cell::some_text(&beginning.label)),
+        ("target", Cell::some_text(&beginning.target)),
+        ("started (UTC)", Cell::text(utc(beginning.started_unix_ms))),
+        ("duration", duration(trial.wall_ns)),
+        ("ended", ending_sentence(&trial.ending)),
+        ("treering", Cell::some_text(&beginning.treering_version)),
+    ];
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
+    page.heading("Figures");
+    if summary.phases.is_empty() {
+        page.paragraph("No task and no phase ended, so there is nothing to measure.");
+    } else {
+        page.table(phases(&summary.phases));
+    }
+    if !summary.kinds.is_empty() {
+        page.table(times(&summary.kinds));
+        page.table(rates(&summary.kinds));
+        page.table(cpu(&summary.kinds));
+        let trends = trends(&summary.kinds);
+        if !trends.rows.is_empty() {
+            page.table(trends);
+        }
+    }
+    if !summary.ops.is_empty() {
+        page.table(calls(&summary.ops));
+    }
+    if !trial.metrics.is_empty() {
+        page.table(metrics(&trial.metrics));
+    }
+}
+
+/// One row per task, in their order.
+fn tasks(trial: &Trial) -> Table {
+    let several_workers = trial.tasks.iter().any(|task| task.worker > 0);
+    let mut columns = vec![
+        Column::count("n"),
+        Column::text("kind"),
+        Column::long_text("subject"),
+        Column::text("state"),
+        Column::count("phase"),
+    ];
+    if several_workers {
+        columns.push(Column::count("worker"));
+    }
+    columns.extend([
+        Column::number("time", Unit::Seconds).better(Lower),
+        Column::number("rate", Unit::MibPerSecond).better(Higher),
+        Column::number("rate", Unit::FilesPerSecond).better(Higher),
+        Column::number("user", Unit::Seconds).better(Lower),
+        Column::number("system", Unit::Seconds).better(Lower),
+        Column::number("sync", Unit::Seconds).better(Lower),
+    ]);
+    let caption = "Every task, its final sync included.";
+    let mut table = Table::new("tasks", caption, columns).with_keys(3);
+    let tasks = trial.tasks.iter().enumerate();
+    table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers)));
+    table
+}
+
+fn of_task(place: usize, task: &TaskTotals, several_workers: bool) -> Vec<Cell> {
+    let timed = task.wall_ns > 0;
+    let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
+    let seconds = |ns: u64| Cell::measured(ns as f64 / 1e9, Unit::Seconds);
+    let mut cells = vec![
+        Cell::whole(place as u64 + 1),
+        Cell::text(&task.kind),
+        Cell::some_text(&task.subject),
+        Cell::some_text(&task.state),
+        Cell::whole(u64::from(task.phase)),
+    ];
+    if several_workers {
+        cells.push(Cell::whole(u64::from(task.worker)));
+    }
+    cells.extend([
+        seconds(task.wall_ns),
+        Cell::measured(moves.then(|| task.mib_per_second()), Unit::MibPerSecond),
+        Cell::measured(
+            (timed && task.files > 0).then(|| task.files_per_second()),
+            Unit::FilesPerSecond,
+        ),
+        seconds(task.cpu.user_ns),
+        seconds(task.cpu.system_ns),
+        seconds(task.sync_ns),
+    ]);
+    cells
+}
+
+/// One row per second; seconds without a call are a row together, since a stall is a finding.
+fn seconds(trial: &Trial) -> Table {
+    let columns = vec![
+        Column::text("phase"),
+        Column::range("from–to", Unit::Seconds),
+        Column::count("calls").better(Higher),
+        Column::number("moved", Unit::Bytes).better(Higher),
+    ];
+    let caption = "Calls that ended in each second of a phase, and the bytes they moved. Seconds \
+                   in which none ended stand together in one row.";
+    let mut table = Table::new("seconds", caption, columns).with_keys(2);
+    for phase in &trial.phases {
+        add_seconds(&mut table, phase);
+    }
+    table
+}
+
+fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
+    let end_ns = u128::from(phase.wall_ns);
+    let mut row = |from_ns: u128, to_ns: u128, interval: Interval| {
+        table.rows.push(vec![
+            Cell::text(&phase.name),
+            Cell::Range { low: instant(from_ns), high: instant(to_ns) },
+            Cell::whole(interval.calls),
+            Cell::measured(interval.bytes as f64, Unit::Bytes),
+        ]);
+    };
+    let mut next_ns = 0;
+    for interval in &phase.intervals {
+        let from_ns = u128::from(interval.second) * 1_000_000_000;
+        if from_ns > next_ns {
+            row(next_ns, from_ns, Interval::default());
+        }
+        // The last slice ends with the phase.
+        let full_ns = from_ns + 1_000_000_000;
+        let to_ns = if end_ns > from_ns { full_ns.min(end_ns) } else { full_ns };
+        row(from_ns, to_ns, *interval);
+        next_ns = to_ns;
+    }
+    if end_ns > next_ns {
+        row(next_ns, end_ns, Interval::default());
+    }
+}
+
+/// Seconds from the start of a phase, whole ones without decimals.
+fn instant(ns: u128) -> Number {
+    let number = Number::measured(ns as f64 / 1e9, Unit::Seconds);
+    if ns.is_multiple_of(1_000_000_000) { number.styled(Style::Whole) } else { number }
+}

@@ -1,0 +1,183 @@
+//! The comparison of made-up trials in every format, as files to look at; and its JSON held to
+//! what docs/json.md promises.
+
+use treering_analysis::compare::{ComparisonCautionCode, Factor, Outcome, Side, Verdict, compare};
+use treering_model::{
+    Beginning, Better, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
+    TrialId, Unit,
+};
+use treering_report::formats::ALL;
+use treering_report::pages::comparison::{DataFormat, View, page};
+
+use crate::rendered;
+
+/// Noise of a round, the same on both sides, and a little of its own for each.
+const ROUNDS: [f64; 9] = [1.00, 1.04, 0.97, 1.02, 0.99, 1.01, 0.98, 1.03, 0.96];
+const OWN: [f64; 9] = [1.001, 0.999, 1.002, 0.998, 1.000, 1.001, 0.999, 1.003, 0.997];
+
+fn metrics(round: usize, factor: f64) -> Vec<Metric> {
+    let kinds = [("create", 230.0, factor), ("read", 310.0, 2.0 - factor), ("delete", 90.0, 1.0)];
+    let mut metrics = Vec::new();
+    for (kind, rate, factor) in kinds {
+        let mut add = |name: &str, value: f64, unit, better, primary| {
+            let (name, scope) = (name.to_owned(), Scope::Kind(kind.to_owned()));
+            metrics.push(Metric { name, scope, value, unit, better, primary, tasks: 6 });
+        };
+        let noisy = if kind == "delete" { ROUNDS[8 - round] } else { 1.0 };
+        let rate = rate * ROUNDS[round] * factor * OWN[round].powf(factor * 9.0) * noisy;
+        add("mib_per_second", rate, Unit::MibPerSecond, Better::Higher, true);
+        add("seconds", 222.4 / rate, Unit::Seconds, Better::Lower, false);
+        add("cpu_seconds", 0.31, Unit::Seconds, Better::Lower, false);
+    }
+    metrics
+}
+
+fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> Trial {
+    let started_unix_ms = 1_763_665_726_000 + 2000 * i64::try_from(round).unwrap() + late;
+    Trial {
+        beginning: Beginning {
+            event_version: EVENT_VERSION,
+            trial: "0193a1b2-c3d4-7000-8000-000000000001".parse::<TrialId>().unwrap(),
+            started_unix_ms,
+            treering_version: "0.1.0".to_owned(),
+            workload: "compilebench".to_owned(),
+            mode: Mode::Native,
+            label: filesystem.to_owned(),
+            target: "/mnt/scratch".to_owned(),
+            parameters: vec![("runs".to_owned(), "30".to_owned())],
+        },
+        facts: vec![
+            Fact { name: "kernel.release".to_owned(), value: "6.12.0".to_owned() },
+            Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() },
+        ],
+        phases: vec![PhaseTotals {
+            name: "aging".to_owned(),
+            wall_ns: 40_000_000_000,
+            tasks: 18,
+            files: 21_280,
+            bytes: 233_176_153,
+            cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_200_000_000 },
+            ..PhaseTotals::default()
+        }],
+        tasks: Vec::new(),
+        metrics: metrics(round, factor),
+        cautions: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns: 41_000_000_000,
+    }
+}
+
+fn side(name: &str, late: i64, factor: f64, rounds: usize) -> Side {
+    let trials = (0..rounds).map(|round| trial(round, late, factor, name)).collect();
+    Side { name: name.to_owned(), factor: Factor::Filesystem, trials }
+}
+
+/// Nine rounds of three filesystems; a trial of the second failed.
+fn nine_rounds() -> Outcome {
+    let (ext4, mut xfs, btrfs) =
+        (side("ext4", 0, 1.0, 9), side("xfs", 500, 1.08, 9), side("btrfs", 900, 0.9, 9));
+    xfs.trials[3].ending = Ending::Failed { why: "no space left on device".to_owned() };
+    compare(&ext4, &[xfs, btrfs], None).unwrap()
+}
+
+fn one_run() -> Outcome {
+    compare(&side("ext4", 0, 1.0, 1), &[side("xfs", 500, 1.08, 1)], None).unwrap()
+}
+
+fn golden(name: &str, outcome: &Outcome) {
+    let repeat = [("ext4".to_owned(), "treering run compilebench --dir /mnt/scratch".to_owned())];
+    let view = View {
+        command: "treering report --baseline fs:ext4 --contender fs:xfs",
+        repeat: &repeat,
+        notes: &["1 trials that still run are left out".to_owned()],
+    };
+    let page = page(outcome, &view);
+    let mut texts: Vec<(&str, String)> = Vec::new();
+    for format in ALL.iter().filter(|format| DataFormat::by_name(format.name()).is_none()) {
+        texts.push((format.name(), rendered(&page, *format)));
+    }
+    for format in DataFormat::ALL {
+        let mut bytes = Vec::new();
+        format.write(outcome, &mut bytes).unwrap();
+        let mut text = String::from_utf8(bytes).unwrap();
+        if format == DataFormat::Json {
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            text = serde_json::to_string_pretty(&value).unwrap();
+        }
+        texts.push((format.name(), text));
+    }
+    for (format, text) in texts {
+        insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+            insta::assert_snapshot!(format!("{name}.{format}"), text);
+        });
+    }
+}
+
+#[test]
+fn a_comparison_in_every_format() {
+    golden("comparison", &nine_rounds());
+}
+
+#[test]
+fn one_run_against_one_in_every_format() {
+    golden("comparison_single", &one_run());
+}
+
+#[test]
+fn mail_stays_within_its_columns() {
+    let plain = treering_report::formats::by_name("plain").unwrap();
+    for outcome in [nine_rounds(), one_run()] {
+        let text = rendered(&page(&outcome, &View::default()), plain);
+        assert!(text.is_ascii());
+        assert!(text.lines().all(|line| line.len() <= 72), "{text}");
+    }
+}
+
+#[test]
+fn one_run_against_one_has_no_colour() {
+    let terminal = treering_report::formats::terminal::Terminal { width: 120, colour: true };
+    let text = rendered(&page(&one_run(), &View::default()), &terminal);
+    let coloured: Vec<&str> = text.lines().filter(|line| line.contains("single-run")).collect();
+    assert_eq!(coloured.len(), one_run().comparisons.len());
+    // Only rules are painted, never a word or a number.
+    for line in coloured {
+        let rest = line.replace("\x1b[2m│\x1b[0m", "│");
+        assert!(!rest.contains('\x1b'), "{line}");
+    }
+}
+
+/// The fields of docs/json.md with the kinds of their values.
+#[test]
+fn the_json_is_as_documented() {
+    let mut bytes = Vec::new();
+    DataFormat::Json.write(&nine_rounds(), &mut bytes).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let codes = ComparisonCautionCode::ALL.map(ComparisonCautionCode::name);
+    let verdicts = Verdict::ALL.map(Verdict::name);
+    assert_eq!(value["treering_comparison"]["version"], 1);
+    for caution in value["cautions"].as_array().unwrap() {
+        assert!(codes.contains(&caution["code"].as_str().unwrap()));
+        assert!(caution["message"].is_string() && caution["advice"].is_string());
+    }
+    let comparisons = value["comparisons"].as_array().unwrap();
+    assert!(!comparisons.is_empty());
+    for one in comparisons {
+        for text in ["workload", "metric", "unit", "baseline", "contender"] {
+            assert!(one[text].is_string(), "{text}");
+        }
+        for number in ["pairs", "baseline_median", "contender_median"] {
+            assert!(one[number].is_number(), "{number}");
+        }
+        for maybe in ["ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds_needed"] {
+            assert!(one[maybe].is_number() || one[maybe].is_null(), "{maybe}");
+        }
+        assert!(["higher", "lower"].contains(&one["better"].as_str().unwrap()));
+        assert!(verdicts.contains(&one["verdict"].as_str().unwrap()));
+        assert!(one["primary"].is_boolean());
+    }
+    let documented = include_str!("../../../../../docs/json.md");
+    let fields = comparisons[0].as_object().unwrap().keys().map(String::as_str);
+    for word in codes.into_iter().chain(verdicts).chain(fields) {
+        assert!(documented.contains(&format!("`{word}`")), "docs/json.md lacks `{word}`");
+    }
+}

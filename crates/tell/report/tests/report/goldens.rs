@@ -1,0 +1,167 @@
+//! Every page in every format, as files to look at.
+//!
+//! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
+//! anew; read the difference before committing it.
+
+use treering_model::{Ending, Trial};
+use treering_report::formats::{ALL, by_name, terminal};
+use treering_report::pages::trials::TrialRow;
+use treering_report::pages::{run, trial, trials};
+use treering_report::{Format, Report};
+
+use crate::fixture::{self, SHORT_ID};
+use crate::rendered;
+
+const COMMAND: &str = "treering compilebench --directory /mnt/scratch --initial-dirs 6 --runs 9 \
+                       --seed 555 --label 'v6.12 baseline'";
+
+/// The page as `treering show` builds it.
+pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
+    let view = trial::View {
+        short_id: SHORT_ID,
+        command: Some(COMMAND),
+        tasks: everything,
+        seconds: everything,
+    };
+    trial::page(shown, &view)
+}
+
+/// A row of the list, as the door fills it from the store.
+pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
+    TrialRow {
+        short_id: SHORT_ID.to_owned(),
+        started_unix_ms: shown.beginning.started_unix_ms,
+        workload: shown.beginning.workload.clone(),
+        mode: shown.beginning.mode,
+        label: shown.beginning.label.clone(),
+        target: shown.beginning.target.clone(),
+        ending,
+        wall_ns: shown.wall_ns,
+        phases: shown.phases.len() as u64,
+        tasks: shown.tasks.len() as u64,
+        metrics: shown.metrics.iter().filter(|metric| metric.primary).cloned().collect(),
+    }
+}
+
+/// The list of all made-up trials.
+pub(crate) fn list() -> Report {
+    let running = TrialRow {
+        wall_ns: 0,
+        metrics: Vec::new(),
+        label: String::new(),
+        ..row(&fixture::aging(), None)
+    };
+    let ended = |trial: &Trial| row(trial, Some(trial.ending.clone()));
+    trials::page(&[
+        ended(&fixture::aging()),
+        running,
+        ended(&fixture::failed_at_once()),
+        ended(&fixture::interrupted()),
+    ])
+}
+
+/// The page in every format; the JSON with line ends, since nobody reviews one long line.
+fn golden(page: &str, report: &Report) {
+    for format in ALL {
+        let mut text = rendered(report, *format);
+        if format.name() == "json" {
+            assert_eq!(text.lines().count(), 1);
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            text = serde_json::to_string_pretty(&value).unwrap();
+        }
+        insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+            insta::assert_snapshot!(format!("{page}.{}", format.name()), text);
+        });
+    }
+}
+
+#[test]
+fn list_of_trials() {
+    golden("list", &list());
+}
+
+#[test]
+fn show_a_trial() {
+    golden("show", &show(&fixture::aging(), false));
+}
+
+#[test]
+fn show_a_trial_with_tasks_and_seconds() {
+    golden("show_everything", &show(&fixture::aging(), true));
+}
+
+#[test]
+fn show_a_trial_that_failed_at_once() {
+    golden("show_failed", &show(&fixture::failed_at_once(), true));
+}
+
+#[test]
+fn show_a_trial_that_was_killed() {
+    golden("show_interrupted", &show(&fixture::interrupted(), false));
+}
+
+#[test]
+fn show_numbers_at_the_edges() {
+    golden("show_extreme", &show(&fixture::extreme(), true));
+}
+
+#[test]
+fn end_of_a_run() {
+    let stored = run::Stored { short_id: SHORT_ID, place: "/var/lib/treering/trials.db" };
+    golden("run", &run::page(&fixture::aging(), Some(&stored)));
+    golden("run_not_stored", &run::page(&fixture::failed_at_once(), None));
+}
+
+#[test]
+fn an_empty_store() {
+    let text = rendered(&trials::page(&[]), by_name("plain").unwrap());
+    insta::assert_snapshot!(text, @r"
+    Trials
+    ======
+
+    The store holds no trial.
+    ");
+}
+
+#[test]
+fn terminal_narrow_and_in_colour() {
+    let narrow = terminal::Terminal { width: 60, colour: false };
+    let coloured = terminal::Terminal { width: 60, colour: true };
+    let page = show(&fixture::aging(), false);
+    let text = rendered(&page, &narrow);
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("show.terminal_60", text);
+    });
+    assert!(
+        text.lines()
+            .filter(|line| !line.contains("compilebench --dir"))
+            .all(|line| line.chars().count() <= 60)
+    );
+    // Colour adds to the text and says nothing of its own.
+    let painted = rendered(&page, &coloured);
+    assert_ne!(painted, text);
+    assert_eq!(without_colour(&painted), text);
+}
+
+#[test]
+fn wide_terminals_split_nothing() {
+    let wide = terminal::Terminal { width: 200, colour: false };
+    let text = rendered(&list(), &wide);
+    assert!(text.lines().any(|line| line.contains("started") && line.contains("primary metrics")));
+}
+
+fn without_colour(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain + rest
+}
+
+#[test]
+fn names_of_formats_are_words_of_the_command_line() {
+    let names: Vec<&str> = ALL.iter().map(|format: &&dyn Format| format.name()).collect();
+    assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json"]);
+}

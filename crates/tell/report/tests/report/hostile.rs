@@ -1,0 +1,131 @@
+//! Text from hostile places in every page and every format.
+
+use serde_json::Value;
+use treering_report::formats::{ALL, by_name};
+use treering_report::pages::{run, trials};
+use treering_report::{Block, Cell, Report};
+
+use crate::fixture::{self, HOSTILE};
+use crate::goldens::{row, show};
+use crate::rendered;
+
+/// Every page with hostile text wherever text can be.
+fn pages() -> Vec<Report> {
+    let trial = fixture::hostile();
+    let mut row = row(&trial, Some(trial.ending.clone()));
+    HOSTILE[0].clone_into(&mut row.short_id);
+    let stored = run::Stored { short_id: HOSTILE[0], place: HOSTILE[1] };
+    let mut every_block = Report::new(HOSTILE.concat());
+    every_block.heading(HOSTILE[0]);
+    every_block.paragraph(HOSTILE[1]);
+    every_block.note(HOSTILE[0]);
+    every_block.command(HOSTILE[0], HOSTILE[0]);
+    vec![show(&trial, true), trials::page(&[row]), run::page(&trial, Some(&stored)), every_block]
+}
+
+fn acts_on_the_screen(c: char) -> bool {
+    (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{200b}' | '\u{e0041}')
+}
+
+#[test]
+fn nothing_that_acts_on_a_screen_reaches_people() {
+    for page in pages() {
+        for format in ALL.iter().filter(|format| format.name() != "csv") {
+            let text = rendered(&page, *format);
+            let found = text.chars().find(|&c| acts_on_the_screen(c));
+            assert_eq!(found, None, "{}: {text}", format.name());
+        }
+    }
+}
+
+#[test]
+fn people_see_what_was_there() {
+    for name in ["terminal", "plain", "markdown"] {
+        let text = rendered(&pages()[3], by_name(name).unwrap());
+        assert!(text.contains("\\x1b"), "{name}: {text}");
+        assert!(text.contains("\\u{9b}") || text.contains("\\u{9b"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_name_cannot_add_a_cell_to_markdown() {
+    let text = rendered(&pages()[0], by_name("markdown").unwrap());
+    let mut tables = 0;
+    let mut columns = 0;
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            columns = 0;
+            continue;
+        }
+        let bars = line.replace("\\\\", "").replace("\\|", "").matches('|').count();
+        if columns == 0 {
+            columns = bars;
+            tables += 1;
+        }
+        assert_eq!(bars, columns, "{line}");
+    }
+    assert!(tables >= 6, "{tables} tables");
+    assert!(!text.contains("<script>"));
+}
+
+#[test]
+fn a_fence_is_longer_than_the_backticks_in_it() {
+    let mut page = Report::new("page");
+    page.command("Run", "echo '```' '````'");
+    let text = rendered(&page, by_name("markdown").unwrap());
+    assert!(text.contains("\n`````sh\necho '```' '````'\n`````\n"), "{text}");
+}
+
+#[test]
+fn csv_keeps_every_text_as_it_is() {
+    let page = &pages()[0];
+    let text = rendered(page, by_name("csv").unwrap());
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
+    let fields: Vec<String> = reader
+        .records()
+        .flat_map(|record| record.unwrap().iter().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let mut texts = 0;
+    for table in page.tables() {
+        for cell in table.rows.iter().flatten() {
+            if let Cell::Text { text, .. } = cell {
+                assert!(fields.contains(text), "{text:?}");
+                texts += 1;
+            }
+        }
+    }
+    assert!(texts > 50, "{texts}");
+    // A spreadsheet's formula stays a quoted text.
+    assert!(text.contains("\"=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""));
+}
+
+#[test]
+fn csv_tables_have_rows_as_long_as_their_header() {
+    for page in [show(&fixture::aging(), true), show(&fixture::extreme(), true)] {
+        let text = rendered(&page, by_name("csv").unwrap());
+        let mut tables = 0;
+        for table in text.split("\r\n\r\n") {
+            let mut reader = csv::Reader::from_reader(table.as_bytes());
+            assert_eq!(reader.headers().unwrap().get(0), Some("table"));
+            tables += 1;
+            let rows = reader.records().map(Result::unwrap).count();
+            assert!(rows > 0);
+        }
+        assert_eq!(tables, page.tables().count());
+    }
+}
+
+#[test]
+fn json_gives_the_document_back() {
+    for page in pages().into_iter().chain([show(&fixture::aging(), true)]) {
+        let text = rendered(&page, by_name("json").unwrap());
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["treering_report"]["version"], 1);
+        let again = Report {
+            title: value["title"].as_str().unwrap().to_owned(),
+            blocks: serde_json::from_value::<Vec<Block>>(value["blocks"].clone()).unwrap(),
+        };
+        assert_eq!(again, page);
+    }
+}

@@ -1,0 +1,23 @@
+//! The tests of pages, formats and exports, in one binary.
+//!
+//! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
+//! that wants to do harm; `comparison` does for comparisons what they do; `mail` holds the plain
+//! format to its 72 columns; `exports` reads every export back.
+
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+mod comparison;
+mod exports;
+mod fixture;
+mod goldens;
+mod hostile;
+mod mail;
+
+use treering_report::{Format, Report};
+
+/// The page in a format, as text.
+fn rendered(report: &Report, format: &dyn Format) -> String {
+    let mut bytes = Vec::new();
+    format.render(report, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}

@@ -1,0 +1,466 @@
+//! The command line: our own verbs by derive, the workloads' options from their specs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
+
+/// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
+/// worse.
+#[derive(Debug, Parser)]
+#[command(
+    name = "treering",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const AFTER_HELP: &str = "\
+A first run, in an empty directory on the filesystem to be aged:
+  treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
+
+Under a link with the name of an imitated tool (ln -s treering compilebench) treering is that tool.
+Exit codes: 0 done, 1 the imitated tool failed, 2 usage, 3 environment, 4 a trial failed,
+70 a bug, 130 interrupted.";
+
+/// The verbs. Workloads add themselves: below `run`, and by name as their classic selves.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List the trials in the store, newest first.
+    List(ListArgs),
+    /// Show one trial: what was run, doubts, environment, figures.
+    Show(ShowArgs),
+    /// Write trials for other programs.
+    Export(ExportArgs),
+    /// Compare stored trials: better, worse, the same, or unclear.
+    Report(ReportArgs),
+    /// List, show, record and import data sets: the trees that compilebench works on.
+    Dataset(DatasetArgs),
+    /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
+    Compare(CompareArgs),
+    /// What the lab can make here, and what killed runs left in it.
+    Lab(LabArgs),
+    /// Remove what a killed run left in a directory.
+    Clean(CleanArgs),
+    /// Print the completion script of a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where the results are.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreArgs {
+    /// The store's file [default: results.treering in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Only trials of this workload.
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// Only trials with this label.
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    /// At most so many, the newest ones.
+    #[arg(long, short = 'n', default_value_t = 50)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// How a page is written.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// The format: terminal, plain, markdown, csv or json [default: terminal; plain in a pipe].
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The trial: any unique beginning of its ID, or `last`.
+    #[arg(default_value = "last")]
+    pub(crate) trial: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Also every task with its figures.
+    #[arg(long)]
+    pub(crate) tasks: bool,
+    /// Also the rate of every second.
+    #[arg(long)]
+    pub(crate) seconds: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The trials: unique beginnings of IDs, or `last`; all when none is named.
+    pub(crate) trials: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// json: everything; csv: a row per task; csv-ops, csv-intervals, csv-metrics: other tables.
+    #[arg(long, default_value = "json")]
+    pub(crate) format: String,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The filesystems, the first being the baseline.
+    #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs", value_name = "NAME,…")]
+    pub(crate) filesystems: Vec<String>,
+    /// The workload.
+    #[arg(long, default_value = "compilebench")]
+    pub(crate) workload: String,
+    /// Bytes of the image behind the loop device; its blocks are allocated beforehand.
+    #[arg(long, default_value = "4GiB")]
+    pub(crate) size: String,
+    /// Rounds; in each every variant runs once. Six is the fewest that can show a difference.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) rounds: u16,
+    /// The seed of the order and of the workload's payload.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Mount options for every variant.
+    #[arg(long, value_delimiter = ',', value_name = "OPTION,…")]
+    pub(crate) mount: Vec<String>,
+    /// Where the image is made [default: the lab's own directory in /var/tmp].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
+    /// Do without the second arm of the baseline, which shows how much chance alone does.
+    #[arg(long)]
+    pub(crate) no_control: bool,
+    /// Do without the warm-up round, which is kept but not compared.
+    #[arg(long)]
+    pub(crate) no_warm_up: bool,
+    /// Print every cell in its order and touch no disk.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Options of the workload, as for `treering run`.
+    #[arg(last = true, default_values = QUICK, value_name = "WORKLOAD OPTIONS")]
+    pub(crate) options: Vec<String>,
+}
+
+/// A run of compilebench that takes seconds.
+const QUICK: [&str; 6] = ["--dataset", "linux-6.1-small", "--initial-dirs", "3", "--runs", "12"];
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) verb: LabVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabVerb {
+    /// List what treering made and has not taken away: mounts, loop devices, images.
+    List {
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Free what no run that is alive has. Only what treering itself made is touched.
+    Release {
+        /// Only say what would be freed.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// List the filesystems that can be made and mounted here, and what the others lack.
+    Filesystems {
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_HELP)]
+pub(crate) struct ReportArgs {
+    /// The side to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
+    /// fs:TYPE or target:DIR.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) baseline: Option<String>,
+    /// What to compare with it; may be several [default: all other values of the same kind].
+    #[arg(long, value_name = "SEL", num_args = 1.., conflicts_with = "by")]
+    pub(crate) contender: Vec<String>,
+    /// Group all trials by this, the oldest or --baseline VALUE being the baseline
+    /// [default: label].
+    #[arg(long, value_name = "WHAT", value_parser = ["label", "kernel", "fs", "target"])]
+    pub(crate) by: Option<String>,
+    /// Only trials of this workload.
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
+    #[arg(long, value_name = "N%")]
+    pub(crate) threshold: Option<String>,
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// The format: terminal, plain, markdown, csv, json, benchstat or lkp [default: terminal;
+    /// plain in a pipe].
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const REPORT_HELP: &str = "\
+The trials of a side are its rounds in the order of time; the k-th of one side is compared with the
+k-th of the other when there are equally many with the same parameters.
+  treering report --baseline before --contender after
+  treering report --by kernel";
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// The directory that a killed run worked in.
+    pub(crate) dir: PathBuf,
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatasetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: DatasetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DatasetVerb {
+    /// List the data sets: shipped ones and your own.
+    List {
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show one: counts, sizes, what a patch and a build change.
+    Show {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Record one from directories: names, kinds and sizes only.
+    Record(RecordArgs),
+    /// Import the four dataset files of the original compilebench.
+    Import {
+        /// The directory with dataset-unpatched and the other three.
+        dir: PathBuf,
+        /// The name it gets [default: the directory's name].
+        #[arg(long)]
+        name: Option<String>,
+        /// Overwrite a data set of yours with this name.
+        #[arg(long)]
+        replace: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// The name it gets: letters, digits, '.', '-' and '_'.
+    pub(crate) name: String,
+    /// The clean tree.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) clean: PathBuf,
+    /// The clean tree of a later version [default: as the clean one].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) patched: Option<PathBuf>,
+    /// The clean tree after a build [default: as the clean one].
+    #[arg(long, value_name = "DIR", conflicts_with = "build")]
+    pub(crate) compiled: Option<PathBuf>,
+    /// The later tree after a build [default: the later tree with the products of the build].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) patched_compiled: Option<PathBuf>,
+    /// Run this command in the clean tree after its scan, and in the patched one, and scan again.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) build: Option<String>,
+    /// Take only what is below these paths; may be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) only: Vec<String>,
+    /// Overwrite a data set of yours with this name.
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// Options of every run, classic or native.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "treering's own options")]
+pub(crate) struct AnyRunArgs {
+    /// A label for the trial, to find and compare it by.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) label: String,
+    /// The store's file [default: results.treering in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no results.
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// Print every operation in its order and touch no disk.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Options of native runs of any workload.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NativeRunArgs {
+    /// The directory to work in, on the filesystem under test; made when it is not there.
+    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    pub(crate) dir: Option<PathBuf>,
+    /// What files are filled with: random bytes, or the letter of the classic tools.
+    #[arg(long, value_name = "KIND", default_value = "random",
+        value_parser = ["random", "classic"])]
+    pub(crate) payload: String,
+    /// How much of the random payload a compressing filesystem can save, as 30%.
+    #[arg(long, value_name = "N%", default_value = "0%")]
+    pub(crate) compressibility: String,
+    /// Which calls are timed one by one.
+    #[arg(long, value_name = "WHICH", default_value = "sampled",
+        value_parser = ["all", "sampled", "off"])]
+    pub(crate) latency: String,
+    /// Keep the trees instead of removing them at the end.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// No progress and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Print every event of the trial as a line of JSON, on standard output or into FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub(crate) events: Option<PathBuf>,
+}
+
+/// The whole command line as clap sees it.
+pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
+    let classic = workloads.iter().map(|workload| classic_command(*workload));
+    let native = workloads.iter().map(|workload| native_command(*workload));
+    let run = Command::new("run")
+        .about("Run a workload in a directory, natively, and keep its results")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(native);
+    Cli::command().subcommand(run).subcommands(classic)
+}
+
+/// Parses what was typed; under a link with a workload's name, as that workload's classic self.
+pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let command = command(treering_workloads::ALL);
+    let link = typed.first().and_then(|name| {
+        let name = std::path::Path::new(name).file_name()?.to_str()?;
+        treering_workloads::ALL.iter().map(|workload| workload.manifest().name).find(|&n| n == name)
+    });
+    let Some(link) = link else { return command.try_get_matches_from(typed) };
+    let rest = typed.iter().skip(1).cloned();
+    command.try_get_matches_from(["treering".into(), link.into()].into_iter().chain(rest))
+}
+
+fn classic_command(workload: &'static dyn Workload) -> Command {
+    let manifest = workload.manifest();
+    let about = format!("{} as the original does it: its options, its output", manifest.imitates);
+    let base = Command::new(manifest.name)
+        .next_display_order(None)
+        .infer_long_args(true)
+        .args(manifest.classic.iter().map(argument));
+    // The doc comment of the group would stand in for the words on the command.
+    AnyRunArgs::augment_args(base).about(about).long_about(None)
+}
+
+fn native_command(workload: &'static dyn Workload) -> Command {
+    let manifest = workload.manifest();
+    let base = Command::new(manifest.name)
+        .next_display_order(None)
+        .args(manifest.native.iter().map(argument));
+    AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
+        .about(manifest.about)
+        .long_about(None)
+}
+
+fn argument(spec: &OptionSpec) -> Arg {
+    let mut doc = spec.doc.trim_end_matches('.').to_owned();
+    if let Some(default) = spec.default {
+        doc = format!("{doc} [default: {default}]");
+    }
+    match spec.support {
+        Support::Full => {}
+        Support::Approximate(how) => doc = format!("{doc} ({how})"),
+        Support::Ignored(why) => doc = format!("{doc} (without effect: {why})"),
+        Support::Rejected(why) => doc = format!("{doc} (refused: {why})"),
+    }
+    let arg = Arg::new(spec.name).long(spec.name).help(doc);
+    let arg = match spec.short {
+        Some(short) => arg.short(short),
+        None => arg,
+    };
+    match spec.value {
+        ValueKind::Flag => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
+        ValueKind::Choice(words) => value(arg.value_parser(words.to_vec()), "WORD"),
+        ValueKind::Number => value(arg, "N"),
+        ValueKind::Size => value(arg, "SIZE"),
+        ValueKind::Percent => value(arg, "N%"),
+        ValueKind::Path => value(arg, "PATH"),
+        ValueKind::Text => value(arg, "TEXT"),
+    }
+}
+
+fn value(arg: Arg, name: &'static str) -> Arg {
+    // As with the classic tools' own parsers, the last of several values counts.
+    let id = arg.get_id().clone();
+    arg.value_name(name).action(ArgAction::Set).overrides_with(id)
+}
+
+/// What was given for the options of these specs.
+pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
+    let given = specs.iter().filter_map(|spec| {
+        let value = match spec.value {
+            ValueKind::Flag => matches.get_flag(spec.name).then(|| "true".to_owned()),
+            _ => matches.get_one::<String>(spec.name).cloned(),
+        };
+        Some((spec.name.to_owned(), value?))
+    });
+    let mut settings = Settings::new(given.collect());
+    settings.data_dirs = crate::places::dataset_dirs();
+    settings
+}
+
+/// The settings in words that follow `--`: the workload's own options.
+pub(crate) fn settings_of_words(
+    specs: &'static [OptionSpec],
+    words: &[String],
+) -> Result<Settings, crate::failure::Failure> {
+    let command = Command::new("options")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .args(specs.iter().map(argument));
+    let matches = command.try_get_matches_from(words).map_err(|error| {
+        let text = error.to_string();
+        let first =
+            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        crate::failure::Failure::new(crate::failure::Kind::Usage, first)
+            .hint("behind `--` stand the workload's options, as for `treering run`")
+    })?;
+    Ok(settings(specs, &matches))
+}

@@ -1,0 +1,109 @@
+//! `treering dataset`: list, show, record, import.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use treering_workloads::compilebench::dataset::library::{self, Existing, LibraryError};
+use treering_workloads::compilebench::dataset::record::{Recording, record};
+use treering_workloads::compilebench::dataset::report::DatasetReport;
+use treering_workloads::compilebench::dataset::{Dataset, Note, Selection, check_title, classic};
+
+use super::{dataset_pages, output};
+use crate::arguments::{DatasetVerb, RecordArgs};
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+use crate::places;
+
+/// Does what was asked for.
+pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
+    let dirs = places::dataset_dirs();
+    match verb {
+        DatasetVerb::List { output } => {
+            let all = library::list(&dirs).map_err(|error| library_failure(&error))?;
+            output::write(&dataset_pages::list(&all), &output)?;
+        }
+        DatasetVerb::Show { name, output } => {
+            let dataset = library::load(&name, &dirs).map_err(|error| library_failure(&error))?;
+            output::write(&dataset_pages::show(&DatasetReport::of(&dataset)), &output)?;
+        }
+        DatasetVerb::Record(args) => record_one(&args)?,
+        DatasetVerb::Import { dir, name, replace } => import(&dir, name, replace)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn record_one(args: &RecordArgs) -> Result<(), Failure> {
+    check_name(&args.name)?;
+    let only = Selection::of(&args.only).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    let recording = Recording {
+        name: &args.name,
+        about: "",
+        clean: &args.clean,
+        patched: args.patched.as_deref(),
+        compiled: args.compiled.as_deref(),
+        patched_compiled: args.patched_compiled.as_deref(),
+        build: args.build.as_deref(),
+        only,
+    };
+    let mut to_stderr = |bytes: &[u8]| {
+        let _nobody_listens = std::io::stderr().write_all(bytes);
+    };
+    let recorded = record(&recording, &mut to_stderr)
+        .map_err(|error| Failure::of(Kind::Environment, &error))?;
+    for note in &recorded.notes {
+        match note {
+            Note::OtherFilesystem(path) => {
+                say(&format!("note: {} is another filesystem and is left out", path.display()));
+            }
+            Note::SpecialFiles { root, count } => {
+                say(&format!("note: {count} special files in {} are left out", root.display()));
+            }
+        }
+    }
+    save(&recorded.dataset, args.replace)
+}
+
+/// A name that a data set of the user's can have, before anything is scanned.
+fn check_name(name: &str) -> Result<(), Failure> {
+    check_title(name).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    if library::builtin_names().any(|builtin| builtin == name) {
+        let message = format!("'{name}' is the name of a data set that is shipped");
+        return Err(Failure::new(Kind::Usage, message).hint("give yours another name"));
+    }
+    Ok(())
+}
+
+fn import(dir: &Path, name: Option<String>, replace: bool) -> Result<(), Failure> {
+    let own_name = || {
+        let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let name = name.unwrap_or_else(own_name);
+    check_name(&name).map_err(|failure| failure.hint("give it a name with --name NAME"))?;
+    let dataset =
+        classic::read_directory(&name, dir).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    save(&dataset, replace)
+}
+
+fn save(dataset: &Dataset, replace: bool) -> Result<(), Failure> {
+    let dir: PathBuf = places::data_dir()?.join("datasets");
+    let existing = if replace { Existing::Replace } else { Existing::Keep };
+    let path = library::save(dataset, &dir, existing).map_err(|error| {
+        let failure = library_failure(&error);
+        if replace { failure } else { failure.hint("--replace puts it in the place of an old one") }
+    })?;
+    say(&format!(
+        "{}: {} files, {} MiB clean; kept in {}",
+        dataset.name,
+        dataset.unpatched.len(),
+        dataset.unpatched.bytes() >> 20,
+        path.display()
+    ));
+    say(&format!("`treering dataset show {}` shows it", dataset.name));
+    Ok(())
+}
+
+fn library_failure(error: &LibraryError) -> Failure {
+    Failure::of(Kind::Usage, error)
+}

@@ -1,0 +1,148 @@
+//! The pages of `treering dataset`: the list, and one data set in numbers.
+
+use treering_model::Unit;
+use treering_report::{Cell, Column, Report, Table};
+use treering_workloads::compilebench::dataset::State;
+use treering_workloads::compilebench::dataset::format::ListCount;
+use treering_workloads::compilebench::dataset::library::{DatasetInfo, Origin};
+use treering_workloads::compilebench::dataset::report::{DatasetReport, Difference, StateReport};
+
+use crate::failure::chain;
+
+/// All data sets with the size of each state.
+pub(crate) fn list(all: &[DatasetInfo]) -> Report {
+    let mut page = Report::new("Data sets");
+    let columns = vec![
+        Column::text("name"),
+        Column::count("clean files"),
+        Column::number("clean", Unit::Bytes),
+        Column::number("patched", Unit::Bytes),
+        Column::number("compiled", Unit::Bytes),
+        Column::number("patched-compiled", Unit::Bytes),
+        Column::long_text("where"),
+    ];
+    let mut table = Table::new("datasets", "", columns);
+    for info in all {
+        let place = match &info.origin {
+            Origin::Builtin => "shipped".to_owned(),
+            Origin::File(path) | Origin::ClassicFiles(path) => path.display().to_string(),
+        };
+        let mut row = vec![Cell::text(&info.name)];
+        match &info.header {
+            Ok(header) => {
+                row.push(Cell::whole(header.list(State::Unpatched).files));
+                row.extend(State::ALL.map(|state| bytes(header.list(state).bytes)));
+                row.push(Cell::text(place));
+            }
+            Err(error) => {
+                row.extend([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
+                row.extend([Cell::Missing, Cell::text(format!("{place}: {}", chain(error)))]);
+            }
+        }
+        table.rows.push(row);
+    }
+    page.table(table);
+    page.note("`treering dataset show NAME` shows one; `treering dataset record` makes your own.");
+    page
+}
+
+/// One data set in numbers.
+pub(crate) fn show(report: &DatasetReport) -> Report {
+    let mut page = Report::new(format!("Data set {}", report.name));
+    if !report.about.is_empty() {
+        page.paragraph(&report.about);
+    }
+    page.table(states(report));
+    page.table(changes(report));
+    page.table(sizes(&report.states[0]));
+    page.table(largest(&report.states));
+    page
+}
+
+fn bytes(count: u64) -> Cell {
+    Cell::measured(count as f64, Unit::Bytes)
+}
+
+fn states(report: &DatasetReport) -> Table {
+    let columns = vec![
+        Column::text("state"),
+        Column::count("files"),
+        Column::number("size", Unit::Bytes),
+        Column::count("directories"),
+        Column::count("links"),
+        Column::count("empty files"),
+        Column::count("depth"),
+        Column::number("median", Unit::Bytes),
+        Column::number("99 %", Unit::Bytes),
+        Column::number("largest", Unit::Bytes),
+    ];
+    let mut table = Table::new("states", "The tree in its four states", columns);
+    for state in &report.states {
+        let size =
+            |of: fn(&treering_workloads::compilebench::dataset::report::SizeQuantiles) -> u64| {
+                state.sizes.as_ref().map_or(Cell::Missing, |sizes| bytes(of(sizes)))
+            };
+        table.rows.push(vec![
+            Cell::text(state.state.label()),
+            Cell::whole(state.count.files),
+            bytes(state.count.bytes),
+            Cell::whole(state.directories),
+            Cell::whole(state.links),
+            Cell::whole(state.empty_files),
+            Cell::whole(state.depth as u64),
+            size(|sizes| sizes.p50_bytes),
+            size(|sizes| sizes.p99_bytes),
+            size(|sizes| sizes.max_bytes),
+        ]);
+    }
+    table
+}
+
+fn changes(report: &DatasetReport) -> Table {
+    let columns =
+        vec![Column::text("change"), Column::count("files"), Column::number("size", Unit::Bytes)];
+    let mut table = Table::new("changes", "What a patch and a build change", columns);
+    let mut row = |what: &str, count: ListCount| {
+        table.rows.push(vec![Cell::text(what), Cell::whole(count.files), bytes(count.bytes)]);
+    };
+    let mut difference = |name: &str, difference: &Difference| {
+        row(&format!("{name}: changed"), difference.changed);
+        row(&format!("{name}: new"), difference.new);
+        row(&format!("{name}: removed"), difference.removed);
+    };
+    difference("patch", &report.patch);
+    difference("products of the patched tree", &report.recompile);
+    row("products of the clean tree", report.products);
+    row("products of the patched tree", report.patched_products);
+    table
+}
+
+fn sizes(clean: &StateReport) -> Table {
+    let columns = vec![
+        Column::number("from", Unit::Bytes),
+        Column::count("files"),
+        Column::number("size", Unit::Bytes),
+    ];
+    let mut table = Table::new("sizes", "Files of the clean tree by size", columns);
+    for bucket in &clean.histogram {
+        table.rows.push(vec![
+            bytes(bucket.from_bytes),
+            Cell::whole(bucket.count.files),
+            bytes(bucket.count.bytes),
+        ]);
+    }
+    table
+}
+
+fn largest(states: &[StateReport]) -> Table {
+    let columns =
+        vec![Column::text("state"), Column::long_text("file"), Column::number("size", Unit::Bytes)];
+    let mut table = Table::new("largest", "The largest files", columns);
+    for state in states {
+        for file in state.largest.iter().take(3) {
+            let label = Cell::text(state.state.label());
+            table.rows.push(vec![label, Cell::text(&file.path), bytes(file.bytes)]);
+        }
+    }
+    table
+}

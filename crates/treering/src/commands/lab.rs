@@ -1,0 +1,107 @@
+//! `treering lab`: what the lab can make here, what killed runs left in it, and freeing that.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use treering_lab::{Availability, Lab, Leftover, filesystems};
+use treering_report::{Cell, Column, Report, Table};
+
+use super::output;
+use super::trial::lab_failure;
+use crate::arguments::LabVerb;
+use crate::failure::{Failure, Kind, chain};
+
+/// Does what was asked for.
+pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
+    match verb {
+        LabVerb::List { output } => list(output),
+        LabVerb::Release { dry_run } => release(*dry_run),
+        LabVerb::Filesystems { output } => output::write(&what_there_is(&open()?), output),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The lab of this machine: root's records are in `/run`, a user's in memory of their own.
+pub(crate) fn open() -> Result<Lab, Failure> {
+    let register = ["/run/treering", "/tmp/treering-lab"].map(PathBuf::from);
+    let mut opened = Lab::open(&register[0]);
+    if opened.is_err() {
+        opened = Lab::open(&register[1]);
+    }
+    let lab = opened.map_err(|error| lab_failure(&error))?;
+    Ok(match std::env::var_os("PATH") {
+        Some(path) => lab.with_tools_in(&path),
+        None => lab,
+    })
+}
+
+fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
+    let all = open()?.list().map_err(|error| lab_failure(&error))?;
+    let mut page = Report::new("The lab");
+    if all.is_empty() {
+        page.paragraph("Nothing that treering made is left.");
+    } else {
+        let columns = vec![Column::long_text("what"), Column::text("whose")];
+        let mut table = Table::new("lab", "", columns);
+        for leftover in &all {
+            let what = Cell::text(leftover.what.to_string());
+            table.rows.push(vec![what, Cell::text(owner(leftover))]);
+        }
+        page.table(table);
+        page.note("`treering lab release` frees what no run that is alive has.");
+    }
+    output::write(&page, args)
+}
+
+fn owner(leftover: &Leftover) -> String {
+    match leftover.pid {
+        Some(pid) if leftover.is_alive => format!("a run that is alive (process {pid})"),
+        Some(pid) => format!("a run that is gone (process {pid})"),
+        None => "a run that is gone".to_owned(),
+    }
+}
+
+fn release(dry_run: bool) -> Result<(), Failure> {
+    let lab = open()?;
+    let all = lab.list().map_err(|error| lab_failure(&error))?;
+    let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    if dry_run {
+        for leftover in &gone {
+            say(&format!("would free {}", leftover.what));
+        }
+        return Ok(());
+    }
+    let mut failed = Vec::new();
+    for (leftover, freed) in lab.release(gone) {
+        match freed {
+            Ok(()) => say(&format!("freed {}", leftover.what)),
+            Err(error) => failed.push(format!("{}: {}", leftover.what, chain(&error))),
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
+}
+
+fn what_there_is(lab: &Lab) -> Report {
+    let mut page = Report::new("Filesystems");
+    let columns =
+        vec![Column::text("filesystem"), Column::text("here"), Column::long_text("with, or how")];
+    let mut table = Table::new("filesystems", "", columns);
+    for filesystem in filesystems::ALL {
+        let (here, how) = match lab.availability(*filesystem) {
+            Availability::Ready { version, .. } => ("yes", version.unwrap_or_default()),
+            Availability::Missing { why, how } => ("no", format!("{why}: {how}")),
+        };
+        table.rows.push(vec![Cell::text(filesystem.name()), Cell::text(here), Cell::text(how)]);
+    }
+    page.table(table);
+    page
+}
+
+/// A line on standard output; nobody listening is no reason to stop.
+fn say(line: &str) {
+    let _nobody_listens = writeln!(stdout(), "{line}");
+}

@@ -1,0 +1,54 @@
+//! `treering list`: the trials in the store.
+
+use std::process::ExitCode;
+
+use treering_report::pages::trials::{TrialRow, page};
+use treering_store::{Detail, Filter, Store, StoreError, TrialState};
+
+use super::output;
+use crate::arguments::ListArgs;
+use crate::failure::Failure;
+use crate::storage::{failure, open_to_read};
+
+/// Lists them.
+pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
+    let filter = Filter {
+        workload: args.workload.clone(),
+        label: args.label.clone(),
+        limit: Some(args.limit),
+        ..Filter::default()
+    };
+    let rows = match open_to_read(args.store.store.as_deref())? {
+        Some(store) => rows(&store, &filter).map_err(|error| failure(&error))?,
+        None => Vec::new(),
+    };
+    output::write(&page(&rows), &args.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
+    let summaries = store.trials(filter)?;
+    let ids: Vec<_> = summaries.iter().map(|summary| summary.trial).collect();
+    let short = store.short_ids(&ids)?;
+    let trials = store.load_many(&ids, Detail::Headlines)?;
+    let rows = summaries.into_iter().zip(short).zip(trials).map(|((summary, short_id), trial)| {
+        let ending = match summary.state {
+            TrialState::Running => None,
+            TrialState::Ended(ending) => Some(ending),
+        };
+        TrialRow {
+            short_id,
+            started_unix_ms: summary.started_unix_ms,
+            workload: summary.workload,
+            mode: summary.mode,
+            label: summary.label,
+            target: summary.target,
+            ending,
+            wall_ns: summary.wall_ns,
+            phases: summary.phases,
+            tasks: trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum(),
+            metrics: trial.metrics.into_iter().filter(|metric| metric.primary).collect(),
+        }
+    });
+    Ok(rows.collect())
+}

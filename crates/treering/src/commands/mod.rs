@@ -1,0 +1,62 @@
+//! The verbs, one file each, and the way from parsed arguments to them.
+
+mod classic;
+mod clean;
+mod compare;
+mod dataset;
+mod dataset_pages;
+mod export;
+mod lab;
+mod list;
+mod native;
+mod output;
+mod report;
+mod show;
+mod trial;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, FromArgMatches};
+use treering_script::Workload;
+
+use crate::arguments::{self, Verb};
+use crate::failure::{Failure, Kind};
+
+/// Does what was asked for.
+pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    if let Some((name, below)) = matches.subcommand() {
+        if let Some(workload) = workload(name) {
+            return classic::run(workload, below);
+        }
+        if let ("run", Some((name, below))) = (name, below.subcommand())
+            && let Some(workload) = workload(name)
+        {
+            return native::run(workload, below);
+        }
+    }
+    let verb = Verb::from_arg_matches(matches)
+        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    match verb {
+        Verb::List(args) => list::run(&args),
+        Verb::Show(args) => show::run(&args),
+        Verb::Export(args) => export::run(&args),
+        Verb::Report(args) => report::run(&args),
+        Verb::Dataset(args) => dataset::run(args.verb),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Lab(args) => lab::run(&args.verb),
+        Verb::Clean(args) => clean::run(&args),
+        Verb::Completions { shell } => {
+            completions(shell);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn workload(name: &str) -> Option<&'static dyn Workload> {
+    treering_workloads::ALL.iter().copied().find(|workload| workload.manifest().name == name)
+}
+
+fn completions(shell: clap_complete::Shell) {
+    let mut command = arguments::command(treering_workloads::ALL);
+    clap_complete::generate(shell, &mut command, "treering", &mut std::io::stdout());
+}

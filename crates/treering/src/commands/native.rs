@@ -1,0 +1,165 @@
+//! A workload run natively: progress, summary, trees removed at the end.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, FromArgMatches};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, TrialClock};
+use treering_lab::Workplace;
+use treering_model::{Ending, TrialSink};
+use treering_report::pages::run::{Stored, page};
+use treering_script::{Job, TargetFacts, Workload};
+
+use super::output;
+use super::trial::{Asked, Done, outline, run as run_trial, take};
+use crate::arguments::{AnyRunArgs, NativeRunArgs, OutputArgs, settings};
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+use crate::progress::ProgressShow;
+use crate::sinks::EventLines;
+
+/// Runs it.
+pub(crate) fn run(
+    workload: &'static dyn Workload,
+    matches: &ArgMatches,
+) -> Result<ExitCode, Failure> {
+    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
+    let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
+    let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
+    let settings = settings(workload.manifest().native, matches);
+    let job = workload.native(&settings)?;
+    let payload = payload(&own)?;
+    if any.dry_run {
+        let facts = dry_facts(own.dir.as_deref())?;
+        job.check(&facts)?;
+        outline(job.as_ref(), &facts)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
+    let place = take(&dir)?;
+    if !own.quiet {
+        announce(job.as_ref(), &place)?;
+    }
+    let progress = Arc::new(Progress::new());
+    let mut listeners: Vec<Box<dyn TrialSink + '_>> = Vec::new();
+    if !own.quiet {
+        let operations = job.outline(&facts_of(&place)?).len() as u64;
+        listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
+    }
+    if let Some(path) = &own.events {
+        listeners.push(Box::new(EventLines::open(path)?));
+    }
+    let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
+    let asked = Asked {
+        workload,
+        job: job.as_ref(),
+        any: &any,
+        parameters: vec![
+            ("payload".to_owned(), own.payload.clone()),
+            ("compressibility".to_owned(), own.compressibility.clone()),
+            ("latency".to_owned(), own.latency.clone()),
+        ],
+        engine: EngineOptions {
+            latency: latency(&own.latency),
+            payload,
+            seed,
+            clock: TrialClock::begin(),
+        },
+        keep: own.keep,
+        facts: Vec::new(),
+    };
+    let quiet = own.quiet;
+    let mut removing = |tree: &str| {
+        if !quiet {
+            say(&format!("removing {tree}"));
+        }
+    };
+    let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
+    if !own.quiet {
+        let to_stdout = own.events.as_deref() != Some(Path::new("-"));
+        show_summary(&done, to_stdout)?;
+    }
+    exit_code(&done)
+}
+
+/// What a dry run may know: of a directory that is there, what its filesystem says.
+fn dry_facts(dir: Option<&Path>) -> Result<TargetFacts, Failure> {
+    let Some(dir) = dir.filter(|dir| dir.is_dir()) else { return Ok(TargetFacts::unknown()) };
+    Target::open(dir)
+        .and_then(|target| target.facts())
+        .map_err(|error| Failure::of(Kind::Environment, &error))
+}
+
+fn facts_of(place: &Workplace) -> Result<TargetFacts, Failure> {
+    place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))
+}
+
+/// Says what is going to be written.
+fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
+    let facts = facts_of(place)?;
+    let footprint = job.footprint(&facts);
+    let mib = |bytes: u64| bytes >> 20;
+    say(&format!(
+        "{}: {} files, {} MiB will be written; at most {} files, {} MiB at a time; {} MiB are free",
+        place.target().path().display(),
+        footprint.written_files,
+        mib(footprint.written_bytes),
+        footprint.peak_files,
+        mib(footprint.peak_block_bytes),
+        mib(facts.free_bytes)
+    ));
+    Ok(())
+}
+
+fn payload(own: &NativeRunArgs) -> Result<PayloadKind, Failure> {
+    let text = own.compressibility.trim_end_matches('%');
+    let percent = text.parse::<u8>().ok().filter(|&percent| percent <= 100).ok_or_else(|| {
+        let message = format!("--compressibility: '{}' is not a percentage", own.compressibility);
+        Failure::new(Kind::Usage, message).hint("a percentage is a number from 0 to 100, as 30%")
+    })?;
+    match own.payload.as_str() {
+        "classic" if percent > 0 => {
+            Err(Failure::new(Kind::Usage, "--compressibility goes with --payload random only"))
+        }
+        "classic" => Ok(PayloadKind::Classic),
+        _ => Ok(PayloadKind::Native { compressibility: percent }),
+    }
+}
+
+fn latency(word: &str) -> LatencyMode {
+    match word {
+        "all" => LatencyMode::All,
+        "off" => LatencyMode::Off,
+        _ => LatencyMode::Sampled,
+    }
+}
+
+fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
+    let Some(trial) = &done.trial else { return Ok(()) };
+    let id = trial.beginning.trial;
+    let (short_id, place) = match &done.store {
+        Some(store) => {
+            let ids = store.short_ids(&[id]).map_err(|error| crate::storage::failure(&error))?;
+            (ids.concat(), store.path().display().to_string())
+        }
+        None => (String::new(), String::new()),
+    };
+    let stored = Stored { short_id: &short_id, place: &place };
+    let report = page(trial, done.store.as_ref().map(|_| &stored));
+    if to_stdout {
+        return output::write(&report, &OutputArgs { format: None, output: None });
+    }
+    output::write_to_stderr(&report)
+}
+
+fn exit_code(done: &Done) -> Result<ExitCode, Failure> {
+    match &done.conclusion.ending {
+        Ending::Completed => Ok(ExitCode::SUCCESS),
+        Ending::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
+        Ending::Failed { why } | Ending::Invalid { why } => {
+            Err(Failure::new(Kind::Trial, format!("the trial failed: {why}"))
+                .hint("what was measured until then is kept; `treering show last` shows it"))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Where pages go: to a terminal, a pipe or a file, in the format asked for.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use treering_report::Report;
+use treering_report::formats::terminal::Terminal;
+use treering_report::formats::{self, Format};
+
+use crate::arguments::OutputArgs;
+use crate::failure::{Failure, Kind, output_failed};
+
+/// Writes a page as the user asked.
+pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
+    let to_terminal = args.output.is_none() && io::stdout().is_terminal();
+    let terminal = terminal();
+    let format: &dyn Format = match args.format.as_deref() {
+        None if to_terminal => &terminal,
+        Some("terminal") => &terminal,
+        other => formats::by_name(other.unwrap_or("plain")).ok_or_else(|| {
+            let name = other.unwrap_or_default();
+            let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
+            let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
+            Failure::new(Kind::Usage, message)
+        })?,
+    };
+    with_writer(args.output.as_deref(), |out| format.render(report, out))
+}
+
+/// Gives a buffered writer to a file, or to standard output. A reader that went away is no failure.
+pub(crate) fn with_writer(
+    path: Option<&std::path::Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let Some(path) = path else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        return write(&mut out).and_then(|()| out.flush()).or_else(|error| output_failed(&error));
+    };
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out).and_then(|()| out.flush())
+    });
+    written.map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+    })
+}
+
+/// The terminal there is: its width, and colour unless the user does without.
+fn terminal() -> Terminal {
+    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Terminal { width, colour: !plain && io::stdout().is_terminal() }
+}
+
+/// Writes a page for people where standard output carries something else.
+pub(crate) fn write_to_stderr(report: &Report) -> Result<(), Failure> {
+    let Some(plain) = formats::by_name("plain") else { return Ok(()) };
+    let mut text = Vec::new();
+    plain.render(report, &mut text).map_err(|error| Failure::new(Kind::Bug, error.to_string()))?;
+    let _nobody_listens = io::stderr().write_all(&text);
+    Ok(())
+}

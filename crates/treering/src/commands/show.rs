@@ -1,0 +1,28 @@
+//! `treering show`: one trial.
+
+use std::process::ExitCode;
+
+use treering_report::pages::trial::{View, page};
+
+use super::output;
+use super::trial::command_line;
+use crate::arguments::ShowArgs;
+use crate::failure::Failure;
+use crate::storage::{failure, no_results, open_to_read};
+
+/// Shows it.
+pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let id = store.find(&args.trial).map_err(|error| failure(&error))?;
+    let trial = store.load(id).map_err(|error| failure(&error))?;
+    let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
+    let command = command_line(&trial);
+    let view = View {
+        short_id: &short_id,
+        command: Some(&command),
+        tasks: args.tasks,
+        seconds: args.seconds,
+    };
+    output::write(&page(&trial, &view), &args.output)?;
+    Ok(ExitCode::SUCCESS)
+}

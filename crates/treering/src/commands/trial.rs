@@ -1,0 +1,175 @@
+//! A trial from the command line: what classic and native runs have in common.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use treering_campaign::{CampaignError, Conclusion, TrialPlan, conduct};
+use treering_engine::{EngineOptions, Progress, TrialClock};
+use treering_lab::{LabError, Workplace};
+use treering_model::{Beginning, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
+use treering_script::{Job, Settings, TargetFacts, Workload};
+use treering_store::Store;
+use treering_sys::{SignalWatch, raise_open_files};
+
+use crate::arguments::AnyRunArgs;
+use crate::failure::{Failure, Kind, chain};
+use crate::sinks::Whole;
+use crate::storage::Keeping;
+
+/// A run that the user asked for.
+pub(crate) struct Asked<'a> {
+    pub(crate) workload: &'static dyn Workload,
+    pub(crate) job: &'a dyn Job,
+    pub(crate) any: &'a AnyRunArgs,
+    /// Parameters of the engine, kept beside those of the job.
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) engine: EngineOptions,
+    pub(crate) keep: bool,
+    /// How the place was made, where we made it.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// What came of it.
+pub(crate) struct Done {
+    pub(crate) conclusion: Conclusion,
+    /// The trial as far as it came.
+    pub(crate) trial: Option<Trial>,
+    /// The store it is in now.
+    pub(crate) store: Option<Store>,
+}
+
+/// Runs a trial. `listeners` hear each event after the store has it; `removing` is told each tree
+/// that is removed afterwards.
+pub(crate) fn run(
+    asked: Asked<'_>,
+    mut place: Workplace,
+    listeners: Vec<Box<dyn TrialSink + '_>>,
+    progress: &Arc<Progress>,
+    removing: &mut dyn FnMut(&str),
+) -> Result<Done, Failure> {
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let _as_many_as_we_may = raise_open_files();
+    let beginning = beginning(&asked, &place);
+    let mut keeping = Keeping::open(
+        asked.any.store.as_deref(),
+        asked.any.no_store,
+        place.target().path(),
+        beginning.trial,
+    )?;
+    let plan = TrialPlan {
+        beginning,
+        job: asked.job,
+        engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
+        keep: asked.keep,
+        cautions: keeping.caution().into_iter().collect(),
+        facts: asked.facts.clone(),
+    };
+    let whole = Whole::default();
+    let concluded = {
+        let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
+        if let Some(store) = keeping.store() {
+            sinks.push(Box::new(store.recorder()));
+        }
+        sinks.push(Box::new(whole.clone()));
+        sinks.extend(listeners);
+        conduct(plan, &mut place, &mut sinks, progress, signals.flag(), removing)
+    };
+    let settled = keeping.settle();
+    let conclusion = concluded.map_err(|error| campaign_failure(&error))?;
+    Ok(Done { conclusion, trial: whole.take(), store: settled? })
+}
+
+/// Takes the directory, unless a killed run has left its trees there.
+pub(crate) fn take(dir: &Path) -> Result<Workplace, Failure> {
+    let place = Workplace::take(dir).map_err(|error| lab_failure(&error))?;
+    place.refuse_leftovers().map_err(|error| lab_failure(&error))?;
+    Ok(place)
+}
+
+fn beginning(asked: &Asked<'_>, place: &Workplace) -> Beginning {
+    let mut parameters = asked.job.parameters();
+    parameters.extend(asked.parameters.iter().cloned());
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Beginning {
+        event_version: EVENT_VERSION,
+        trial: TrialId::new(),
+        started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        workload: asked.workload.manifest().name.to_owned(),
+        mode: asked.job.mode(),
+        label: asked.any.label.clone(),
+        target: place.target().path().to_string_lossy().into_owned(),
+        parameters,
+    }
+}
+
+/// Prints what a run would do.
+pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
+    super::output::with_writer(None, |out| {
+        job.outline(facts).iter().try_for_each(|line| writeln!(out, "{line}"))
+    })
+}
+
+/// A lab's error as a failure.
+pub(crate) fn lab_failure(error: &LabError) -> Failure {
+    Failure::of(Kind::Environment, error).maybe_hint(error.hint())
+}
+
+fn campaign_failure(error: &CampaignError) -> Failure {
+    let kind = match error {
+        CampaignError::Job(_) => Kind::Usage,
+        _ => Kind::Environment,
+    };
+    Failure::new(kind, chain(error)).maybe_hint(error.hint())
+}
+
+/// The command line that repeats a trial, quoted for a shell.
+pub(crate) fn command_line(trial: &Trial) -> String {
+    let beginning = &trial.beginning;
+    let classic = beginning.mode == treering_model::Mode::Classic;
+    let verb = if classic { "" } else { "run " };
+    let dir = if classic { "-D" } else { "--dir" };
+    let mut line =
+        format!("treering {verb}{} {dir} {}", beginning.workload, quoted(&beginning.target));
+    let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
+        let manifest = workload.manifest();
+        if classic { manifest.classic } else { manifest.native }
+    });
+    let settings = Settings::default();
+    for (name, value) in &beginning.parameters {
+        let is_default = settings.text_or_default(specs, name) == Some(value);
+        match value.as_str() {
+            "false" => {}
+            "true" => line += &format!(" --{name}"),
+            _ if is_default => {}
+            _ => line += &format!(" --{name} {}", quoted(value)),
+        }
+    }
+    line
+}
+
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("/mnt/a-b"), "/mnt/a-b");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("$(rm)"), "'$(rm)'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,121 @@
+//! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use treering_script::ConfigError;
+
+/// What kind of failure, each with an exit code. docs/exit-codes.md lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The imitated tool's own way of failing.
+    Classic,
+    /// The command line or a configuration is wrong.
+    Usage,
+    /// Something that the machine would have to offer is missing.
+    Environment,
+    /// The work failed; what was measured is kept.
+    Trial,
+    /// Our own fault.
+    Bug,
+    /// Stopped by a signal.
+    Interrupted,
+}
+
+impl Kind {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Classic => 1,
+            Self::Usage => 2,
+            Self::Environment => 3,
+            Self::Trial => 4,
+            Self::Bug => 70,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure with everything the user needs.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    /// An error with its causes, each once.
+    pub(crate) fn of(kind: Kind, error: &dyn std::error::Error) -> Self {
+        Self::new(kind, chain(error))
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What to do about it, where something is known.
+    pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// Prints it on standard error and gives the exit code.
+    pub(crate) fn show(&self) -> ExitCode {
+        show_error(&self.message);
+        for hint in &self.hints {
+            eprintln!("  hint: {hint}");
+        }
+        if self.kind == Kind::Bug {
+            eprintln!("  hint: this is a bug in treering; please report it with the command line");
+        }
+        ExitCode::from(self.kind.code())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(Kind::Usage, error.message).maybe_hint(error.hint)
+    }
+}
+
+/// A failed write to standard output: a reader that went away is no failure of ours.
+pub(crate) fn output_failed(error: &std::io::Error) -> Result<(), Failure> {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Environment, format!("standard output: {error}")))
+}
+
+/// Shows what clap has to say: help on standard output, errors on standard error.
+pub(crate) fn show_refused(refused: &clap::Error) -> ExitCode {
+    match refused.print() {
+        Ok(()) => ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Kind::Usage.code())),
+        Err(_) => ExitCode::SUCCESS, // nobody listens
+    }
+}
+
+fn show_error(message: &dyn Display) {
+    eprintln!("treering: {message}");
+}
+
+/// An error and its causes in one line, no part said twice.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(below) = source {
+        let below_text = below.to_string();
+        if !text.contains(&below_text) {
+            text = format!("{text}: {below_text}");
+        }
+        source = below.source();
+    }
+    text
+}

@@ -1,0 +1,23 @@
+//! The door: what the user typed goes in, what treering has to say comes out.
+//!
+//! A link with the name of an imitated tool is that tool. No logic here.
+
+mod arguments;
+mod classic_voice;
+mod commands;
+mod failure;
+mod places;
+mod progress;
+mod sinks;
+mod storage;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let typed: Vec<_> = std::env::args_os().collect();
+    let matches = match arguments::parse(&typed) {
+        Ok(matches) => matches,
+        Err(refused) => return failure::show_refused(&refused),
+    };
+    commands::run(&matches).unwrap_or_else(|failure| failure.show())
+}

@@ -1,0 +1,40 @@
+//! Where a user's things are: the data directory, the store, data sets of their own.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::failure::{Failure, Kind};
+
+/// The directory for a user's data: `$TREERING_DATA`, else `$XDG_DATA_HOME/treering`, else
+/// `~/.local/share/treering`.
+pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let below = |root: OsString, rest: &str| PathBuf::from(root).join(rest);
+    set("TREERING_DATA")
+        .map(PathBuf::from)
+        .or_else(|| set("XDG_DATA_HOME").map(|root| below(root, "treering")))
+        .or_else(|| set("HOME").map(|root| below(root, ".local/share/treering")))
+        .ok_or_else(|| {
+            Failure::new(
+                Kind::Environment,
+                "no place for results: neither HOME nor XDG_DATA_HOME is set",
+            )
+            .hint("set TREERING_DATA to a directory, or name a file with --store FILE")
+        })
+}
+
+/// The store used when none is named.
+pub(crate) fn default_store() -> Result<PathBuf, Failure> {
+    Ok(data_dir()?.join("results.treering"))
+}
+
+/// Where the user's own data sets are.
+pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
+    data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()
+}
+
+/// The memory filesystems in which results can wait while their place is under test.
+pub(crate) fn staging_dirs() -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    runtime.into_iter().chain([PathBuf::from("/dev/shm")]).filter(|dir| dir.is_dir()).collect()
+}

@@ -1,0 +1,118 @@
+//! `treering report` over a store of made-up trials: its selectors, its gate, its JSON.
+
+use std::path::Path;
+
+use serde_json::Value;
+use treering_model::{
+    Beginning, Better, EVENT_VERSION, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId,
+    TrialSink, Unit,
+};
+use treering_store::{Access, Store};
+
+use crate::program;
+
+/// What the rounds of both sides have in common.
+const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
+
+/// Records a trial of a side with this rate.
+fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: f64) {
+    let events = [
+        TrialEvent::Began(Beginning {
+            event_version: EVENT_VERSION,
+            trial: TrialId::new(),
+            started_unix_ms: started,
+            treering_version: "0.1.0".to_owned(),
+            workload: "compilebench".to_owned(),
+            mode: Mode::Native,
+            label: label.to_owned(),
+            target: format!("/nowhere/{label}"),
+            parameters: vec![("runs".to_owned(), "3".to_owned())],
+        }),
+        TrialEvent::Environment {
+            facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],
+        },
+        TrialEvent::Measured(Metric {
+            name: "mib_per_second".to_owned(),
+            scope: Scope::Kind("create".to_owned()),
+            value: rate,
+            unit: Unit::MibPerSecond,
+            better: Better::Higher,
+            primary: true,
+            tasks: 3,
+        }),
+        TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 },
+    ];
+    let mut recorder = store.recorder();
+    for event in &events {
+        recorder.accept(event).unwrap();
+    }
+}
+
+/// Eight rounds of the sides `base`, `slow`, `fast` and `equal`, and one trial of `once`.
+fn fill(file: &Path) {
+    let mut store = Store::open(file, Access::ReadWrite).unwrap();
+    for (round, rate) in (0..).zip(ROUNDS) {
+        let sides = [
+            ("base", "ext4", 1.0),
+            ("slow", "xfs", 0.9),
+            ("fast", "btrfs", 1.1),
+            ("equal", "ext4", 1.0),
+        ];
+        for (place, (label, filesystem, factor)) in (0..).zip(sides) {
+            record(&mut store, label, filesystem, 10 * round + place, rate * factor);
+        }
+    }
+    record(&mut store, "once", "ext4", 1000, 50.0);
+}
+
+#[test]
+fn the_gate_answers_with_its_code() {
+    let program = program();
+    let file = program.data().join("made-up.treering");
+    std::fs::create_dir_all(program.data()).unwrap();
+    fill(&file);
+    let file = file.to_str().unwrap();
+    for (contender, code) in [("slow", 1), ("fast", 0), ("equal", 0), ("once", 5)] {
+        let typed =
+            ["report", "--store", file, "--baseline", "base", "--contender", contender, "--gate"];
+        program.run(typed).ends_with(code);
+    }
+    // Differences below the threshold do not matter.
+    let typed = ["report", "--store", file, "--baseline", "base", "--contender", "slow", "--gate"];
+    program.run(typed.into_iter().chain(["--threshold", "20%"])).ends_with(0);
+    // What names nothing is an error of its own, not a gate.
+    for wrong in [
+        ["--baseline", "base", "--contender", "nobody"],
+        ["--baseline", "base", "--contender", "label:base"],
+        ["--baseline", "fs:zfs", "--threshold", "3%"],
+        ["--baseline", "base", "--format", "html"],
+    ] {
+        program.run(["report", "--store", file, "--gate"].into_iter().chain(wrong)).ends_with(2);
+    }
+}
+
+#[test]
+fn selectors_and_groups_find_the_same_trials() {
+    let program = program();
+    let file = program.data().join("made-up.treering");
+    std::fs::create_dir_all(program.data()).unwrap();
+    fill(&file);
+    let file = file.to_str().unwrap();
+    let told = |words: &[&str]| -> Value {
+        let typed = ["report", "--store", file, "--format", "json"];
+        let typed = typed.into_iter().chain(words.iter().copied());
+        serde_json::from_str(&program.run(typed).ends_with(0).stdout).unwrap()
+    };
+    let one = told(&["--baseline", "fs:btrfs", "--contender", "fs:xfs"]);
+    assert_eq!(one["comparisons"][0]["verdict"], "worse");
+    assert_eq!(one["comparisons"][0]["pairs"], 8);
+    let target = told(&["--baseline", "target:/nowhere/fast", "--contender", "label:slow"]);
+    assert_eq!(target["comparisons"][0]["ratio"], one["comparisons"][0]["ratio"]);
+    let names = |document: &Value| -> Vec<String> {
+        let sides = document["contenders"].as_array().unwrap();
+        sides.iter().map(|side| side["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&told(&["--by", "fs"])), ["xfs", "btrfs"]);
+    assert_eq!(names(&told(&["--by", "fs", "--baseline", "xfs"])), ["ext4", "btrfs"]);
+    assert_eq!(names(&told(&["--baseline", "fast"])), ["base", "slow", "equal", "once"]);
+}

@@ -1,0 +1,149 @@
+//! Filesystems that are too small, or that fill up in the middle.
+
+use std::fs;
+use std::path::Path;
+
+use treering_model::Ending;
+use treering_testkit::{FourLists, LoopFs, Program, fill, require_loop_fs, require_root, tree_of};
+
+use crate::program;
+use crate::trial::{cautions, count, failure, last, tasks};
+
+fn with_lists(lists: &FourLists) -> Program {
+    let program = program();
+    lists.write_to(&program.home().join("lists"));
+    program
+}
+
+/// Runs natively in this directory.
+fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
+    [&before, more].concat()
+}
+
+#[test]
+fn a_run_that_does_not_fit_is_refused_before_anything_is_written() {
+    require_root!();
+    let program = with_lists(&FourLists::wide(500, 20_000));
+    let place = LoopFs::in_memory(64);
+    let ran = program.run(words(place.path(), &["-i", "9", "-r", "0"])).ends_with(3);
+    assert!(ran.stderr.contains("the run needs room for at least"), "{ran}");
+    assert!(ran.stderr.contains("are free"), "{ran}");
+    assert!(ran.stderr.contains("hint: ask for fewer trees"), "{ran}");
+    assert!(ran.stderr.contains("4500 files"), "said how much would be written: {ran}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(count(&program), 0, "no trial took place");
+    program.run(words(place.path(), &["-i", "4", "-r", "0"])).ends_with(0);
+}
+
+#[test]
+fn inodes_can_be_too_few_as_well() {
+    require_loop_fs!("ext4");
+    let program = with_lists(&FourLists::wide(800, 1));
+    let place = LoopFs::with_options("ext4", 64, &["-N", "1024"]);
+    let dir = place.path().join("w");
+    let ran = program.run(words(&dir, &["-i", "2", "-r", "0"])).ends_with(3);
+    assert!(ran.stderr.contains("files and directories at a time"), "{ran}");
+    assert!(ran.stderr.contains("inodes left"), "{ran}");
+    program.run(words(&dir, &["-i", "1", "-r", "0", "--order", "sorted"])).ends_with(0);
+}
+
+/// Lets a run of sixty trees begin, takes the room away, and sees it fail.
+fn fails_when_full(place: &LoopFs) {
+    let program = with_lists(&FourLists::wide(60, 40_000));
+    let dir = place.path().join("w");
+    let order = ["-i", "60", "-r", "0", "--order", "sorted"];
+    let mut run = program.start(words(&dir, &order));
+    run.wait_for("initial create kernel-1 ");
+    let filler = fill(&place.path().join("filler"));
+    let ran = run.finish().ends_with(4);
+    let trial = last(&program);
+    let why = failure(&trial);
+    assert!(why.contains("No space left on device"), "{why}");
+    let target = dir.canonicalize().unwrap();
+    let tree = format!("{}/kernel-", target.display());
+    assert!(why.contains(&tree), "the path is named: {why}");
+    assert!(ran.stderr.contains(&format!("treering: the trial failed: {why}")), "{ran}");
+    assert!(ran.stderr.contains("hint: what was measured until then is kept"), "{ran}");
+    let finished = tasks(&trial);
+    assert!((2..60).contains(&finished.len()), "{finished:?}");
+    for (number, task) in finished.into_iter().enumerate() {
+        assert_eq!(task, ("initial create", format!("kernel-{number}").as_str()));
+    }
+    assert!(trial.metrics.iter().any(|metric| metric.primary && metric.value > 0.0));
+    assert_eq!(trial.phases.len(), 1, "the phase's totals are kept");
+    drop(filler);
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0, "trees and mark are removed");
+    program.run(words(&dir, &["-i", "1", "-r", "0"])).ends_with(0);
+}
+
+#[test]
+fn a_full_memory_filesystem_keeps_what_was_measured() {
+    require_root!();
+    fails_when_full(&LoopFs::in_memory(300));
+}
+
+#[test]
+fn a_full_ext4_keeps_what_was_measured() {
+    require_loop_fs!("ext4");
+    fails_when_full(&LoopFs::new("ext4", 300));
+}
+
+#[test]
+fn a_full_xfs_keeps_what_was_measured() {
+    require_loop_fs!("xfs");
+    fails_when_full(&LoopFs::new("xfs", 400));
+}
+
+#[test]
+fn a_full_btrfs_keeps_what_was_measured() {
+    require_loop_fs!("btrfs");
+    fails_when_full(&LoopFs::new("btrfs", 400));
+}
+
+#[test]
+fn a_classic_run_warns_and_goes_on_until_the_disk_is_full() {
+    require_root!();
+    let program = with_lists(&FourLists::wide(100, 20_000));
+    let place = LoopFs::in_memory(16);
+    let dir = place.path().to_str().unwrap();
+    let ran =
+        program.run(["compilebench", "-n", "-s", "lists", "-i", "50", "-D", dir]).ends_with(1);
+    assert!(ran.stderr.contains("treering: the run needs room for at least"), "{ran}");
+    let last_line = ran.stderr.lines().last().unwrap();
+    assert!(last_line.starts_with("treering: "), "{ran}");
+    assert!(last_line.contains(&format!("{dir}/kernel-")), "{ran}");
+    assert!(last_line.contains("No space left on device"), "{ran}");
+    let trial = last(&program);
+    assert!(matches!(trial.ending, Ending::Failed { .. }), "{:?}", trial.ending);
+    assert_eq!(cautions(&trial), ["may_not_fit"]);
+    let created = ran.stderr.lines().filter(|line| line.starts_with("create dir")).count();
+    let kept = tasks(&trial).into_iter().filter(|(kind, _)| *kind == "initial create").count();
+    assert!(created > 2);
+    assert_eq!(kept, created, "every operation that was told is kept");
+    assert!(tree_of(place.path()).len() >= created * 100, "trees stay");
+}
+
+#[test]
+fn fill_makes_the_filesystem_as_full_as_asked() {
+    require_loop_fs!("ext4");
+    let program = with_lists(&FourLists::wide(100, 20_000));
+    let place = LoopFs::new("ext4", 200);
+    let dir = place.path().join("w");
+    let options = ["--fill", "40%", "-r", "0", "--keep", "--order", "sorted", "--sync", "end"];
+    program.run(words(&dir, &options)).ends_with(0);
+    let used = used_percent(&dir);
+    assert!((40..=41).contains(&used), "{used}% are used");
+    let ran = program.run(words(&place.path().join("v"), &["--fill", "20%", "-r", "0"]));
+    let ran = ran.ends_with(2);
+    assert!(ran.stderr.contains("--fill: the filesystem is 4"), "{ran}");
+}
+
+/// How much of the filesystem of a path cannot be had any more, as df says.
+fn used_percent(path: &Path) -> u64 {
+    let mut command = std::process::Command::new("df");
+    let told = command.args(["--output=size,avail"]).arg(path).output().unwrap().stdout;
+    let text = String::from_utf8(told).unwrap();
+    let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    100 - numbers[1] * 100 / numbers[0]
+}

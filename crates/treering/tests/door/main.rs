@@ -1,0 +1,49 @@
+//! The tests of the program from outside: what is typed, what is said, what stands on the disk and
+//! in the store afterwards.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+/// The original as a small model of its own.
+mod classic_model;
+
+/// The lines, the summary and the options of the original.
+mod classic_lines;
+
+/// What a classic run leaves on the disk.
+mod classic_trees;
+
+/// Stored trials against each other.
+mod comparing;
+
+/// Data sets that are wrong.
+mod data_sets;
+
+/// Filesystems that are too small or fill up.
+mod full;
+
+/// Runs that are stopped or killed, and what is left of them.
+mod interrupted;
+
+/// Native runs on real filesystems.
+mod native_trees;
+
+/// Directories that cannot be worked in.
+mod places;
+
+/// The command line as it is told to users.
+mod reference;
+
+/// Lists, single trials and exports.
+mod results;
+
+/// Where results are while their place is under test.
+mod staging;
+
+/// What was kept of a trial.
+mod trial;
+
+use treering_testkit::Program;
+
+/// The program with a home of its own.
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_treering"))
+}

@@ -1,0 +1,173 @@
+//! Directories that cannot be worked in, and some that can.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
+use std::process::Command;
+
+use treering_testkit::{FourLists, LoopFs, Program, Ran, is_root, require_root, tree_of};
+
+use crate::program;
+use crate::trial::{cautions, last};
+
+/// The user that owns nothing.
+const NOBODY: u32 = 65534;
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::tiny().write_to(&program.home().join("lists"));
+    program
+}
+
+const SMALL: [&str; 4] = ["--initial-dirs", "1", "--runs", "2"];
+
+/// The words of a small native run.
+fn native<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", dir];
+    [&words, &SMALL[..], more].concat()
+}
+
+/// Runs it as somebody who is not root.
+fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Ran {
+    if !is_root() {
+        return program.run(words);
+    }
+    // A copy: the folder it was built in may be closed to others.
+    let copy: PathBuf = program.home().join("treering");
+    fs::copy(env!("CARGO_BIN_EXE_treering"), &copy).unwrap();
+    fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(program.data()).unwrap();
+    chown(program.data(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut command = Command::new("setpriv");
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    Ran::of(program.prepare(&mut command).args(user).arg(copy).args(words))
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused() {
+    let program = prepared();
+    let dir = program.home().join("closed");
+    fs::create_dir(&dir).unwrap();
+    fs::set_permissions(&dir, Permissions::from_mode(0o555)).unwrap();
+    let ran = run_unprivileged(&program, &native("closed", &["--no-store"])).ends_with(3);
+    assert!(ran.stderr.contains("closed") && ran.stderr.contains("Permission denied"), "{ran}");
+    assert!(ran.stderr.contains("hint: name a directory you may write to"), "{ran}");
+    let below = run_unprivileged(&program, &native("closed/below", &["--no-store"])).ends_with(3);
+    assert!(below.stderr.contains("closed/below: Permission denied"), "{below}");
+    let words = ["compilebench", "-D", "closed", "-s", "lists", "-i1", "-r0", "--no-store"];
+    let classic = run_unprivileged(&program, &words).ends_with(1);
+    assert!(classic.stderr.contains("closed/native-0: Permission denied"), "{classic}");
+    assert!(tree_of(&dir).is_empty());
+}
+
+#[test]
+fn without_root_a_run_says_that_caches_stay_and_does_the_rest() {
+    let program = prepared();
+    let dir = program.home().join("own");
+    fs::create_dir(&dir).unwrap();
+    if is_root() {
+        chown(&dir, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let ran = run_unprivileged(&program, &native("own", &[])).ends_with(0);
+    assert!(ran.stderr.contains("(caches_not_dropped)"), "{ran}");
+    assert_eq!(ran.stderr.matches("caches_not_dropped").count(), 1, "said once");
+    assert!(cautions(&last(&program)).contains(&"caches_not_dropped"));
+    let words = ["compilebench", "-D", "own", "-s", "lists", "-i", "2", "-r", "5"];
+    let classic = run_unprivileged(&program, &words).ends_with(0);
+    let line = "error on drop caches, will skip it from now on";
+    assert_eq!(classic.stderr.lines().filter(|said| *said == line).count(), 1, "{classic}");
+    fs::remove_dir_all(&dir).unwrap();
+    fs::create_dir(&dir).unwrap();
+    if is_root() {
+        chown(&dir, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let kept = run_unprivileged(&program, &native("own", &["--drop-caches", "none"])).ends_with(0);
+    assert!(!kept.stderr.contains("caches_not_dropped"), "{kept}");
+}
+
+#[test]
+fn a_file_is_no_directory() {
+    let program = prepared();
+    fs::write(program.home().join("file"), "mine").unwrap();
+    let ran = program.run(native("file", &[])).ends_with(3);
+    assert!(ran.stderr.contains("file is not a directory"), "{ran}");
+    let below = program.run(native("file/below", &[])).ends_with(3);
+    assert!(below.stderr.contains("file/below: Not a directory"), "{below}");
+    program
+        .run(["compilebench", "-D", "file", "-s", "lists"])
+        .ends_with(3)
+        .complains("is not a directory");
+    assert_eq!(fs::read_to_string(program.home().join("file")).unwrap(), "mine");
+    assert!(!program.data().exists(), "nothing was kept");
+}
+
+#[test]
+fn missing_parents_are_made() {
+    let program = prepared();
+    program.run(native("a/b/c", &[])).ends_with(0);
+    assert_eq!(fs::read_dir(program.home().join("a/b/c")).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_directory_with_trees_is_refused() {
+    let program = prepared();
+    fs::create_dir_all(program.home().join("w/kernel-7/fs")).unwrap();
+    fs::write(program.home().join("w/kernel-7/fs/mine.c"), "mine").unwrap();
+    let ran = program.run(native("w", &[])).ends_with(2);
+    assert!(ran.stderr.contains("kernel-7"), "{ran}");
+    assert!(ran.stderr.contains("hint: name an empty directory"), "{ran}");
+    assert_eq!(tree_of(&program.home().join("w")).len(), 1, "nothing was touched");
+    // Without the mark of a killed run nothing may be removed either.
+    program.run(["clean", "w"]).ends_with(3).complains("no mark of a killed run");
+    assert_eq!(tree_of(&program.home().join("w")).len(), 1);
+}
+
+#[test]
+fn other_files_in_the_directory_are_left_alone() {
+    let program = prepared();
+    fs::create_dir_all(program.home().join("w/mine")).unwrap();
+    fs::write(program.home().join("w/mine/kernel-1"), "mine").unwrap();
+    program.run(native("w", &[])).ends_with(0);
+    let left = tree_of(&program.home().join("w"));
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), [("mine/kernel-1".to_owned(), 4)]);
+}
+
+#[test]
+fn a_filesystem_that_takes_no_writes_is_refused() {
+    require_root!();
+    let program = prepared();
+    let place = LoopFs::in_memory(8);
+    let remount = |how: &str| {
+        let mut command = Command::new("mount");
+        Ran::of(command.args(["-o", how]).arg(place.path())).ends_with(0);
+    };
+    remount("remount,ro");
+    let ran = program.run(native(place.path().to_str().unwrap(), &[])).ends_with(3);
+    assert!(ran.stderr.contains("mounted read-only"), "{ran}");
+    assert!(ran.stderr.contains("hint: remount it read-write"), "{ran}");
+}
+
+#[test]
+fn settings_that_are_wrong_are_refused_before_the_directory_is_made() {
+    let program = prepared();
+    for (words, complaint) in [
+        (&["--mix", "make=1"][..], "--mix: 'make' is no kind of operation"),
+        (&["--mix", "create=0"], "--mix: all weights are 0"),
+        (&["--threads", "0"], "--threads: '0' is not a whole number from 1"),
+        (&["--fill", "140%"], "--fill: '140%' is not a percentage"),
+        (&["--fill", "10%"], "--fill and --initial-dirs exclude each other"),
+        (&["--compressibility", "101%"], "--compressibility: '101%' is not a percentage"),
+        (
+            &["--payload", "classic", "--compressibility", "10%"],
+            "--compressibility goes with --payload random only",
+        ),
+        (&["--order", "backwards"], "backwards"),
+        (&["--store", "x", "--no-store"], "--no-store"),
+    ] {
+        program.run(native("w", words)).ends_with(2).complains(complaint);
+        assert!(!program.home().join("w").exists(), "{words:?}");
+    }
+    let without_dir = ["run", "compilebench", "--dataset", "./lists"];
+    program.run(without_dir).ends_with(2).complains("--dir");
+}

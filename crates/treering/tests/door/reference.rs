@@ -1,0 +1,103 @@
+//! The command line as it is told to users: help of every verb as one golden, and the documents
+//! that name its options.
+
+use std::path::Path;
+
+use treering_script::OptionSpec;
+use treering_testkit::Program;
+
+use crate::program;
+
+/// The help of a verb and of those below it.
+fn help(program: &Program, verb: &[String], pages: &mut String) {
+    let words = verb.iter().map(String::as_str);
+    let told = program.run(words.chain(["--help"])).ends_with(0);
+    assert_eq!(told.stderr, "", "help is what was asked for");
+    let title = [&["treering".to_owned()], verb].concat().join(" ");
+    *pages += &format!("$ {title} --help\n{}\n", told.stdout);
+    let mut lines = told.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    // Names begin in the third column; what stands further right goes on from the line before.
+    let names = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
+        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
+        name.split(' ').next().filter(|name| *name != "help")
+    });
+    for name in names {
+        help(program, &[verb, &[name.to_owned()]].concat(), pages);
+    }
+}
+
+#[test]
+fn the_whole_reference_is_as_agreed() {
+    let mut pages = String::new();
+    help(&program(), &[], &mut pages);
+    insta::assert_snapshot!("reference", pages);
+}
+
+#[test]
+fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
+    let program = program();
+    for verb in [&["list"][..], &["show"], &["run", "compilebench"], &["dataset", "record"]] {
+        let short = program.run(verb.iter().chain(&["-h"])).ends_with(0);
+        assert!(short.stdout.contains("Usage: treering"), "{short}");
+        let version = program.run(verb.iter().chain(&["--version"])).ends_with(0);
+        assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    }
+}
+
+#[test]
+fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
+    let ran = program().run::<&str>([]).ends_with(2);
+    assert!(ran.stderr.contains("Usage: treering <COMMAND>") && ran.stdout.is_empty(), "{ran}");
+}
+
+/// The document of a workload.
+fn document(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    std::fs::read_to_string(docs.join("workloads").join(format!("{name}.md"))).unwrap()
+}
+
+#[test]
+fn the_classic_table_has_every_option_in_both_spellings() {
+    for workload in treering_workloads::ALL {
+        let manifest = workload.manifest();
+        let document = document(manifest.name);
+        for spec in manifest.classic {
+            let long = format!("`--{}`", spec.name);
+            let cell = match spec.short {
+                Some(short) => format!("| `-{short}`, {long} |"),
+                None => format!("| {long} |"),
+            };
+            let row = document.lines().find(|line| line.starts_with(&cell));
+            let row = row.unwrap_or_else(|| panic!("{}.md has no row {cell}", manifest.name));
+            assert!(names_the_default(row, spec), "the default of {long} is not in: {row}");
+        }
+    }
+}
+
+/// Where the table tells an option's default, it is that of the spec.
+fn names_the_default(row: &str, spec: &OptionSpec) -> bool {
+    spec.default.is_none_or(|default| row.contains(default))
+}
+
+#[test]
+fn the_help_names_every_option_with_its_default() {
+    let program = program();
+    for workload in treering_workloads::ALL {
+        let manifest = workload.manifest();
+        for (verb, specs) in [(&[][..], manifest.classic), (&["run"], manifest.native)] {
+            let words = verb.iter().chain([&manifest.name, &"--help"]);
+            // Lines are broken between words only.
+            let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+            for spec in specs {
+                assert!(help.contains(&format!("--{}", spec.name)), "{}", spec.name);
+                if let Some(short) = spec.short {
+                    assert!(help.contains(&format!("-{short}, --{}", spec.name)), "{}", spec.name);
+                }
+                if let Some(default) = spec.default {
+                    let told = format!("[default: {default}]");
+                    assert!(help.contains(&told), "{}: {told}", spec.name);
+                }
+            }
+        }
+    }
+}

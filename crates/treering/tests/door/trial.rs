@@ -1,0 +1,111 @@
+//! What was kept of a trial: as `treering export` tells it and as the store has it; and the trees
+//! that must stand after its tasks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use treering_model::{Ending, Op, Trial};
+use treering_store::{Access, Store};
+use treering_testkit::{FileSizes, Program};
+
+/// The newest trial of the default store, as exported; it is the same as what the store has.
+pub(crate) fn last(program: &Program) -> Trial {
+    let text = program.run(["export", "last", "--format", "json"]).ends_with(0).stdout;
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    let exported: Trial = serde_json::from_value(document["trials"][0].take()).unwrap();
+    let store = Store::open(program.data().join("results.treering"), Access::ReadOnly).unwrap();
+    store.check().unwrap();
+    assert_eq!(exported, store.load(store.find("last").unwrap()).unwrap());
+    exported
+}
+
+/// Waits until the store of this place has a task, of a trial that is still running.
+pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(120) {
+        let found = Store::open(store, Access::ReadOnly)
+            .and_then(|store| store.load(store.find("last")?))
+            .is_ok_and(|trial| tasks(&trial).contains(&(kind, subject)));
+        if found {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("{} never has {kind} {subject}", store.display());
+}
+
+/// How many trials the default store has.
+pub(crate) fn count(program: &Program) -> usize {
+    let text = program.run(["list", "--format", "csv"]).ends_with(0).stdout;
+    text.lines().filter(|line| line.contains("compilebench")).count()
+}
+
+/// The names of a trial's cautions.
+pub(crate) fn cautions(trial: &Trial) -> Vec<&'static str> {
+    trial.cautions.iter().map(|caution| caution.code.name()).collect()
+}
+
+/// Kind and subject of each finished task.
+pub(crate) fn tasks(trial: &Trial) -> Vec<(&str, &str)> {
+    trial.tasks.iter().map(|task| (task.kind.as_str(), task.subject.as_str())).collect()
+}
+
+/// Calls of one kind in the tasks of one kind.
+pub(crate) fn calls(trial: &Trial, kind: &str, op: Op) -> u64 {
+    let tasks = trial.tasks.iter().filter(|task| task.kind == kind);
+    tasks.flat_map(|task| &task.ops).filter(|one| one.op == op).map(|one| one.calls).sum()
+}
+
+/// The reason of a failed trial.
+pub(crate) fn failure(trial: &Trial) -> &str {
+    match &trial.ending {
+        Ending::Failed { why } => why,
+        other => panic!("the trial has not failed: {other:?}"),
+    }
+}
+
+/// The living trees after a native trial's tasks with the names of their states, in the words of
+/// the trial. Each task must have found its tree in the state that the one before left.
+pub(crate) fn living(trial: &Trial) -> BTreeMap<&str, &'static str> {
+    let mut trees: BTreeMap<&str, &'static str> = BTreeMap::new();
+    for task in &trial.tasks {
+        let tree = task.subject.as_str();
+        if tree.starts_with("native-") {
+            continue;
+        }
+        let after = match (task.kind.as_str(), trees.get(tree).copied()) {
+            ("create" | "initial create", None) => "unpatched",
+            ("patch", Some("unpatched")) => "patched",
+            ("patch", Some("unpatched compiled")) => "patched compiled",
+            ("compile", Some("unpatched")) => "unpatched compiled",
+            ("compile", Some("patched")) => "patched compiled",
+            ("clean", Some("unpatched compiled")) => "unpatched",
+            ("clean", Some("patched compiled")) => "patched",
+            ("read" | "stat" | "delete", Some(same)) => same,
+            (kind, state) => panic!("{kind} of {tree}, which is {state:?}"),
+        };
+        let before = trees.get(tree).copied().unwrap_or("unpatched");
+        assert_eq!(task.state, before, "the state noted at the start of {task:?}");
+        if task.kind == "delete" {
+            trees.remove(tree);
+        } else {
+            trees.insert(tree, after);
+        }
+    }
+    trees
+}
+
+/// All files of these trees, by path from the working directory.
+pub(crate) fn standing<'a>(
+    living: &BTreeMap<&str, &str>,
+    files_of: impl Fn(&str) -> &'a FileSizes,
+) -> FileSizes {
+    let mut all = FileSizes::new();
+    for (tree, state) in living {
+        all.extend(files_of(state).iter().map(|(path, size)| (format!("{tree}/{path}"), *size)));
+    }
+    all
+}

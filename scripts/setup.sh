@@ -1,0 +1,114 @@
+#!/bin/sh
+# Installs what `make demo` and `make test` need beyond a Rust toolchain. Runs as often as you like:
+# it asks what is there first and touches the package lists only when something is missing. Root
+# gets it installed (Debian and its kin); anybody else is told what to install, and how.
+#
+#   scripts/setup.sh            all, also the tools for tests on real filesystems
+#   scripts/setup.sh --build    only what the program itself needs to be built
+#
+# Exit code: 0 when the tests can run (without the filesystem tools those tests skip themselves),
+# 1 when something is missing that nothing runs without.
+set -eu
+
+cd "$(dirname "$0")/.."
+PATH="$PATH:${HOME:-/root}/.cargo/bin:/usr/sbin:/sbin"
+
+say() { echo "setup: $*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# "command package": what is asked for and what brings it.
+BUILD='cc gcc libc6-dev'
+TEST='g++ g++
+make make
+git git'
+LAB='mkfs.ext4 e2fsprogs
+mkfs.xfs xfsprogs
+mkfs.btrfs btrfs-progs
+mkfs.f2fs f2fs-tools
+losetup mount
+blkid util-linux'
+
+# The packages of a list whose command is not here.
+missing() {
+    echo "$1" | while read -r command packages; do
+        have "$command" || echo "$packages"
+    done
+}
+
+# The packages in one line.
+line() { echo "$*" | tr '\n' ' ' | sed 's/ *$//'; }
+
+install_packages() {
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086
+    set -- $1
+    say "installing $*"
+    apt-get update -q >/dev/null || say "the package lists could not be refreshed"
+    apt-get install -q -y --no-install-recommends "$@" >/dev/null && return 0
+    # One package that does not exist here must not keep the others away.
+    for package in "$@"; do
+        apt-get install -q -y --no-install-recommends "$package" >/dev/null ||
+            say "could not install $package"
+    done
+}
+
+# The toolchain: recent enough, with the two components the tests use.
+check_rust() {
+    if ! have cargo || ! have rustc; then
+        say "no Rust toolchain; install one (https://rustup.rs), then run this again"
+        return 1
+    fi
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(rustc --version | sed 's/^rustc \([0-9.]*\).*/\1/')
+    oldest=$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)
+    if [ "$oldest" != "$wanted" ]; then
+        say "Rust $wanted or newer is needed, $found is here (rustup update)"
+        return 1
+    fi
+    [ "$scope" = build ] && return 0
+    for pair in "cargo-clippy clippy" "rustfmt rustfmt"; do
+        command=${pair% *} component=${pair#* }
+        "$command" --version >/dev/null 2>&1 && continue
+        have rustup && rustup component add "$component" && continue
+        say "no $component; rustup component add $component"
+        return 1
+    done
+}
+
+scope=all
+case "${1:-}" in
+    '') ;;
+    --build) scope=build ;;
+    *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
+
+needed=$BUILD
+if [ "$scope" = all ]; then
+    needed="$BUILD
+$TEST"
+fi
+
+absent=$(line "$(missing "$needed"; [ "$scope" = build ] || missing "$LAB")")
+if [ -n "$absent" ]; then
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        install_packages "$absent"
+    elif have apt-get; then
+        say "missing: $absent"
+        say "to install: sudo apt-get install --no-install-recommends $absent"
+    else
+        say "missing: $absent (names of Debian's packages)"
+    fi
+fi
+
+status=0
+absent=$(line "$(missing "$needed")")
+if [ -n "$absent" ]; then
+    say "nothing goes on without: $absent"
+    status=1
+fi
+if [ "$scope" = all ]; then
+    absent=$(line "$(missing "$LAB")")
+    [ -z "$absent" ] || say "tests that need $absent will skip themselves"
+fi
+check_rust || status=1
+exit $status

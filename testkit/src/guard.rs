@@ -1,0 +1,80 @@
+//! Guards: a test that cannot run here says `skipped:` with the reason, and passes.
+//!
+//! The chores count these lines and do not count such a test as passed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Says why a test does not run here. The guards below return after it.
+#[expect(clippy::disallowed_macros, reason = "the harness listens to what a test prints")]
+pub fn skip(reason: &str) {
+    println!("skipped: {reason}");
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Why no filesystem of this kind can be made and mounted here, if so.
+pub fn cannot_loop_mount(kind: &str) -> Option<String> {
+    if !is_root() {
+        return Some(format!("needs root to mount {kind}"));
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        return Some("there are no loop devices here".to_owned());
+    }
+    let mkfs = format!("mkfs.{kind}");
+    let tools = [mkfs.as_str(), "losetup", "mount", "umount"];
+    tools.into_iter().find(|tool| !is_tool(tool)).map(|tool| format!("{tool} is not installed"))
+}
+
+fn is_tool(name: &str) -> bool {
+    let mut command = Command::new(name);
+    command.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
+}
+
+/// Something in the folder `shared` beside the checkout: reference data that are not part of the
+/// project.
+pub fn shared(what: &str) -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().map(|dir| dir.join("shared").join(what)).find(|found| found.exists())
+}
+
+/// Returns from the test unless it runs as root.
+#[macro_export]
+macro_rules! require_root {
+    () => {
+        if !$crate::is_root() {
+            $crate::skip("needs root");
+            return;
+        }
+    };
+}
+
+/// Returns from the test unless a filesystem of this kind can be made and mounted.
+#[macro_export]
+macro_rules! require_loop_fs {
+    ($kind:expr) => {
+        if let Some(reason) = $crate::cannot_loop_mount($kind) {
+            $crate::skip(&reason);
+            return;
+        }
+    };
+}
+
+/// The path of something in the folder `shared` beside the checkout; returns from the test when it
+/// is not there.
+#[macro_export]
+macro_rules! require_shared {
+    ($what:expr) => {
+        match $crate::shared($what) {
+            Some(found) => found,
+            None => {
+                $crate::skip(&format!("shared/{} is not beside the checkout", $what));
+                return;
+            }
+        }
+    };
+}

@@ -1,0 +1,20 @@
+//! The vocabulary of tests: places that go away again, the program as users run it, small data
+//! sets, and guards that let a test pass over what cannot be had here.
+//!
+//! A dev-dependency only. What is tested stands in the tests, not here.
+#![expect(clippy::missing_panics_doc, reason = "a test's words panic: that is how tests fail")]
+
+mod four_lists;
+mod guard;
+mod loop_fs;
+mod place;
+mod program;
+mod running;
+
+pub use four_lists::{FileSizes, FourLists};
+pub use guard::{cannot_loop_mount, is_root, shared, skip};
+pub use loop_fs::LoopFs;
+pub use place::{Filler, fill, temp_dir, temp_dir_in, tree_of};
+pub use program::{Program, Ran};
+pub use running::Running;
+pub use tempfile::TempDir;

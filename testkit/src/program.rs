@@ -1,0 +1,120 @@
+//! The program as users run it, with a home of its own: no test touches the user's results.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use crate::running::Running;
+use crate::temp_dir;
+
+/// What decides a run from outside the command line.
+const DECIDING: [&str; 6] =
+    ["XDG_DATA_HOME", "XDG_RUNTIME_DIR", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"];
+
+/// The program with a home and a data directory that go away with it.
+#[derive(Debug)]
+pub struct Program {
+    binary: PathBuf,
+    home: TempDir,
+    data: PathBuf,
+}
+
+impl Program {
+    /// Of this binary: `env!("CARGO_BIN_EXE_treering")`.
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        let home = temp_dir();
+        let data = home.path().join("data");
+        Self { binary: binary.into(), home, data }
+    }
+
+    /// The same with results and data sets elsewhere.
+    pub fn with_data(self, data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into(), ..self }
+    }
+
+    /// The home directory, in which commands are started.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// A command, to be changed further.
+    pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(&self.binary);
+        self.prepare(&mut command).args(arguments);
+        command
+    }
+
+    /// Gives another command this program's home, as when it is started through a link or by
+    /// another program.
+    pub fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        for name in DECIDING {
+            command.env_remove(name);
+        }
+        command
+            .env("HOME", self.home())
+            .env("TREERING_DATA", &self.data)
+            .env("LC_ALL", "C.UTF-8")
+            .current_dir(self.home())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+    }
+
+    /// Runs it to its end.
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Ran {
+        Ran::of(&mut self.command(arguments))
+    }
+
+    /// Starts it, to be watched and stopped.
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Running {
+        Running::start(&mut self.command(arguments))
+    }
+}
+
+/// A command that came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Self {
+        let Output { status, stdout, stderr } = command.output().expect("the program starts");
+        let text = |bytes| String::from_utf8(bytes).expect("the program prints text");
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Fails the test unless it ended with this code.
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Fails the test unless standard error has this text.
+    #[track_caller]
+    pub fn complains(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "not said: {text}\n{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { code, stdout, stderr } = self;
+        write!(f, "exit code {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}\n---")
+    }
+}

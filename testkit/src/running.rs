@@ -1,0 +1,110 @@
+//! A program that is still running: what it said so far, signals to it, and its end.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Ran;
+
+/// Longer than anything here takes: a test that waits so long fails.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A started program. It is killed when this is dropped before its end.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    stderr: String,
+    stdout: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    /// Starts a command; both outputs must be piped.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("the program starts");
+        let stderr = child.stderr.take().expect("standard error is piped");
+        let mut out = child.stdout.take().expect("standard output is piped");
+        let (heard, lines) = channel();
+        spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if heard.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdout = spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).expect("the program prints text");
+            text
+        });
+        Self { child, lines, stderr: String::new(), stdout: Some(stdout) }
+    }
+
+    /// Waits for a line of standard error that has this text.
+    #[track_caller]
+    pub fn wait_for(&mut self, text: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.stderr += &line;
+                    self.stderr.push('\n');
+                    if line.contains(text) {
+                        return line;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("ended without saying: {text}\n{}", self.stderr)
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("never said: {text}\n{}", self.stderr),
+            }
+        }
+    }
+
+    /// Sends a signal: `INT`, `TERM` or `KILL`.
+    pub fn send(&self, signal: &str) {
+        let signal = match signal {
+            "INT" => Signal::INT,
+            "TERM" => Signal::TERM,
+            "KILL" => Signal::KILL,
+            other => panic!("which signal is {other}?"),
+        };
+        kill_process(Pid::from_child(&self.child), signal).expect("the program is alive");
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("our own child").is_none()
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn finish(mut self) -> Ran {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("our own child") {
+                break status;
+            }
+            assert!(began.elapsed() < PATIENCE, "does not end\n{}", self.stderr);
+            // Its output is taken by other threads: nothing has to be read here.
+            sleep(Duration::from_millis(5));
+        };
+        for line in &self.lines {
+            self.stderr += &line;
+            self.stderr.push('\n');
+        }
+        let stdout = self.stdout.take().map(|thread| thread.join().expect("text"));
+        let stderr = std::mem::take(&mut self.stderr);
+        Ran { code: status.code(), stdout: stdout.unwrap_or_default(), stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _it_ended_already = self.child.kill();
+        let _nothing_to_wait_for = self.child.wait();
+    }
+}

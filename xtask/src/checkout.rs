@@ -1,0 +1,108 @@
+//! The checkout: where it begins and which files belong to it. Nothing about what is in them.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders the plain walk leaves out, for a checkout that came without git.
+const NOT_OURS: &[&str] = &["target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts", ".git"];
+
+/// The folder of the workspace: the parent of this package, found at run time so that a checkout
+/// may move between builds.
+pub(crate) fn root() -> Result<PathBuf, Box<dyn Error>> {
+    if let Some(package) = env::var_os("CARGO_MANIFEST_DIR")
+        && let Some(parent) = Path::new(&package).parent()
+    {
+        return Ok(parent.to_path_buf());
+    }
+    let here = env::current_dir()?;
+    here.ancestors()
+        .find(|folder| folder.join("xtask/Cargo.toml").is_file())
+        .map(Path::to_path_buf)
+        .ok_or_else(|| "not inside a checkout: no folder above holds xtask/Cargo.toml".into())
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
+}
+
+/// The cargo that runs us, or the one on the path.
+pub(crate) fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Every file that is tracked, or new and not ignored, relative to the root and sorted.
+pub(crate) fn files(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut found = match git_files(root) {
+        Some(found) => found,
+        None => walk(root)?,
+    };
+    found.retain(|path| root.join(path).is_file());
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Whether the file's name ends in this extension, as it is written.
+pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
+/// `None` when there is no git or no repository here, as in an unpacked archive.
+fn git_files(root: &Path) -> Option<Vec<String>> {
+    // A checkout that belongs to another user is still ours to read.
+    let out = Command::new("git")
+        .args(["-c", "safe.directory=*", "ls-files", "-z"])
+        .args(["--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .ok()?;
+    let names = String::from_utf8(out.stdout).ok()?;
+    let found: Vec<String> =
+        names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    (out.status.success() && !found.is_empty()).then_some(found)
+}
+
+fn walk(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) else {
+                continue;
+            };
+            if NOT_OURS.contains(&name) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{files, root, walk};
+
+    #[test]
+    fn this_very_file_belongs_to_the_checkout() {
+        let root = root().unwrap();
+        assert!(files(&root).unwrap().contains(&"xtask/src/checkout.rs".to_owned()));
+    }
+
+    #[test]
+    fn the_plain_walk_finds_files_and_leaves_out_what_is_built() {
+        let found = walk(&root().unwrap()).unwrap();
+        assert!(found.contains(&"xtask/src/checkout.rs".to_owned()));
+        assert!(!found.iter().any(|path| path.starts_with("target/")));
+    }
+}

@@ -1,0 +1,152 @@
+//! `cargo xtask ci`: everything CI runs, one step after the other, all of them even when one
+//! fails. Each step ends with a one-line result; the last line counts what passed and failed:
+//! every test of cargo's harness, every fuzz target, and each other step as one.
+
+mod listener;
+
+use std::error::Error;
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use crate::{checkout, fmt as format, fuzz, tidy};
+use listener::Listener;
+
+/// A step, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Step {
+    /// rustfmt on every file
+    Fmt,
+    /// clippy on all targets, warnings are errors
+    Clippy,
+    /// The house rules
+    Tidy,
+    /// Unit, integration and golden tests; those on real filesystems when root
+    Test,
+    /// The documentation builds without warnings
+    Doc,
+    /// Every fuzz target for a few seconds
+    Fuzz,
+}
+
+/// What a step, or all of them, came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    /// Tests that skipped themselves, with their reasons.
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Tally {
+    fn of_one(passed: bool) -> Self {
+        Self { passed: usize::from(passed), failed: usize::from(!passed), skipped: Vec::new() }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        match self.skipped.len() {
+            0 => Ok(()),
+            skipped => write!(f, ", {skipped} skipped"),
+        }
+    }
+}
+
+/// Runs these steps, or all.
+pub(crate) fn run(root: &Path, seconds: u32, steps: &[Step]) -> bool {
+    let mut total = Tally::default();
+    let mut lines = Vec::new();
+    for step in Step::value_variants() {
+        if !steps.is_empty() && !steps.contains(step) {
+            continue;
+        }
+        let name = format!("{step:?}").to_lowercase();
+        println!("== {name}");
+        let began = Instant::now();
+        let tally = run_step(root, *step, seconds).unwrap_or_else(|error| {
+            println!("{name}: {error}");
+            Tally::of_one(false)
+        });
+        let word = if tally.failed == 0 { "ok" } else { "FAILED" };
+        let line = format!("{name:<7} {word:<6} {:>6.1} s  {tally}", began.elapsed().as_secs_f64());
+        println!("== {line}\n");
+        lines.push(line);
+        total.passed += tally.passed;
+        total.failed += tally.failed;
+        total.skipped.extend(tally.skipped);
+    }
+    for line in lines {
+        println!("{line}");
+    }
+    for reason in &total.skipped {
+        println!("skipped: {reason}");
+    }
+    println!("{total}");
+    total.failed == 0
+}
+
+fn run_step(root: &Path, step: Step, seconds: u32) -> Result<Tally, Box<dyn Error>> {
+    let one = match step {
+        Step::Fmt => format::run(root, true)?,
+        Step::Clippy => succeeds(
+            checkout::cargo()
+                .args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+                .current_dir(root),
+        )?,
+        Step::Tidy => tidy::run(root, false)?,
+        Step::Test => return test(root),
+        Step::Doc => succeeds(
+            checkout::cargo()
+                .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+                .env("RUSTDOCFLAGS", "-D warnings")
+                .current_dir(root),
+        )?,
+        Step::Fuzz => return fuzz::run(root, seconds, None),
+    };
+    Ok(Tally::of_one(one))
+}
+
+fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {
+    Ok(command.status()?.success())
+}
+
+/// Runs all tests. Output of passed tests is asked for, because a test that had to skip itself
+/// says so there; the listener takes out those lines and leaves the rest away.
+fn test(root: &Path) -> Result<Tally, Box<dyn Error>> {
+    let mut child = checkout::cargo()
+        .args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"])
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut listener = Listener::default();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            if listener.hear(&line) {
+                println!("{line}");
+            }
+        }
+    }
+    let succeeded = child.wait()?.success();
+    Ok(listener.tally(succeeded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    #[test]
+    fn the_last_line_counts_and_names_skips_only_when_there_are_some() {
+        let mut tally = Tally { passed: 3, failed: 0, skipped: Vec::new() };
+        assert_eq!(tally.to_string(), "3 passed, 0 failed");
+        tally.skipped.push("a: not root".to_owned());
+        assert_eq!(tally.to_string(), "3 passed, 0 failed, 1 skipped");
+    }
+}

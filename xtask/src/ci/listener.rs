@@ -1,0 +1,140 @@
+//! Listens to the output of `cargo test -- --show-output`: counts the results, collects the
+//! reasons of tests that skipped themselves (lines that begin with `skipped:`), and says which
+//! lines are worth showing. What passed tests printed otherwise is left away.
+
+use std::collections::BTreeSet;
+
+use super::Tally;
+
+const SKIPPED: &str = "skipped:";
+
+/// Hears line after line.
+#[derive(Default)]
+pub(super) struct Listener {
+    /// Within the output of passed tests.
+    in_successes: bool,
+    /// The test whose output is being heard.
+    test: String,
+    passed: usize,
+    failed: usize,
+    skipped_tests: BTreeSet<(usize, String)>,
+    reasons: Vec<String>,
+    /// Counts the test programs, since names of tests repeat among them.
+    programs: usize,
+}
+
+impl Listener {
+    /// Takes one line and says whether to show it.
+    pub(super) fn hear(&mut self, line: &str) -> bool {
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            self.in_successes = false;
+            self.passed += count(counts, "passed");
+            self.failed += count(counts, "failed");
+            self.programs += 1;
+            return true;
+        }
+        if line == "successes:" || line == "failures:" {
+            self.in_successes = line == "successes:";
+            self.test.clear();
+        }
+        if let Some(test) = line.strip_prefix("---- ").and_then(|l| l.strip_suffix(" stdout ----"))
+        {
+            test.clone_into(&mut self.test);
+        }
+        if let Some(reason) = line.strip_prefix(SKIPPED) {
+            let reason = reason.trim();
+            if self.in_successes && !self.test.is_empty() {
+                self.skipped_tests.insert((self.programs, self.test.clone()));
+                self.reasons.push(format!("{}: {reason}", self.test));
+            } else {
+                self.reasons.push(reason.to_owned());
+            }
+            return true;
+        }
+        !self.in_successes
+    }
+
+    /// The sum. A failure without a failed test (it did not compile, it crashed) counts as one.
+    pub(super) fn tally(self, succeeded: bool) -> Tally {
+        let failed = if succeeded { self.failed } else { self.failed.max(1) };
+        let passed = self.passed.saturating_sub(self.skipped_tests.len());
+        Tally { passed, failed, skipped: self.reasons }
+    }
+}
+
+/// The number before a word: `ok. 12 passed; 0 failed; …`.
+fn count(counts: &str, word: &str) -> usize {
+    let before = counts.split(word).next().filter(|before| before.len() < counts.len());
+    let number = before.and_then(|before| before.trim_end().rsplit(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Listener;
+
+    const OUTPUT: &str = "
+running 3 tests
+test a ... ok
+test b ... ok
+test c ... FAILED
+
+successes:
+
+---- a stdout ----
+a lot of talk
+skipped: needs root to mount
+
+---- b stdout ----
+more talk
+
+successes:
+    a
+    b
+
+failures:
+
+---- c stdout ----
+why c failed
+
+failures:
+    c
+
+test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; finished in 0.1s
+";
+
+    #[test]
+    fn results_are_counted_and_skipped_tests_are_not_passed_ones() {
+        let mut listener = Listener::default();
+        for line in OUTPUT.lines() {
+            listener.hear(line);
+        }
+        let tally = listener.tally(false);
+        assert_eq!((tally.passed, tally.failed), (1, 1));
+        assert_eq!(tally.skipped, ["a: needs root to mount"]);
+    }
+
+    #[test]
+    fn talk_of_passed_tests_is_left_away_and_failures_are_shown() {
+        let mut listener = Listener::default();
+        let shown: Vec<&str> = OUTPUT.lines().filter(|line| listener.hear(line)).collect();
+        let shown = shown.join("\n");
+        assert!(!shown.contains("talk"), "{shown}");
+        for kept in ["test b ... ok", "skipped: needs root", "why c failed", "test result: "] {
+            assert!(shown.contains(kept), "{kept} in {shown}");
+        }
+    }
+
+    #[test]
+    fn a_crash_without_a_result_counts_as_one_failure() {
+        assert_eq!(Listener::default().tally(false).failed, 1);
+        assert_eq!(Listener::default().tally(true).failed, 0);
+    }
+
+    #[test]
+    fn a_custom_program_may_skip_too() {
+        let mut listener = Listener::default();
+        assert!(listener.hear("skipped: no loop devices"));
+        assert_eq!(listener.tally(true).skipped, ["no loop devices"]);
+    }
+}

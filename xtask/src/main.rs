@@ -1,0 +1,85 @@
+//! `cargo xtask`: the project's own tools. One subcommand is one module; what a subcommand does
+//! stands there, this file only parses the command line and turns the outcome into an exit code.
+
+mod checkout;
+mod ci;
+mod fmt;
+mod fuzz;
+mod tidy;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's own tools.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Test the house rules: imports, lengths, headers, plug-in lists, unused pub items, documents
+    Tidy {
+        /// Lower the ratchet to today's sizes first (it is never raised)
+        #[arg(long)]
+        update: bool,
+    },
+    /// Format every .rs file, also those that are declared through a macro
+    Fmt {
+        /// Change nothing, fail when something is not formatted
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build and run the fuzz targets on the stable toolchain
+    Fuzz {
+        /// Seconds for each target
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+        /// Run this one input instead of searching (needs TARGET)
+        #[arg(long, requires = "target")]
+        input: Option<PathBuf>,
+        /// Only this target
+        target: Option<String>,
+    },
+    /// Everything CI runs, in order; the last line counts what passed and failed
+    Ci {
+        /// Seconds for each fuzz target
+        #[arg(long, default_value_t = 5)]
+        seconds: u32,
+        /// Only these steps
+        #[arg(value_enum)]
+        steps: Vec<ci::Step>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// `Ok(false)` when the tool worked and what it looked at did not pass.
+fn run(command: Command) -> Result<bool, Box<dyn Error>> {
+    let root = checkout::root()?;
+    match command {
+        Command::Tidy { update } => tidy::run(&root, update),
+        Command::Fmt { check } => fmt::run(&root, check),
+        Command::Fuzz { seconds, input: None, target } => {
+            Ok(fuzz::run(&root, seconds, target.as_deref())?.failed == 0)
+        }
+        Command::Fuzz { input: Some(input), target, .. } => {
+            fuzz::replay(&root, target.as_deref().unwrap_or_default(), &input)
+        }
+        Command::Ci { seconds, steps } => Ok(ci::run(&root, seconds, &steps)),
+    }
+}

@@ -1,0 +1,89 @@
+//! Below the door nobody talks, ends the process, reads the environment or asks for the wall
+//! clock: results are events or values, and what the outside says is handed in. clippy.toml bans
+//! the same; this check also sees what clippy does not expand, and names what would be right.
+
+use super::Problem;
+use super::tree::Tree;
+
+const DOOR: &str = "crates/treering/";
+
+/// Programs beside a library, which have nobody else to speak for them.
+const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
+
+const SPEAK: &str = "the door speaks: push an event or return an error";
+const HAND_IN: &str = "let the door hand it in";
+
+/// What is forbidden, and what would be right.
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("println!", SPEAK),
+    ("eprintln!", SPEAK),
+    ("print!", SPEAK),
+    ("eprint!", SPEAK),
+    ("dbg!", SPEAK),
+    ("io::stdout", SPEAK),
+    ("io::stderr", SPEAK),
+    ("process::exit", "return an error; only the door ends the process"),
+    ("env::var", HAND_IN),
+    ("env::var_os", HAND_IN),
+    ("env::vars", HAND_IN),
+    ("env::vars_os", HAND_IN),
+    ("env::args", HAND_IN),
+    ("env::args_os", HAND_IN),
+    ("env::current_dir", HAND_IN),
+    ("env::current_exe", HAND_IN),
+    ("env::home_dir", HAND_IN),
+    ("env::temp_dir", HAND_IN),
+    ("env::set_var", HAND_IN),
+    ("env::set_current_dir", HAND_IN),
+    ("SystemTime::now", HAND_IN),
+    ("Timestamp::now", HAND_IN),
+    ("Zoned::now", HAND_IN),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, rust) in tree.rust() {
+        let below = file.path.starts_with("crates/") && !file.path.starts_with(DOOR);
+        if !below || OWN_PROGRAMS.iter().any(|place| file.path.contains(place)) {
+            continue;
+        }
+        for (pattern, right) in FORBIDDEN {
+            for token in rust.find(pattern).into_iter().filter(|t| !rust.is_test(t.line)) {
+                let what = format!("`{pattern}` below the door");
+                problems.push(Problem::new(&file.path, token.line, what, *right));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    const TALK: &str = "fn a() {\n    println!(\"x\");\n    std::process::exit(1);\n    \
+                        let b = std::env::var(\"HOME\");\n    let c = SystemTime::now();\n}\n";
+
+    #[test]
+    fn talk_exit_environment_and_clock_are_found() {
+        let found = check(&Tree::of(&[("crates/run/x/src/lib.rs", TALK)]));
+        let mut lines: Vec<usize> = found.iter().map(|p| p.line).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, [2, 3, 4, 5]);
+        assert_eq!(found[0].what, "`println!` below the door");
+    }
+
+    #[test]
+    fn the_door_tools_tests_and_compile_time_values_pass() {
+        let tree = Tree::of(&[
+            ("crates/treering/src/main.rs", TALK),
+            ("xtask/src/main.rs", TALK),
+            ("crates/run/x/tests/a.rs", TALK),
+            ("crates/run/x/build.rs", TALK),
+            ("crates/run/x/examples/show.rs", TALK),
+            ("crates/run/x/src/lib.rs", "fn a() { env!(\"CARGO_PKG_VERSION\"); writeln!(w) }\n"),
+        ]);
+        assert_eq!(check(&tree), []);
+    }
+}

@@ -1,0 +1,48 @@
+//! No line of Rust is wider than 100 columns. Exempt is what cannot be broken: a line with an
+//! address in it, and the inside of a literal over several lines (goldens, SQL).
+
+use super::Problem;
+use super::tree::Tree;
+
+const COLUMNS_MAX: usize = 100;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, rust) in tree.rust() {
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let columns = text.chars().count();
+            let literal = || rust.tokens.iter().any(|t| t.line < t.end_line && t.holds(line));
+            if columns > COLUMNS_MAX && !text.contains("://") && !literal() {
+                let what = format!("{columns} columns");
+                let right = format!("at most {COLUMNS_MAX}");
+                problems.push(Problem::new(&file.path, line, what, right));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn a_wide_line_is_found() {
+        let wide = format!("//! H.\n// {}\n", "é".repeat(98));
+        let found = check(&Tree::of(&[("a.rs", &wide)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].line, found[0].what.as_str()), (2, "101 columns"));
+    }
+
+    #[test]
+    fn addresses_long_literals_and_a_hundred_columns_pass() {
+        let text = format!(
+            "// {}\n// https://{}\nconst A: &str = \"a\n{}\n\";\n",
+            "é".repeat(97),
+            "a".repeat(100),
+            "b".repeat(120)
+        );
+        assert_eq!(check(&Tree::of(&[("a.rs", &text)])), []);
+    }
+}

@@ -1,0 +1,120 @@
+//! A dependency of ours is a decision: deny.toml lists each with one line of reason under
+//! `[direct]`. What no package uses any more leaves the list again.
+
+use std::collections::BTreeMap;
+
+use super::Problem;
+use super::imports::{line_of, manifest};
+use super::tree::Tree;
+
+const LIST: &str = "deny.toml";
+const ROOT: &str = "Cargo.toml";
+const FUZZ: &str = "fuzz/Cargo.toml";
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let used = used(tree);
+    let Some(text) = tree.text(LIST) else {
+        let missing = || Problem::new(LIST, 1, "missing", "list every dependency with its reason");
+        return if used.is_empty() { Vec::new() } else { vec![missing()] };
+    };
+    let table = match text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => {
+            let what = format!("not TOML: {}", error.message());
+            return vec![Problem::new(LIST, 1, what, "write valid TOML")];
+        }
+    };
+    let listed = table.get("direct").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    let mut problems = Vec::new();
+    for (name, place) in &used {
+        if !listed.contains_key(name) {
+            let what = format!("dependency `{name}` is not in {LIST}");
+            let right = format!("give its reason in {LIST}, or do without it");
+            problems.push(Problem::new(place, line_of(tree.text(place), name), what, right));
+        }
+    }
+    for (name, reason) in &listed {
+        let line = line_of(Some(text), name);
+        if reason.as_str().is_none_or(|reason| reason.trim().is_empty() || reason.contains('\n')) {
+            let what = format!("`{name}` has no reason");
+            problems.push(Problem::new(LIST, line, what, "say in one line why we need it"));
+        }
+        if !used.contains_key(name) {
+            let what = format!("nothing depends on `{name}`");
+            problems.push(Problem::new(LIST, line, what, "remove the line"));
+        }
+    }
+    problems
+}
+
+/// Each external dependency, with the manifest that names it.
+fn used(tree: &Tree) -> BTreeMap<String, String> {
+    let mut used = BTreeMap::new();
+    for package in &tree.packages {
+        for dependency in package.dependencies.iter().filter(|d| d.folder.is_none()) {
+            used.insert(dependency.name.clone(), manifest(package));
+        }
+    }
+    // The fuzz crate is a workspace of its own; without a target cargo cannot describe it.
+    let fuzz = tree.manifest(FUZZ);
+    let root = tree.manifest(ROOT);
+    let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
+    for (place, table) in [(FUZZ, fuzz.get("dependencies")), (ROOT, shared)] {
+        for name in table.and_then(toml::Value::as_table).into_iter().flat_map(external) {
+            used.entry(name).or_insert_with(|| place.to_owned());
+        }
+    }
+    used
+}
+
+/// The names of the packages in a table of dependencies that are not folders of ours.
+fn external(table: &toml::Table) -> impl Iterator<Item = String> {
+    let ours = |value: &toml::Value| value.get("path").is_some();
+    table.iter().filter(move |(_, value)| !ours(value)).map(|(key, value)| {
+        // A renamed one is known by the name of its package.
+        let package = value.get("package").and_then(toml::Value::as_str);
+        package.unwrap_or(key).to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::{Dependency, Package, Tree};
+
+    fn tree(list: &str, imports: &[&str]) -> Tree {
+        let manifest = "[workspace.dependencies]\nours = { path = \"x\" }\ntoml = \"1\"\n";
+        let mut tree = Tree::of(&[("deny.toml", list), ("Cargo.toml", manifest)]);
+        let dependency =
+            |name: &&str| Dependency { name: (**name).to_owned(), folder: None, dev: true };
+        tree.packages.push(Package {
+            name: "a".to_owned(),
+            folder: "crates/base/a".to_owned(),
+            dependencies: imports.iter().map(dependency).collect(),
+        });
+        tree
+    }
+
+    #[test]
+    fn unlisted_unreasoned_and_unused_dependencies_are_found() {
+        let tree = tree("[direct]\ntoml = \"\"\nold = \"was nice\"\n", &["serde"]);
+        let found: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].contains("`serde` is not in deny.toml"));
+        assert!(found[1].starts_with("deny.toml:3: nothing depends on `old`"));
+        assert!(found[2].starts_with("deny.toml:2: `toml` has no reason"));
+    }
+
+    #[test]
+    fn listed_dependencies_pass() {
+        let list = "[direct]\ntoml = \"plans are TOML\"\nserde = \"events are JSON\"\n";
+        assert_eq!(check(&tree(list, &["serde"])), []);
+    }
+
+    #[test]
+    fn no_list_at_all_is_one_problem() {
+        let mut tree = tree("", &["serde"]);
+        tree.files.retain(|file| file.path != "deny.toml");
+        assert_eq!(check(&tree).len(), 1);
+    }
+}

@@ -1,0 +1,69 @@
+//! Names are imported one by one. A glob, `use super::*` above all, hides who uses what. Exempt
+//! are preludes of other crates, which are made for it.
+
+use proc_macro2::Span;
+use syn::UseTree;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use super::Problem;
+use super::tree::Tree;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (file, rust) in tree.rust() {
+        let mut finder = GlobFinder::default();
+        finder.visit_file(&rust.ast);
+        for (span, path) in finder.found {
+            let what = format!("glob import `{path}::*`");
+            let line = span.start().line;
+            problems.push(Problem::new(&file.path, line, what, "import by name"));
+        }
+    }
+    problems
+}
+
+#[derive(Default)]
+struct GlobFinder {
+    path: Vec<String>,
+    found: Vec<(Span, String)>,
+}
+
+impl<'ast> Visit<'ast> for GlobFinder {
+    fn visit_use_tree(&mut self, tree: &'ast UseTree) {
+        match tree {
+            UseTree::Path(path) => {
+                self.path.push(path.ident.to_string());
+                visit::visit_use_tree(self, tree);
+                self.path.pop();
+            }
+            UseTree::Glob(glob) if self.path.last().is_none_or(|last| last != "prelude") => {
+                self.found.push((glob.span(), self.path.join("::")));
+            }
+            _ => visit::visit_use_tree(self, tree),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn globs_are_found_anywhere() {
+        let text = "use std::{fs, io::*};\nfn a() {\n    use Op::*;\n}\n\
+                    mod tests {\n    use super::*;\n}\n";
+        let found: Vec<(usize, String)> =
+            check(&Tree::of(&[("a.rs", text)])).into_iter().map(|p| (p.line, p.what)).collect();
+        assert_eq!(found[0], (1, "glob import `std::io::*`".to_owned()));
+        assert_eq!(found[1].0, 3);
+        assert_eq!(found[2], (6, "glob import `super::*`".to_owned()));
+    }
+
+    #[test]
+    fn names_and_preludes_pass() {
+        let text = "use std::{fs, io::Read};\nuse proptest::prelude::*;\n";
+        assert_eq!(check(&Tree::of(&[("a.rs", text)])), []);
+    }
+}

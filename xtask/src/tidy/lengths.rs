@@ -1,0 +1,170 @@
+//! Functions have at most 70 lines and files at most 600, tests not counted. What is longer
+//! stands in the ratchet and may only shrink.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Signature, TraitItemFn, Type};
+
+use super::Problem;
+use super::ratchet::{Measured, RATCHET, Ratchet, Rule};
+use super::source::Rust;
+use super::tree::{File, Tree};
+
+const RULES: [Rule; 2] = [
+    Rule { table: "functions", word: "function", lines_max: 70 },
+    Rule { table: "files", word: "file", lines_max: 600 },
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let ratchet = match ratchet(tree) {
+        Ok(ratchet) => ratchet,
+        Err(error) => return vec![Problem::new(RATCHET, 1, error, "write a table of numbers")],
+    };
+    let measured = measure(tree);
+    RULES.iter().zip(&measured).flat_map(|(rule, all)| ratchet.judge(rule, all)).collect()
+}
+
+/// The text of the ratchet file after lowering it to today's sizes.
+pub(super) fn lowered(tree: &Tree) -> Result<String, String> {
+    let mut ratchet = ratchet(tree)?;
+    for (rule, measured) in RULES.iter().zip(&measure(tree)) {
+        ratchet.lower(rule, measured);
+    }
+    Ok(ratchet.text(&RULES))
+}
+
+fn ratchet(tree: &Tree) -> Result<Ratchet, String> {
+    Ratchet::parse(tree.text(RATCHET).unwrap_or_default())
+}
+
+/// All functions and all files, in the order of `RULES`.
+fn measure(tree: &Tree) -> [Vec<Measured>; 2] {
+    let mut functions = Vec::new();
+    let mut files = Vec::new();
+    for (file, rust) in tree.rust() {
+        let count = (1..=file.text.lines().count()).filter(|line| !rust.is_test(*line)).count();
+        let key = file.path.clone();
+        files.push(Measured { path: key.clone(), key, line: 1, lines: count });
+        let mut finder = FunctionFinder { file, rust, scope: Vec::new(), found: &mut functions };
+        finder.visit_file(&rust.ast);
+    }
+    [functions, files]
+}
+
+struct FunctionFinder<'a> {
+    file: &'a File,
+    rust: &'a Rust,
+    /// Names of the types, modules and functions around.
+    scope: Vec<String>,
+    found: &'a mut Vec<Measured>,
+}
+
+impl FunctionFinder<'_> {
+    /// From the line of `fn` to the closing brace; what is inside counts for itself as well.
+    fn note(&mut self, signature: &Signature, body: &Block) {
+        let line = signature.fn_token.span.start().line;
+        let end: Span = body.brace_token.span.close();
+        let lines = end.end().line - line + 1;
+        self.scope.push(signature.ident.to_string());
+        if !self.rust.is_test(line) {
+            let key = format!("{}::{}", self.file.path, self.scope.join("::"));
+            self.found.push(Measured { key, path: self.file.path.clone(), line, lines });
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for FunctionFinder<'_> {
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        self.note(&item.sig, &item.block);
+        visit::visit_item_fn(self, item);
+        self.scope.pop();
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
+        self.note(&item.sig, &item.block);
+        visit::visit_impl_item_fn(self, item);
+        self.scope.pop();
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
+        if let Some(body) = &item.default {
+            self.note(&item.sig, body);
+            visit::visit_trait_item_fn(self, item);
+            self.scope.pop();
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        self.scope.push(type_name(&item.self_ty));
+        visit::visit_item_impl(self, item);
+        self.scope.pop();
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
+        self.scope.push(item.ident.to_string());
+        visit::visit_item_trait(self, item);
+        self.scope.pop();
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        self.scope.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.scope.pop();
+    }
+}
+
+fn type_name(of: &Type) -> String {
+    match of {
+        Type::Path(path) => {
+            path.path.segments.last().map_or_else(String::new, |last| last.ident.to_string())
+        }
+        Type::Reference(reference) => type_name(&reference.elem),
+        other => format!("line {}", other.span().start().line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, lowered};
+    use crate::tidy::tree::Tree;
+
+    fn function(lines: usize) -> String {
+        format!("impl S {{\n    fn long() {{\n{}    }}\n}}\n", "        a();\n".repeat(lines - 2))
+    }
+
+    #[test]
+    fn a_long_function_is_found_at_its_line() {
+        let found = check(&Tree::of(&[("a.rs", &function(71))]));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].to_string().starts_with("a.rs:2: function of 71 lines; at most 70"));
+        assert_eq!(check(&Tree::of(&[("a.rs", &function(70))])), []);
+    }
+
+    #[test]
+    fn doc_comments_and_attributes_are_not_its_length() {
+        let text = format!("/// Word.\n{}#[inline]\nfn a() {{}}\n", "/// Word.\n".repeat(90));
+        assert_eq!(check(&Tree::of(&[("a.rs", &text)])), []);
+    }
+
+    #[test]
+    fn a_long_file_is_found_and_its_tests_do_not_count() {
+        let code = "const A: u8 = 1;\n".repeat(600);
+        let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "fn a() {}\n".repeat(300));
+        assert_eq!(check(&Tree::of(&[("a.rs", &format!("{code}{tests}"))])), []);
+        let found = check(&Tree::of(&[("a.rs", &format!("{code}use a;\n{tests}"))]));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("file of 601 lines"), "{}", found[0]);
+    }
+
+    #[test]
+    fn the_ratchet_lets_an_old_one_pass_and_is_lowered_by_update() {
+        let (text, at) = (function(80), "[functions]\n\"a.rs::S::long\" = 80\n\n[files]\n");
+        let tree = Tree::of(&[("a.rs", &text), ("xtask/ratchet.toml", at)]);
+        assert_eq!(check(&tree), []);
+        let above = "[functions]\n\"a.rs::S::long\" = 90\n";
+        let tree = Tree::of(&[("a.rs", &text), ("xtask/ratchet.toml", above)]);
+        assert!(check(&tree)[0].right.contains("lower the ratchet"));
+        assert_eq!(lowered(&tree).unwrap().trim_start(), at);
+    }
+}

@@ -1,0 +1,142 @@
+//! `cargo xtask tidy`: the house rules as a test. One file here is one check; each gets the whole
+//! [`Tree`] and gives back [`Problem`]s. The rules themselves are told in CONTRIBUTING.md.
+
+mod allow_attributes;
+mod below_the_door;
+mod columns;
+mod dependencies;
+mod globs;
+mod headers;
+mod imports;
+mod lengths;
+mod links;
+mod lints;
+mod names;
+mod plug_ins;
+mod private_words;
+mod public_items;
+mod ratchet;
+mod source;
+mod titles;
+mod tree;
+mod unused_pub;
+mod unwraps;
+
+use std::error::Error;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use ratchet::RATCHET;
+use tree::Tree;
+
+type Check = fn(&Tree) -> Vec<Problem>;
+
+/// Every check, in the order of the list in CONTRIBUTING.md.
+const CHECKS: &[Check] = &[
+    imports::check,
+    lints::check,
+    dependencies::check,
+    plug_ins::check,
+    lengths::check,
+    columns::check,
+    headers::check,
+    names::check,
+    globs::check,
+    below_the_door::check,
+    unwraps::check,
+    allow_attributes::check,
+    unused_pub::check,
+    titles::check,
+    links::check,
+    private_words::check,
+];
+
+/// One broken rule: where, what is there, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Problem {
+    path: String,
+    line: usize,
+    what: String,
+    right: String,
+}
+
+impl Problem {
+    fn new(path: &str, line: usize, what: impl Into<String>, right: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, what: what.into(), right: right.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.right)
+    }
+}
+
+/// Prints every problem of the checkout; with `update` the ratchet is lowered before.
+pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
+    let mut tree = Tree::read(root)?;
+    if update {
+        let lowered = lengths::lowered(&tree)?;
+        if tree.text(RATCHET) != Some(lowered.as_str()) {
+            fs::write(root.join(RATCHET), lowered)?;
+            println!("tidy: lowered {RATCHET}");
+            tree = Tree::read(root)?;
+        }
+    }
+    let problems = problems(&tree);
+    for problem in &problems {
+        println!("{problem}");
+    }
+    match problems.len() {
+        0 => println!("tidy: {} files, no problem", tree.files.len()),
+        1 => println!("tidy: 1 problem in {} files", tree.files.len()),
+        many => println!("tidy: {many} problems in {} files", tree.files.len()),
+    }
+    Ok(problems.is_empty())
+}
+
+fn problems(tree: &Tree) -> Vec<Problem> {
+    let mut problems = tree.faults.clone();
+    problems.extend(CHECKS.iter().flat_map(|check| check(tree)));
+    problems.sort();
+    problems.dedup();
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tree::Tree;
+    use super::{Problem, problems};
+
+    #[test]
+    fn a_problem_reads_as_place_what_and_what_would_be_right() {
+        let problem = Problem::new("a/b.rs", 7, "a fault", "mend it");
+        assert_eq!(problem.to_string(), "a/b.rs:7: a fault; mend it");
+    }
+
+    #[test]
+    fn all_problems_of_all_checks_are_listed_in_order_of_place() {
+        let tree = Tree::of(&[
+            ("crates/run/x/src/util.rs", "fn a() { b().unwrap(); println!(\"x\"); }\n"),
+            ("README.md", "no title\n"),
+        ]);
+        let places: Vec<String> =
+            problems(&tree).iter().map(|p| format!("{}:{}", p.path, p.line)).collect();
+        assert_eq!(places[0], "README.md:1");
+        assert_eq!(places[1..].len(), 4, "header, name, unwrap and println: {places:?}");
+    }
+
+    #[test]
+    fn an_empty_tree_has_no_problem() {
+        assert_eq!(problems(&Tree::of(&[])), []);
+    }
+
+    #[test]
+    fn a_file_that_does_not_parse_is_a_problem_and_the_rest_is_still_checked() {
+        let tree = Tree::of(&[("xtask/src/a.rs", "//! Header.\nfn (\n"), ("A.md", "")]);
+        let found = problems(&tree);
+        assert_eq!(found.len(), 2);
+        assert!(found[1].what.contains("does not parse"), "{}", found[1]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Five plug points of one form: one folder and one line in the list. Every folder of a plug
+//! point must be named in an array of that point's list file, so that none is forgotten.
+
+use std::collections::BTreeSet;
+
+use syn::visit::Visit;
+use syn::{Expr, ItemConst, ItemStatic};
+
+use super::Problem;
+use super::source::Rust;
+use super::tree::Tree;
+
+struct Point {
+    folder: &'static str,
+    /// Plain files are plug-ins too, not only folders.
+    files_count: bool,
+}
+
+const POINTS: &[Point] = &[
+    Point { folder: "crates/run/workloads/src", files_count: false },
+    Point { folder: "crates/run/lab/src/filesystems", files_count: false },
+    Point { folder: "crates/run/observe/src", files_count: false },
+    Point { folder: "crates/keep/import/src", files_count: false },
+    Point { folder: "crates/tell/report/src/formats", files_count: true },
+];
+
+/// Files that hold the list, never a plug-in.
+const LIST_FILES: &[&str] = &["lib.rs", "mod.rs", "list.rs"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    POINTS.iter().flat_map(|point| check_point(tree, point)).collect()
+}
+
+fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
+    let mut listed = BTreeSet::new();
+    let mut list_file = None;
+    for (file, rust) in tree.rust() {
+        let inside = file.path.strip_prefix(point.folder).and_then(|rest| rest.strip_prefix('/'));
+        let beside = file.path.strip_suffix(".rs") == Some(point.folder);
+        if beside || inside.is_some_and(|name| LIST_FILES.contains(&name)) {
+            let found = listed_in(rust);
+            if list_file.is_none() || !found.is_empty() {
+                list_file = Some(file.path.as_str());
+            }
+            listed.extend(found);
+        }
+    }
+    let list_file = list_file.map_or_else(|| format!("{}/mod.rs", point.folder), str::to_owned);
+    let missing = plug_ins(tree, point).into_iter().filter(|name| !listed.contains(name));
+    missing
+        .map(|name| {
+            let what = format!("plug-in `{name}` of {} is in no list", point.folder);
+            let right = format!("name `{name}::…` in the array of the plug point");
+            Problem::new(&list_file, 1, what, right)
+        })
+        .collect()
+}
+
+fn plug_ins(tree: &Tree, point: &Point) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (file, rust) in tree.rust().filter(|(_, rust)| !rust.all_test) {
+        let Some(inside) = file.path.strip_prefix(point.folder) else {
+            continue;
+        };
+        let Some(inside) = inside.strip_prefix('/') else {
+            continue;
+        };
+        match inside.split_once('/') {
+            Some((folder, _)) => found.insert(folder.to_owned()),
+            None if point.files_count && !LIST_FILES.contains(&inside) && !rust.all_test => {
+                found.insert(inside.trim_end_matches(".rs").to_owned())
+            }
+            None => false,
+        };
+    }
+    found
+}
+
+/// The names before `::` in the arrays of this file's constants and statics.
+fn listed_in(rust: &Rust) -> BTreeSet<String> {
+    let mut finder = ListFinder::default();
+    finder.visit_file(&rust.ast);
+    let mut names = BTreeSet::new();
+    for line_range in finder.arrays {
+        let inside: Vec<_> = rust.tokens.iter().filter(|t| line_range.contains(&t.line)).collect();
+        for window in inside.windows(3) {
+            if window[0].is_name && window[1].text == ":" && window[2].text == ":" {
+                names.insert(window[0].text.clone());
+            }
+        }
+    }
+    names
+}
+
+#[derive(Default)]
+struct ListFinder {
+    arrays: Vec<std::ops::RangeInclusive<usize>>,
+}
+
+impl ListFinder {
+    fn note(&mut self, value: &Expr) {
+        let is_array = match value {
+            Expr::Array(_) => true,
+            Expr::Reference(reference) => matches!(*reference.expr, Expr::Array(_)),
+            _ => false,
+        };
+        if is_array {
+            self.arrays.push(super::source::lines(value));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for ListFinder {
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        self.note(&item.expr);
+    }
+
+    fn visit_item_static(&mut self, item: &'ast ItemStatic) {
+        self.note(&item.expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn a_folder_that_is_not_listed_is_found() {
+        let tree = Tree::of(&[
+            (
+                "crates/run/workloads/src/lib.rs",
+                "mod fio;\nmod ffsb;\npub static ALL: &[&dyn W] = &[\n    &fio::Fio,\n];\n\
+                 fn not_the_list() { ffsb::b(); }\n",
+            ),
+            ("crates/run/workloads/src/fio/mod.rs", ""),
+            ("crates/run/workloads/src/ffsb/mod.rs", ""),
+        ]);
+        let found = check(&tree);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("`ffsb`"), "{}", found[0]);
+        assert_eq!(found[0].path, "crates/run/workloads/src/lib.rs");
+    }
+
+    #[test]
+    fn for_formats_plain_files_count_and_for_the_others_not() {
+        let tree = Tree::of(&[
+            ("crates/tell/report/src/formats/mod.rs", "const ALL: &[F] = &[json::F];\n"),
+            ("crates/tell/report/src/formats/json.rs", ""),
+            ("crates/tell/report/src/formats/csv.rs", ""),
+            ("crates/keep/import/src/error.rs", ""),
+        ]);
+        let found = check(&tree);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("`csv`"));
+    }
+
+    #[test]
+    fn complete_lists_in_list_rs_or_beside_the_folder_pass() {
+        let tree = Tree::of(&[
+            ("crates/keep/import/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
+            ("crates/keep/import/src/lib.rs", ""),
+            ("crates/keep/import/src/fio/mod.rs", ""),
+            ("crates/run/lab/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
+            ("crates/run/lab/src/filesystems/ext4/mod.rs", ""),
+            ("crates/run/lab/src/filesystems/tests.rs", ""),
+        ]);
+        assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn points_that_do_not_exist_yet_are_skipped() {
+        assert_eq!(check(&Tree::of(&[("README.md", "")])), []);
+    }
+}

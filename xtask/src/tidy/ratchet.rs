@@ -1,0 +1,177 @@
+//! The ratchet file: today's exceptions to the length rules with their size. It may only shrink.
+//! What is measured stands in `lengths`; here is the file and its three verdicts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::Problem;
+
+pub(super) const RATCHET: &str = "xtask/ratchet.toml";
+
+/// A measured thing: its key in the ratchet, where it stands and how many lines it has.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) key: String,
+    pub(super) path: String,
+    pub(super) line: usize,
+    pub(super) lines: usize,
+}
+
+/// One kind of length with its limit, e.g. `functions`.
+pub(super) struct Rule {
+    pub(super) table: &'static str,
+    pub(super) word: &'static str,
+    pub(super) lines_max: usize,
+}
+
+/// Exceptions by table and key.
+#[derive(Default)]
+pub(super) struct Ratchet {
+    comment: String,
+    sizes: BTreeMap<String, BTreeMap<String, usize>>,
+}
+
+impl Ratchet {
+    /// Reads the file; a missing one has no exceptions.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let table = text.parse::<toml::Table>().map_err(|error| error.message().to_owned())?;
+        let comment = text.lines().take_while(|line| line.starts_with('#'));
+        let comment = comment.fold(String::new(), |all, line| all + line + "\n");
+        let mut sizes: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+        for (name, entries) in table {
+            let entries = entries.as_table().ok_or_else(|| format!("`{name}` is not a table"))?;
+            for (key, size) in entries {
+                let size = size.as_integer().and_then(|size| usize::try_from(size).ok());
+                let size = size.ok_or_else(|| format!("`{key}` has no number of lines"))?;
+                sizes.entry(name.clone()).or_default().insert(key.clone(), size);
+            }
+        }
+        Ok(Self { comment, sizes })
+    }
+
+    /// Holds what was measured against the limit and the exceptions.
+    pub(super) fn judge(&self, rule: &Rule, measured: &[Measured]) -> Vec<Problem> {
+        let longest = longest(measured);
+        let Rule { table, word, lines_max } = rule;
+        let mut problems = Vec::new();
+        for thing in longest.values().filter(|thing| thing.lines > *lines_max) {
+            let lines = thing.lines;
+            let (what, right) = match self.size(table, &thing.key) {
+                None => (
+                    format!("{word} of {lines} lines"),
+                    format!("at most {lines_max} without tests: take a part out under its name"),
+                ),
+                Some(size) if lines > size => (
+                    format!("{word} of {lines} lines, {size} in the ratchet"),
+                    "it may only shrink: take a part out under its name".to_owned(),
+                ),
+                Some(size) if lines < size => (
+                    format!("{word} of {lines} lines, {size} in the ratchet"),
+                    "lower the ratchet: `cargo xtask tidy --update`".to_owned(),
+                ),
+                Some(_) => continue,
+            };
+            problems.push(Problem::new(&thing.path, thing.line, what, right));
+        }
+        for key in self.sizes.get(*table).into_iter().flat_map(BTreeMap::keys) {
+            if longest.get(key.as_str()).is_none_or(|thing| thing.lines <= *lines_max) {
+                let what = format!("`{key}` needs no exception any more");
+                let right = "lower the ratchet: `cargo xtask tidy --update`";
+                problems.push(Problem::new(RATCHET, 1, what, right));
+            }
+        }
+        problems
+    }
+
+    /// Lowers entries to what was measured and drops those not needed; never raises or adds.
+    pub(super) fn lower(&mut self, rule: &Rule, measured: &[Measured]) {
+        let longest = longest(measured);
+        if let Some(entries) = self.sizes.get_mut(rule.table) {
+            entries.retain(|key, size| match longest.get(key.as_str()) {
+                Some(thing) if thing.lines > rule.lines_max => {
+                    *size = thing.lines.min(*size);
+                    true
+                }
+                _ => false,
+            });
+        }
+    }
+
+    /// The file's text with these tables, comment included.
+    pub(super) fn text(&self, rules: &[Rule]) -> String {
+        let mut text = self.comment.clone();
+        for rule in rules {
+            let _ = writeln!(text, "\n[{}]", rule.table);
+            for (key, size) in self.sizes.get(rule.table).into_iter().flatten() {
+                let _ = writeln!(text, "\"{key}\" = {size}");
+            }
+        }
+        text
+    }
+
+    fn size(&self, table: &str, key: &str) -> Option<usize> {
+        self.sizes.get(table)?.get(key).copied()
+    }
+}
+
+/// Things that share a key (two impls of one method name) count as their longest.
+fn longest(measured: &[Measured]) -> BTreeMap<&str, &Measured> {
+    let mut longest: BTreeMap<&str, &Measured> = BTreeMap::new();
+    for thing in measured {
+        let entry = longest.entry(&thing.key).or_insert(thing);
+        if thing.lines > entry.lines {
+            *entry = thing;
+        }
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measured, Ratchet, Rule};
+
+    const RULE: Rule = Rule { table: "functions", word: "function", lines_max: 70 };
+
+    fn thing(key: &str, lines: usize) -> Measured {
+        Measured { key: key.to_owned(), path: "a.rs".to_owned(), line: 3, lines }
+    }
+
+    fn verdict(entry: &str, lines: usize) -> Vec<String> {
+        let ratchet = Ratchet::parse(&format!("# why\n[functions]\n{entry}\n")).unwrap();
+        let problems = ratchet.judge(&RULE, &[thing("a.rs::f", lines)]);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn bigger_fails_smaller_must_be_lowered_and_equal_passes() {
+        assert!(verdict("\"a.rs::f\" = 80", 81)[0].contains("may only shrink"));
+        assert!(verdict("\"a.rs::f\" = 80", 79)[0].contains("lower the ratchet"));
+        assert!(verdict("\"a.rs::f\" = 80", 80).is_empty());
+    }
+
+    #[test]
+    fn without_an_entry_the_limit_holds() {
+        assert!(verdict("", 71)[0].starts_with("a.rs:3: function of 71 lines"));
+        assert!(verdict("", 70).is_empty());
+    }
+
+    #[test]
+    fn entries_without_need_are_problems() {
+        assert!(verdict("\"a.rs::f\" = 80", 70)[0].contains("needs no exception"));
+        assert!(verdict("\"gone.rs::f\" = 80", 70)[0].contains("needs no exception"));
+    }
+
+    #[test]
+    fn update_lowers_and_drops_but_never_raises() {
+        let text = "# why\n\n[functions]\n\"a\" = 80\n\"b\" = 80\n\"c\" = 80\n\"d\" = 80\n";
+        let mut ratchet = Ratchet::parse(text).unwrap();
+        ratchet.lower(&RULE, &[thing("a", 75), thing("b", 90), thing("c", 60), thing("e", 99)]);
+        assert_eq!(ratchet.text(&[RULE]), "# why\n\n[functions]\n\"a\" = 75\n\"b\" = 80\n");
+    }
+
+    #[test]
+    fn an_unreadable_ratchet_is_an_error() {
+        assert!(Ratchet::parse("[functions]\na = \"x\"\n").is_err());
+        assert!(Ratchet::parse("functions = 1\n").is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! A `pub` item of a library that no other crate mentions is `pub(crate)`, or dead. Mentions are
+//! names in the tokens of other crates, of the crate's own programs, integration tests, benches
+//! and examples. An item that stands in the signature of a used one counts as used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Problem;
+use super::public_items::{Found, public_items};
+use super::tree::Tree;
+
+/// One crate: a package's library, or everything of a package beside its library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Unit<'a> {
+    folder: &'a str,
+    is_library: bool,
+}
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut mentions: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
+    let mut found: BTreeMap<Unit<'_>, Vec<(&str, Found)>> = BTreeMap::new();
+    let folders: Vec<&str> = tree.package_folders().collect();
+    for (file, rust) in tree.rust() {
+        let Some(unit) = unit(&folders, &file.path) else {
+            continue;
+        };
+        for token in rust.tokens.iter().filter(|token| token.is_name) {
+            mentions.entry(&token.text).or_default().insert(unit);
+        }
+        let library = format!("{}/src/lib.rs", unit.folder);
+        if unit.is_library && !rust.all_test && tree.paths.contains(&library) {
+            found.entry(unit).or_default().push((&file.path, public_items(rust)));
+        }
+    }
+    let mentioned_outside = |name: &str, unit: Unit<'_>| {
+        mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit))
+    };
+    let mut problems = Vec::new();
+    for (unit, files) in &found {
+        let used = used(files, |name| mentioned_outside(name, *unit));
+        for (path, found) in files {
+            for item in found.items.iter().filter(|item| !used.contains(item.name.as_str())) {
+                let what = format!("no other crate uses `pub {} {}`", item.kind, item.name);
+                problems.push(Problem::new(path, item.line, what, "make it pub(crate)"));
+            }
+        }
+    }
+    problems
+}
+
+/// The names in use: those mentioned outside, and what their signatures need, over and over.
+fn used<'a>(files: &'a [(&str, Found)], mentioned: impl Fn(&str) -> bool) -> BTreeSet<&'a str> {
+    let mut needs: BTreeMap<&str, Vec<&BTreeSet<String>>> = BTreeMap::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (_, found) in files {
+        for item in &found.items {
+            needs.entry(&item.name).or_default().push(&item.signature);
+            if mentioned(&item.name) {
+                open.push(&item.name);
+            }
+        }
+        for (name, signature) in &found.ties {
+            needs.entry(name).or_default().push(signature);
+            if mentioned(name) {
+                open.push(name);
+            }
+        }
+    }
+    let mut used = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if used.insert(name) {
+            let signatures = needs.get(name).into_iter().flatten();
+            open.extend(signatures.flat_map(|names| names.iter().map(String::as_str)));
+        }
+    }
+    used
+}
+
+/// The crate a file belongs to.
+fn unit<'a>(folders: &[&'a str], path: &str) -> Option<Unit<'a>> {
+    let inside = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    let folder =
+        folders.iter().filter(|folder| inside(folder).is_some()).max_by_key(|f| f.len())?;
+    let rest = inside(folder)?;
+    let is_library =
+        rest.starts_with("src/") && rest != "src/main.rs" && !rest.starts_with("src/bin/");
+    Some(Unit { folder, is_library })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    const MANIFESTS: [(&str, &str); 2] = [("a/Cargo.toml", ""), ("b/Cargo.toml", "")];
+
+    fn faults(library: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let mut all = MANIFESTS.to_vec();
+        all.push(("a/src/lib.rs", library));
+        all.extend_from_slice(files);
+        check(&Tree::of(&all)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn items_that_only_their_own_crate_mentions_are_found() {
+        let library = "pub fn lonely() {}\npub struct S;\nimpl S {\n    pub fn quiet(&self) {}\n}\n\
+                       mod inner {\n    pub(crate) fn fine() {}\n    pub const C: u8 = 1;\n}\n";
+        let found = faults(library, &[("a/src/other.rs", "fn x() { crate::lonely(); }")]);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(
+            found[0],
+            "a/src/lib.rs:1: no other crate uses `pub fn lonely`; make it pub(crate)"
+        );
+        assert!(found[2].contains(":4:") && found[3].contains(":8:"), "{found:?}");
+    }
+
+    #[test]
+    fn mentions_in_other_crates_tests_programs_and_macros_count() {
+        let library = "pub fn one() {}\npub fn two() {}\npub fn three() {}\npub fn four() {}\n";
+        let users = [
+            ("b/src/lib.rs", "fn x() { a::one(); }"),
+            ("a/tests/t.rs", "fn x() { a::two(); }"),
+            ("a/src/main.rs", "fn x() { a::three(); }"),
+            ("a/benches/c.rs", "fn x() { run!(a::four()); }"),
+        ];
+        assert_eq!(faults(library, &users), [""; 0]);
+    }
+
+    #[test]
+    fn own_unit_tests_comments_and_strings_do_not_count() {
+        let library = "pub fn one() {}\n#[cfg(test)]\nmod tests { fn t() { super::one() } }\n";
+        assert_eq!(
+            faults(library, &[("b/src/lib.rs", "// one\nconst A: &str = \"one\";")]).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn what_a_used_signature_needs_is_used() {
+        let library = "pub fn make() -> Made { todo() }\npub struct Made { pub part: Part }\n\
+                       pub struct Part { hidden: Hidden }\npub struct Hidden;\n\
+                       impl Iterator for Made { type Item = Yielded; }\npub struct Yielded;\n";
+        let found = faults(library, &[("b/src/lib.rs", "fn x() { a::make(); }")]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("Hidden"));
+    }
+
+    #[test]
+    fn exported_macros_need_what_they_expand_to_and_other_names_count_as_the_item() {
+        let library = "#[macro_export]\nmacro_rules! m { () => { $crate::inside() } }\n\
+                       pub fn inside() {}\npub struct Real;\npub use Real as Alias;\n";
+        assert_eq!(faults(library, &[("b/src/lib.rs", "m!(); type X = Alias;")]), [""; 0]);
+    }
+}
