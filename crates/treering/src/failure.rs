@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use treering_lab::LabError;
 use treering_script::ConfigError;
 
 /// What kind of failure, each with an exit code. docs/exit-codes.md lists them.
@@ -67,6 +68,17 @@ impl Failure {
         }
     }
 
+    /// The same with words before it that say what it means.
+    pub(crate) fn context(mut self, words: impl Display) -> Self {
+        self.message = format!("{words}: {}", self.message);
+        self
+    }
+
+    /// What went wrong, without hints.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints it on standard error and gives the exit code.
     pub(crate) fn show(&self) -> ExitCode {
         show_error(&self.message);
@@ -83,6 +95,12 @@ impl Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::new(Kind::Usage, error.message).maybe_hint(error.hint)
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::of(Kind::Environment, &error).maybe_hint(error.hint())
     }
 }
 

@@ -85,9 +85,15 @@ impl Keeping {
             Self::Staged { store, place } => {
                 let staged = store.path().to_owned();
                 drop(store);
-                let mut store = open_to_write(&place)?;
-                take_over(&mut store, &staged)?;
-                Ok(Some(store))
+                let moved = open_to_write(&place).and_then(|mut store| {
+                    take_over(&mut store, &staged)?;
+                    Ok(Some(store))
+                });
+                moved.map_err(|failure| {
+                    failure
+                        .context(format!("the results still wait in {}", staged.display()))
+                        .hint("the next command that reads the store moves them, if it can")
+                })
             }
         }
     }

@@ -18,17 +18,32 @@ pub enum CautionCode {
     NotLocked,
     /// Names could not be confined by the kernel (`openat2`); they were checked one by one.
     ConfinedByWalk,
+    /// The loop device goes through the page cache of the host.
+    HostCacheAnswers,
+    /// The image behind the loop device is in memory.
+    ImageInMemory,
+    /// The host filesystem may fill up before the sparse images do.
+    HostMayFill,
+    /// The device has other sectors than were asked for.
+    OtherSectors,
+    /// Other programs still wrote when the trial began.
+    NotQuiet,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
         Self::StoreStaged,
         Self::NotLocked,
         Self::ConfinedByWalk,
+        Self::HostCacheAnswers,
+        Self::ImageInMemory,
+        Self::HostMayFill,
+        Self::OtherSectors,
+        Self::NotQuiet,
     ];
 
     /// The word used in JSON and in the store.
@@ -40,6 +55,11 @@ impl CautionCode {
             Self::StoreStaged => "store_staged",
             Self::NotLocked => "not_locked",
             Self::ConfinedByWalk => "confined_by_walk",
+            Self::HostCacheAnswers => "host_cache_answers",
+            Self::ImageInMemory => "image_in_memory",
+            Self::HostMayFill => "host_may_fill",
+            Self::OtherSectors => "other_sectors",
+            Self::NotQuiet => "not_quiet",
         }
     }
 
@@ -59,6 +79,15 @@ impl CautionCode {
             Self::StoreStaged => "name a store on another filesystem with --store FILE",
             Self::NotLocked => "make sure that nothing else works in the directory",
             Self::ConfinedByWalk => "use Linux 5.6 or newer, or allow openat2 in the sandbox",
+            Self::HostCacheAnswers => {
+                "keep the image on a filesystem that allows direct I/O (--images DIR), or use a block device"
+            }
+            Self::ImageInMemory => "keep the image on a disk (--images DIR)",
+            Self::HostMayFill => "allocate the images beforehand, or make them smaller",
+            Self::OtherSectors => "leave sector-bytes out, or use a kernel that can set them",
+            Self::NotQuiet => {
+                "stop what writes to the machine's disks, or repeat at a quieter time"
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caution, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
+use crate::{Caution, Cell, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
 
 /// The version of the event format. Readers take older ones; a newer one they refuse.
 pub const EVENT_VERSION: u32 = 1;
@@ -50,6 +50,9 @@ pub struct Beginning {
     pub target: String,
     /// Every parameter of the job, complete and in a fixed order: enough to repeat it.
     pub parameters: Vec<(String, String)>,
+    /// Where it stands in a campaign; nowhere when it was run by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Cell>,
 }
 
 /// One fact about the place a trial ran in: `kernel.release` = `6.1.0`.

@@ -5,6 +5,7 @@
 //! docs/glossary.md.
 
 mod caution;
+mod cell;
 mod event;
 mod latency;
 mod metric;
@@ -15,6 +16,7 @@ mod trial;
 mod variant;
 
 pub use caution::{Caution, CautionCode};
+pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use latency::{Latency, LatencyError};
 pub use metric::{Better, Metric, Scope, Unit};

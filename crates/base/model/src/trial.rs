@@ -201,6 +201,7 @@ mod tests {
             label: String::new(),
             target: "/mnt".into(),
             parameters: vec![("seed".into(), "1".into())],
+            cell: None,
         })
     }
 

@@ -73,7 +73,7 @@ fn exact_p(n: usize, falling: usize) -> f64 {
     (2.0 * probability[..=tail].iter().sum::<f64>()).min(1.0)
 }
 
-/// Pairs i < j with values[i] > values[j]; sorts the slice.
+/// Counts the pairs in which a later value is smaller than an earlier one; sorts the slice.
 pub(crate) fn inversions<T: PartialOrd + Copy>(values: &mut [T]) -> usize {
     let mut spare = values.to_vec();
     count_inversions(values, &mut spare)

@@ -17,6 +17,7 @@ mod residency;
 mod rusage;
 mod signals;
 mod statfs;
+mod user;
 
 pub use blkdev::{
     DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
@@ -42,3 +43,4 @@ pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, thread_cpu};
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
+pub use user::is_root;

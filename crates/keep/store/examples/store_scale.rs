@@ -106,6 +106,7 @@ fn beginning(trial: u32) -> TrialEvent {
         label: format!("label-{}", trial % 40),
         target: "/mnt/target".into(),
         parameters: parameters.collect(),
+        cell: None,
     })
 }
 

@@ -32,6 +32,11 @@ impl<'a> Fields<'a> {
         self.next += fields;
     }
 
+    /// Whether the next field holds nothing.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.row.get_ref(self.next), Ok(ValueRef::Null))
+    }
+
     /// The error for the field that was read last.
     pub(crate) fn wrong(&self, why: impl Into<String>) -> StoreError {
         let column = self.next.checked_sub(1).and_then(|last| {
@@ -73,7 +78,7 @@ impl<'a> Fields<'a> {
 
     /// An integer, or nothing.
     pub(crate) fn integer_or_null<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
-        if matches!(self.row.get_ref(self.next), Ok(ValueRef::Null)) {
+        if self.is_null() {
             self.next += 1;
             return Ok(None);
         }
@@ -82,7 +87,7 @@ impl<'a> Fields<'a> {
 
     /// A text, or nothing.
     pub(crate) fn text_or_null(&mut self) -> Result<Option<String>, StoreError> {
-        if matches!(self.row.get_ref(self.next), Ok(ValueRef::Null)) {
+        if self.is_null() {
             self.next += 1;
             return Ok(None);
         }

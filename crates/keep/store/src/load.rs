@@ -1,8 +1,8 @@
 //! Trials read back: whole, or without what a comparison of thousands does not need.
 
 use treering_model::{
-    Beginning, Caution, CautionCode, Cpu, Ending, Fact, Interval, Metric, Op, OpTotals,
-    PhaseTotals, TaskTotals, Trial, TrialId,
+    Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric, Op,
+    OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
 use crate::connection::Place;
@@ -12,6 +12,8 @@ use crate::{Store, StoreError, word};
 const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target FROM trials WHERE id = ?1";
 const PARAMETERS: &str = "SELECT name, value FROM parameters WHERE trial = ?1 ORDER BY ordinal";
+const CELL: &str = "SELECT campaign, plan, digest, variant, job, round, role FROM cells \
+    WHERE trial = ?1";
 const FACTS: &str = "SELECT name, value FROM facts WHERE trial = ?1 ORDER BY seq, ordinal";
 const PHASES: &str = "SELECT seq, phase, name, began_ns, wall_ns, tasks, files, bytes, user_ns, \
     system_ns FROM phases WHERE trial = ?1 ORDER BY seq";
@@ -72,6 +74,7 @@ impl Store {
         beginning.parameters = self.rows(PARAMETERS, [trial], "parameters", |fields| {
             Ok((fields.text()?, fields.text()?))
         })?;
+        beginning.cell = self.one(CELL, trial, "cells", cell)?;
         let (ending, wall_ns) =
             self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
         Ok(Trial {
@@ -165,6 +168,19 @@ fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, Store
         label: fields.text()?,
         target: fields.text()?,
         parameters: Vec::new(),
+        cell: None,
+    })
+}
+
+pub(crate) fn cell(fields: &mut Fields<'_>) -> Result<Cell, StoreError> {
+    Ok(Cell {
+        campaign: fields.word(|text| text.parse().ok())?,
+        plan: fields.text()?,
+        digest: fields.text()?,
+        variant: fields.text()?,
+        job: fields.text()?,
+        round: fields.integer()?,
+        role: fields.word(CellRole::from_name)?,
     })
 }
 

@@ -186,6 +186,7 @@ mod tests {
             label: String::new(),
             target: String::new(),
             parameters: Vec::new(),
+            cell: None,
         })
     }
 

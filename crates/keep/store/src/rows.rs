@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use treering_model::{
-    Beginning, Cpu, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
+    Beginning, Cell, Cpu, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
 };
 
 use crate::writer::Writer;
@@ -16,6 +16,8 @@ const WRITER: &str = "INSERT INTO writers (trial, pid, start_ticks, boot_id, pid
 const DEPARTURE: &str = "INSERT INTO departures (trial) VALUES (?1)";
 const PARAMETER: &str =
     "INSERT INTO parameters (trial, ordinal, name, value) VALUES (?1, ?2, ?3, ?4)";
+const CELL: &str = "INSERT INTO cells (trial, campaign, plan, digest, variant, job, round, role) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const FACT: &str =
     "INSERT INTO facts (trial, seq, ordinal, name, value) VALUES (?1, ?2, ?3, ?4, ?5)";
 const PHASE_START: &str =
@@ -96,7 +98,10 @@ pub(crate) fn insert_trial(
 pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreError> {
     let at = Value::Integer(seq);
     Ok(match event {
-        TrialEvent::Began(beginning) => of_parameters(&beginning.parameters),
+        TrialEvent::Began(beginning) => {
+            let cell = beginning.cell.as_ref().map(of_cell);
+            cell.into_iter().chain(of_parameters(&beginning.parameters)).collect()
+        }
         TrialEvent::Environment { facts } => of_facts(facts, seq),
         TrialEvent::PhaseBegan { phase, name, at_ns } => {
             let values = vec![at, Value::from(*phase), text(name), number("start", *at_ns)?];
@@ -118,6 +123,19 @@ fn of_ending(ending: &Ending, at_ns: u64, at: Value) -> Result<Row, StoreError> 
     let values =
         vec![at, text(ending.name()), text(ending.why()), number("duration of the trial", at_ns)?];
     Ok(Row { statement: ENDING, values })
+}
+
+fn of_cell(cell: &Cell) -> Row {
+    let values = vec![
+        text(&cell.campaign.text()),
+        text(&cell.plan),
+        text(&cell.digest),
+        text(&cell.variant),
+        text(&cell.job),
+        Value::from(cell.round),
+        text(cell.role.name()),
+    ];
+    Row { statement: CELL, values }
 }
 
 fn of_parameters(parameters: &[(String, String)]) -> Vec<Row> {

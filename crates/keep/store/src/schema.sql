@@ -39,6 +39,19 @@ CREATE TABLE departures (
   trial INTEGER PRIMARY KEY REFERENCES trials
 ) STRICT;
 
+-- Where a trial stands in a campaign. A trial that was run by itself has no row.
+CREATE TABLE cells (
+  trial INTEGER PRIMARY KEY REFERENCES trials,
+  campaign TEXT NOT NULL CHECK (length(campaign) = 36), -- id of the campaign's first trial
+  plan TEXT NOT NULL, -- the plan's name
+  digest TEXT NOT NULL, -- equal for equal plans
+  variant TEXT NOT NULL,
+  job TEXT NOT NULL,
+  round INTEGER NOT NULL CHECK (round >= 0), -- counted from 1; 0 is the warm-up
+  role TEXT NOT NULL -- warm_up, round, control
+) STRICT;
+CREATE INDEX cells_by_plan ON cells (plan, digest);
+
 -- Every parameter of the job, in its fixed order: enough to repeat it.
 CREATE TABLE parameters (
   trial INTEGER NOT NULL REFERENCES trials,

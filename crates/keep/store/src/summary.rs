@@ -1,20 +1,25 @@
 //! The list of trials: one short description each, newest first, fast for many thousands.
 
 use rusqlite::ToSql;
-use treering_model::{Ending, Mode, TrialId};
+use treering_model::{Cell, Ending, Mode, TrialId};
 
 use crate::fields::Fields;
+use crate::load::cell;
 use crate::writer::{Living, Writer};
 use crate::{Store, StoreError, word};
 
 const SUMMARY: &str = "SELECT t.id, t.started_unix_ms, t.workload, t.mode, t.label, t.target, \
     (SELECT count(*) FROM phases p WHERE p.trial = t.trial), \
-    (SELECT count(*) FROM cautions c WHERE c.trial = t.trial), \
+    (SELECT count(*) FROM cautions q WHERE q.trial = t.trial), \
+    c.campaign AS \"cells.campaign\", c.plan AS \"cells.plan\", c.digest AS \"cells.digest\", \
+    c.variant AS \"cells.variant\", c.job AS \"cells.job\", c.round AS \"cells.round\", \
+    c.role AS \"cells.role\", \
     e.why AS \"endings.why\", e.ending AS \"endings.ending\", e.wall_ns AS \"endings.wall_ns\", \
     d.trial AS \"departures.trial\", w.pid AS \"writers.pid\", \
     w.start_ticks AS \"writers.start_ticks\", w.boot_id AS \"writers.boot_id\", \
     w.pid_namespace AS \"writers.pid_namespace\" \
     FROM trials t \
+    LEFT JOIN cells c ON c.trial = t.trial \
     LEFT JOIN endings e ON e.trial = t.trial \
     LEFT JOIN departures d ON d.trial = t.trial \
     LEFT JOIN writers w ON w.trial = t.trial";
@@ -26,6 +31,8 @@ pub struct Filter {
     pub workload: Option<String>,
     /// Only trials with this label.
     pub label: Option<String>,
+    /// Only trials of the plan of this name.
+    pub plan: Option<String>,
     /// Only trials that started then (milliseconds since 1970, UTC) or later.
     pub since_unix_ms: Option<i64>,
     /// Only trials that started before then.
@@ -72,6 +79,8 @@ pub struct TrialSummary {
     pub phases: u64,
     /// How many doubts there are.
     pub cautions: u64,
+    /// Where it stands in a campaign, if anywhere.
+    pub cell: Option<Cell>,
     /// Whether it is over.
     pub state: TrialState,
     /// Its duration in nanoseconds; 0 without an ending.
@@ -93,6 +102,10 @@ impl Store {
         if let Some(label) = &filter.label {
             conditions.push("t.label = ?");
             values.push(label);
+        }
+        if let Some(plan) = &filter.plan {
+            conditions.push("c.plan = ?");
+            values.push(plan);
         }
         if let Some(since) = &filter.since_unix_ms {
             conditions.push("t.started_unix_ms >= ?");
@@ -126,6 +139,7 @@ fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary,
         target: fields.text()?,
         phases: fields.integer()?,
         cautions: fields.integer()?,
+        cell: cell_or_null(fields)?,
         state: TrialState::Ended(Ending::Interrupted),
         wall_ns: 0,
     };
@@ -141,6 +155,15 @@ fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary,
         summary.state = TrialState::Running;
     }
     Ok(summary)
+}
+
+/// The cell of a trial, when the row has one.
+fn cell_or_null(fields: &mut Fields<'_>) -> Result<Option<Cell>, StoreError> {
+    if fields.is_null() {
+        fields.skip(7);
+        return Ok(None);
+    }
+    cell(fields).map(Some)
 }
 
 fn writer(fields: &mut Fields<'_>) -> Result<Option<Writer>, StoreError> {

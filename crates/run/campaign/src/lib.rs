@@ -2,11 +2,17 @@
 //!
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 
+mod campaign;
+mod cells;
 mod conduct;
 mod error;
+pub mod plan;
 mod room;
 mod schedule;
+mod stage;
 
+pub use campaign::{Crew, conduct_plan};
+pub use cells::{PlannedCell, rounds};
 pub use conduct::{Conclusion, TrialPlan, conduct};
 pub use error::CampaignError;
-pub use schedule::schedule;
+pub use stage::Stage;

@@ -8,7 +8,7 @@
 use treering_script::Random;
 
 /// The arms of each round, by number, in the order in which they run.
-pub fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Random::for_part(seed, "schedule");
     let mut order = Vec::with_capacity(rounds);
     while order.len() < rounds {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{Caution, CautionCode, DeviceSpec, Variant};
 use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
 use crate::filesystems::{self, Availability, Filesystem, MkfsRequest, OptionRefusal};
@@ -79,6 +79,19 @@ impl fmt::Display for Doubt {
     }
 }
 
+impl Doubt {
+    /// The doubt as a caution of a trial.
+    pub fn caution(&self) -> Caution {
+        let code = match self {
+            Self::HostCacheAnswers { .. } => CautionCode::HostCacheAnswers,
+            Self::ImageInMemory { .. } => CautionCode::ImageInMemory,
+            Self::HostMayFill { .. } => CautionCode::HostMayFill,
+            Self::OtherSectors { .. } => CautionCode::OtherSectors,
+        };
+        Caution { code, message: self.to_string() }
+    }
+}
+
 /// One device of a [`Device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -130,14 +143,7 @@ impl Device {
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
     /// made.
     pub fn acquire(variant: &Variant, erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
-        let filesystem = match variant.filesystem.as_str() {
-            "" => None,
-            name => Some(known(name)?),
-        };
-        if let Some(filesystem) = filesystem {
-            available(lab, filesystem)?;
-            check_options(filesystem, variant)?;
-        }
+        let filesystem = Self::check(variant, lab)?;
         match (&variant.device, filesystem) {
             (DeviceSpec::Directory { path }, None) => Self::directory(path, lab),
             (DeviceSpec::Directory { path }, Some(filesystem)) => {
@@ -163,6 +169,24 @@ impl Device {
                 Self::blocks(paths, filesystem, erasing, lab)
             }
         }
+    }
+
+    /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
+    /// and the options. `None` for a directory that is used as it is.
+    ///
+    /// # Errors
+    /// When the filesystem cannot be made or mounted here, or an option is refused.
+    pub fn check(
+        variant: &Variant,
+        lab: &Lab,
+    ) -> Result<Option<&'static dyn Filesystem>, LabError> {
+        let filesystem = match variant.filesystem.as_str() {
+            "" => return Ok(None),
+            name => known(name)?,
+        };
+        available(lab, filesystem)?;
+        check_options(filesystem, variant)?;
+        Ok(Some(filesystem))
     }
 
     fn directory(path: &Path, lab: &Lab) -> Result<Self, LabError> {

@@ -32,6 +32,12 @@ pub fn facts(scene: &Scene<'_>) -> Vec<Fact> {
     ALL.iter().flat_map(|observer| observer.look(scene)).collect()
 }
 
+/// The release of the kernel that runs; empty without `/proc`.
+pub fn kernel_release() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ALL, Scene, facts};

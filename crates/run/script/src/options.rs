@@ -127,6 +127,11 @@ impl Settings {
         Self { given, data_dirs: Vec::new() }
     }
 
+    /// What was given, in the order in which it was: enough to make the settings again.
+    pub fn given(&self) -> &[(String, String)] {
+        &self.given
+    }
+
     /// The value as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())

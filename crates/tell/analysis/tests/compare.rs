@@ -4,11 +4,12 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparisonCautionCode as Code, Factor, Gate, MetricComparison, Outcome, Side, Verdict, compare,
+    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, Outcome, Side,
+    Terms, Verdict, compare,
 };
 use treering_model::{
-    Beginning, Better, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
-    TrialId, Unit,
+    Beginning, Better, Cell, CellRole, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals,
+    Scope, Trial, TrialId, Unit,
 };
 
 /// Ten paired rounds of the vectors of the statistics.
@@ -41,6 +42,7 @@ fn trial(started: i64, rate: f64) -> Trial {
                 ("runs".to_owned(), "30".to_owned()),
                 ("seed".to_owned(), "1".to_owned()),
             ],
+            cell: None,
         },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.1.0".to_owned() },
@@ -70,7 +72,7 @@ fn side(name: &str, late: i64, rates: &[f64]) -> Side {
 }
 
 fn compared(base: &[f64], other: &[f64]) -> Outcome {
-    compare(&side("a", 0, base), &[side("b", 1, other)], None).unwrap()
+    compare(&side("a", 0, base), &[side("b", 1, other)], &Terms::default()).unwrap()
 }
 
 fn score(outcome: &Outcome) -> &MetricComparison {
@@ -101,7 +103,12 @@ fn paired_rounds_agree_with_the_vectors() {
     assert_eq!((one.verdict, one.rounds_needed), (Verdict::Small, None));
     assert_eq!(codes(&outcome), []);
     assert_eq!(Gate::of(&outcome), Gate::Pass);
-    let strict = compare(&side("a", 0, &P10A), &[side("b", 1, &P10B)], Some(0.01)).unwrap();
+    let strict = compare(
+        &side("a", 0, &P10A),
+        &[side("b", 1, &P10B)],
+        &Terms { threshold: Some(0.01), ..Terms::default() },
+    )
+    .unwrap();
     assert_eq!(score(&strict).verdict, Verdict::Worse);
     assert_eq!(Gate::of(&strict), Gate::Worse);
 }
@@ -157,7 +164,7 @@ fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
     let (base, mut other) = (side("a", 0, &rates), side("b", 1, &rates));
     other.trials[2].ending = Ending::Failed { why: "disk full".to_owned() };
     other.trials[2].metrics.clear();
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(score(&outcome).pairs(), 6);
     near(score(&outcome).ratio.unwrap().value, 1.0);
     assert_eq!(codes(&outcome), [Code::FailedTrial]);
@@ -173,7 +180,7 @@ fn a_repeated_round_makes_up_for_an_interrupted_one() {
     let mut interrupted = trial(4, 1.0);
     interrupted.ending = Ending::Interrupted;
     other.trials.push(interrupted);
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!((score(&outcome).paired, score(&outcome).pairs()), (true, 6));
     assert_eq!(codes(&outcome), [Code::FailedTrial]);
 }
@@ -192,14 +199,14 @@ fn what_is_unfair_is_said() {
             value: "2000000".to_owned(),
         });
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     let expected =
         [Code::UnequalWork, Code::VersionsDiffer, Code::KernelsDiffer, Code::NotInterleaved];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
     // A kernel that was asked about is no doubt.
     other.factor = Factor::Kernel;
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
 }
 
@@ -212,7 +219,7 @@ fn sizes_that_are_far_apart_are_said() {
             trial.facts.push(Fact { name, value: bytes.to_string() });
         }
     }
-    let outcome = compare(&sides[0], &sides[1..], None).unwrap();
+    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::SizesDiffer]);
 }
 
@@ -222,12 +229,12 @@ fn other_parameters_are_said_and_not_paired() {
     for trial in &mut other.trials {
         trial.beginning.parameters[0].1 = "60".to_owned();
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
     assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
     // Where some trials match, the others are left out.
     other.trials.extend(side("b", 1, &[100.0; 6]).trials);
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
     assert_eq!(score(&outcome).pairs(), 6);
 }
@@ -240,10 +247,10 @@ fn seeds_pair_rounds_and_other_seeds_do_not() {
             trial.beginning.parameters[1].1 = round.to_string();
         }
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), None).unwrap();
+    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     assert!(score(&outcome).paired);
     other.trials[0].beginning.parameters[1].1 = "77".to_owned();
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert!(!score(&outcome).paired);
 }
 
@@ -253,7 +260,7 @@ fn another_workload_is_nothing_in_common() {
     for trial in &mut other.trials {
         trial.beginning.workload = "fs_mark".to_owned();
     }
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::NothingInCommon, Code::NothingInCommon]);
     assert!(outcome.comparisons.is_empty());
     assert_eq!(Gate::of(&outcome), Gate::Unclear);
@@ -265,7 +272,7 @@ fn a_primary_metric_on_one_side_keeps_the_gate_open() {
     for trial in &mut other.trials {
         trial.metrics.push(metric("files_per_second", 1.0, Better::Higher, true));
     }
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::MetricMissing]);
     assert_eq!(Gate::of(&outcome), Gate::Unclear);
 }
@@ -276,7 +283,7 @@ fn contenders_are_one_family() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0, 100.5];
     let better = side("b", 1, &base.map(|rate| rate * 1.1));
     let other = side("c", 1, &base);
-    let outcome = compare(&side("a", 0, &base), &[better, other], None).unwrap();
+    let outcome = compare(&side("a", 0, &base), &[better, other], &Terms::default()).unwrap();
     let of = |name: &str| outcome.primary_of(name).next().unwrap().clone();
     near(of("b").p.unwrap(), 2.0 / 128.0);
     near(of("b").p_adjusted.unwrap(), 4.0 / 128.0);
@@ -291,7 +298,7 @@ fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
     for trial in &mut other.trials {
         trial.phases[0].cpu.user_ns = 0;
     }
-    let outcome = compare(&base, &[other], None).unwrap();
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     let named = |name: &str| outcome.comparisons.iter().find(|one| one.name == name).unwrap();
     near(named("elapsed_seconds").baseline_median, 40.0);
     near(named("system_cpu_seconds").contender_median, 4.0);
@@ -305,11 +312,11 @@ fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
 fn a_control_that_differs_from_itself_is_unstable() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
     let (a, b) = (side("a", 0, &base), side("b", 1, &base));
-    let mut outcome = compare(&a, &[b], None).unwrap();
-    outcome.check_control(&a, &side("a (again)", 1, &base), None).unwrap();
+    let mut outcome = compare(&a, &[b], &Terms::default()).unwrap();
+    outcome.check_control(&a, &side("a (again)", 1, &base), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), []);
     let apart = base.map(|rate| rate * 1.1);
-    outcome.check_control(&a, &side("a (again)", 1, &apart), None).unwrap();
+    outcome.check_control(&a, &side("a (again)", 1, &apart), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::Unstable]);
 }
 
@@ -349,4 +356,72 @@ proptest! {
         }
         assert_ne!(Gate::of(&outcome), Gate::Worse);
     }
+}
+
+/// Gives the trials of a side their cells in one campaign, the k-th being round `first` + k.
+fn in_campaign(mut side: Side, campaign: TrialId, first: u32) -> Side {
+    for (round, trial) in (first..).zip(&mut side.trials) {
+        trial.beginning.cell = Some(Cell {
+            campaign,
+            plan: "p".to_owned(),
+            digest: "d".to_owned(),
+            variant: side.name.clone(),
+            job: "compilebench".to_owned(),
+            round,
+            role: CellRole::Round,
+        });
+    }
+    side
+}
+
+#[test]
+fn rounds_of_a_plan_are_paired_by_their_number() {
+    let campaign = TrialId::new();
+    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
+    let mut other = in_campaign(side("b", 1, &P10B), campaign, 1);
+    // Round 3 of one side is missing: nothing else moves.
+    other.trials.remove(2);
+    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let rate = &outcome.comparisons[0];
+    assert!(rate.paired);
+    assert_eq!(rate.pairs(), 9);
+    assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
+    // Another campaign's round 3 is no round 3 of this one.
+    let elsewhere = in_campaign(other, TrialId::new(), 1);
+    let outcome = compare(&base, &[elsewhere], &Terms::default()).unwrap();
+    assert!(!outcome.comparisons[0].paired);
+}
+
+#[test]
+fn the_user_chooses_what_decides() {
+    let (base, other) = (side("a", 0, &P10A), side("b", 1, &P10B));
+    let primary = vec!["system_cpu_seconds".to_owned(), "no/such".to_owned()];
+    let terms = Terms { primary, ..Terms::default() };
+    let outcome = compare(&base, &[other], &terms).unwrap();
+    let deciding: Vec<String> =
+        outcome.comparisons.iter().filter(|c| c.primary).map(MetricComparison::metric).collect();
+    assert_eq!(deciding, ["system_cpu_seconds"]);
+    let missing = outcome.cautions.iter().find(|one| one.code == Code::MetricMissing).unwrap();
+    assert!(missing.message.contains("no/such"), "{}", missing.message);
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+}
+
+#[test]
+fn looks_of_a_sequential_plan_are_made_at_their_level() {
+    // All ten rounds differ in one direction: p is 2/1024, or .0137 with eight rounds.
+    let rates: Vec<f64> = (0..10).map(|k| 50.0 + f64::from(k) * 0.3).collect();
+    let slower: Vec<f64> =
+        rates.iter().enumerate().map(|(k, r)| r * (0.9 - k as f64 * 0.002)).collect();
+    let verdict = |level: Option<&str>| {
+        let (mut base, other) = (side("a", 0, &rates), side("b", 1, &slower));
+        if let Some(level) = level {
+            let fact = Fact { name: LEVEL_FACT.to_owned(), value: level.to_owned() };
+            base.trials[9].facts.push(fact);
+        }
+        compare(&base, &[other], &Terms::default()).unwrap().comparisons[0].verdict
+    };
+    assert_eq!(verdict(None), Verdict::Worse);
+    assert_eq!(verdict(Some("0.0138")), Verdict::Worse);
+    assert_eq!(verdict(Some("0.0001")), Verdict::Unclear);
+    assert_eq!(verdict(Some("nonsense")), Verdict::Worse);
 }

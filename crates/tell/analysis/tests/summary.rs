@@ -23,6 +23,7 @@ fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
             label: String::new(),
             target: "/mnt".to_owned(),
             parameters: Vec::new(),
+            cell: None,
         },
         facts: Vec::new(),
         phases,

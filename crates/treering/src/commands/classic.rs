@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
-use treering_model::{Ending, SinkError, TrialEvent, TrialSink};
+use treering_model::{Ending, SinkError, TrialEvent, TrialId, TrialSink};
 use treering_script::{OptionSpec, Support, TargetFacts, Workload};
 use treering_workloads::compilebench::opening_line;
 
@@ -42,6 +42,8 @@ pub(crate) fn run(
         workload,
         job: job.as_ref(),
         any: &any,
+        trial: TrialId::new(),
+        cell: None,
         parameters: Vec::new(),
         engine: EngineOptions {
             latency: LatencyMode::Sampled,
@@ -50,6 +52,7 @@ pub(crate) fn run(
             clock: TrialClock::begin(),
         },
         keep: true,
+        cautions: Vec::new(),
         facts: Vec::new(),
     };
     let mut voice = CompilebenchVoice::default();
@@ -57,6 +60,10 @@ pub(crate) fn run(
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {})?;
     if let Some(signal) = done.conclusion.signal {
         say(&format!("caught signal {signal}"));
+    }
+    if let Some(failure) = &done.unmoved {
+        // The imitated tool keeps nothing: its exit code does not speak of it.
+        say(&format!("treering: {}", failure.message()));
     }
     if let Ending::Failed { why } = &done.conclusion.ending {
         return Err(Failure::new(Kind::Classic, why.clone()));

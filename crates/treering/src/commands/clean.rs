@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use treering_lab::{find_leftovers, remove_leftovers};
 
-use super::trial::lab_failure;
 use crate::arguments::CleanArgs;
 use crate::failure::Failure;
 
@@ -13,11 +12,10 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let path = |tree: &str| args.dir.join(tree).display().to_string();
     if !args.dry_run {
-        remove_leftovers(&args.dir, |tree| say(&format!("removing {}", path(tree))))
-            .map_err(|error| lab_failure(&error))?;
+        remove_leftovers(&args.dir, |tree| say(&format!("removing {}", path(tree))))?;
         return Ok(ExitCode::SUCCESS);
     }
-    match find_leftovers(&args.dir).map_err(|error| lab_failure(&error))? {
+    match find_leftovers(&args.dir)? {
         None => say(&format!("{}: nothing is left of a killed run", args.dir.display())),
         Some(left) => {
             for tree in &left.trees {

@@ -8,7 +8,6 @@ use treering_lab::{Availability, Lab, Leftover, filesystems};
 use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
-use super::trial::lab_failure;
 use crate::arguments::LabVerb;
 use crate::failure::{Failure, Kind, chain};
 
@@ -29,7 +28,7 @@ pub(crate) fn open() -> Result<Lab, Failure> {
     if opened.is_err() {
         opened = Lab::open(&register[1]);
     }
-    let lab = opened.map_err(|error| lab_failure(&error))?;
+    let lab = opened?;
     Ok(match std::env::var_os("PATH") {
         Some(path) => lab.with_tools_in(&path),
         None => lab,
@@ -37,7 +36,7 @@ pub(crate) fn open() -> Result<Lab, Failure> {
 }
 
 fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
-    let all = open()?.list().map_err(|error| lab_failure(&error))?;
+    let all = open()?.list()?;
     let mut page = Report::new("The lab");
     if all.is_empty() {
         page.paragraph("Nothing that treering made is left.");
@@ -64,7 +63,7 @@ fn owner(leftover: &Leftover) -> String {
 
 fn release(dry_run: bool) -> Result<(), Failure> {
     let lab = open()?;
-    let all = lab.list().map_err(|error| lab_failure(&error))?;
+    let all = lab.list()?;
     let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
     if dry_run {
         for leftover in &gone {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, TrialClock};
 use treering_lab::Workplace;
-use treering_model::{Ending, TrialSink};
+use treering_model::{Ending, TrialId, TrialSink};
 use treering_report::pages::run::{Stored, page};
 use treering_script::{Job, TargetFacts, Workload};
 
@@ -55,6 +55,8 @@ pub(crate) fn run(
         workload,
         job: job.as_ref(),
         any: &any,
+        trial: TrialId::new(),
+        cell: None,
         parameters: vec![
             ("payload".to_owned(), own.payload.clone()),
             ("compressibility".to_owned(), own.compressibility.clone()),
@@ -67,6 +69,7 @@ pub(crate) fn run(
             clock: TrialClock::begin(),
         },
         keep: own.keep,
+        cautions: Vec::new(),
         facts: Vec::new(),
     };
     let quiet = own.quiet;
@@ -80,7 +83,10 @@ pub(crate) fn run(
         let to_stdout = own.events.as_deref() != Some(Path::new("-"));
         show_summary(&done, to_stdout)?;
     }
-    exit_code(&done)
+    match done.unmoved {
+        Some(failure) => Err(failure),
+        None => exit_code(&done),
+    }
 }
 
 /// What a dry run may know: of a directory that is there, what its filesystem says.

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use treering_campaign::{CampaignError, Conclusion, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, TrialClock};
-use treering_lab::{LabError, Workplace};
-use treering_model::{Beginning, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
+use treering_lab::Workplace;
+use treering_model::{Beginning, Caution, Cell, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
@@ -22,10 +22,16 @@ pub(crate) struct Asked<'a> {
     pub(crate) workload: &'static dyn Workload,
     pub(crate) job: &'a dyn Job,
     pub(crate) any: &'a AnyRunArgs,
+    /// The identity it gets.
+    pub(crate) trial: TrialId,
+    /// Where it stands in a campaign.
+    pub(crate) cell: Option<Cell>,
     /// Parameters of the engine, kept beside those of the job.
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) engine: EngineOptions,
     pub(crate) keep: bool,
+    /// Doubts about the place, where we made it.
+    pub(crate) cautions: Vec<Caution>,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
 }
@@ -37,6 +43,8 @@ pub(crate) struct Done {
     pub(crate) trial: Option<Trial>,
     /// The store it is in now.
     pub(crate) store: Option<Store>,
+    /// Why results that waited in memory could not be moved to their store: they still wait.
+    pub(crate) unmoved: Option<Failure>,
 }
 
 /// Runs a trial. `listeners` hear each event after the store has it; `removing` is told each tree
@@ -64,7 +72,7 @@ pub(crate) fn run(
         job: asked.job,
         engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
         keep: asked.keep,
-        cautions: keeping.caution().into_iter().collect(),
+        cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
         facts: asked.facts.clone(),
     };
     let whole = Whole::default();
@@ -79,13 +87,17 @@ pub(crate) fn run(
     };
     let settled = keeping.settle();
     let conclusion = concluded.map_err(|error| campaign_failure(&error))?;
-    Ok(Done { conclusion, trial: whole.take(), store: settled? })
+    let (store, unmoved) = match settled {
+        Ok(store) => (store, None),
+        Err(failure) => (None, Some(failure)),
+    };
+    Ok(Done { conclusion, trial: whole.take(), store, unmoved })
 }
 
 /// Takes the directory, unless a killed run has left its trees there.
 pub(crate) fn take(dir: &Path) -> Result<Workplace, Failure> {
-    let place = Workplace::take(dir).map_err(|error| lab_failure(&error))?;
-    place.refuse_leftovers().map_err(|error| lab_failure(&error))?;
+    let place = Workplace::take(dir)?;
+    place.refuse_leftovers()?;
     Ok(place)
 }
 
@@ -95,7 +107,7 @@ fn beginning(asked: &Asked<'_>, place: &Workplace) -> Beginning {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Beginning {
         event_version: EVENT_VERSION,
-        trial: TrialId::new(),
+        trial: asked.trial,
         started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: asked.workload.manifest().name.to_owned(),
@@ -103,6 +115,7 @@ fn beginning(asked: &Asked<'_>, place: &Workplace) -> Beginning {
         label: asked.any.label.clone(),
         target: place.target().path().to_string_lossy().into_owned(),
         parameters,
+        cell: asked.cell.clone(),
     }
 }
 
@@ -111,11 +124,6 @@ pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure>
     super::output::with_writer(None, |out| {
         job.outline(facts).iter().try_for_each(|line| writeln!(out, "{line}"))
     })
-}
-
-/// A lab's error as a failure.
-pub(crate) fn lab_failure(error: &LabError) -> Failure {
-    Failure::of(Kind::Environment, error).maybe_hint(error.hint())
 }
 
 fn campaign_failure(error: &CampaignError) -> Failure {

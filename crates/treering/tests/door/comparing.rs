@@ -27,6 +27,7 @@ fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: 
             label: label.to_owned(),
             target: format!("/nowhere/{label}"),
             parameters: vec![("runs".to_owned(), "3".to_owned())],
+            cell: None,
         }),
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],

@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// Plans, and what is left when they are stopped.
+mod campaigns;
+
 /// The original as a small model of its own.
 mod classic_model;
 

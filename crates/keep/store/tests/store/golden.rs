@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use treering_model::{CautionCode, Ending, Op, Scope, Unit};
+use treering_model::{CautionCode, CellRole, Ending, Op, Scope, Unit};
 use treering_store::{Access, Filter, Store, Version};
 
 use crate::sample::record_one;
@@ -63,6 +63,10 @@ fn holds_what_it_held(store: &Store) {
     assert_eq!(beginning.started_unix_ms, 1_688_126_041_238);
     assert_eq!((&*beginning.workload, beginning.mode.name()), ("compilebench", "native"));
     assert_eq!((&*beginning.label, &*beginning.target), ("a label", "/mnt/target"));
+    let cell = beginning.cell.as_ref().unwrap();
+    assert_eq!((&*cell.plan, &*cell.variant, cell.round), ("a plan", "xfs", 2));
+    assert_eq!(cell.role, CellRole::Round);
+    assert_eq!(trials[2].cell.as_ref(), Some(cell));
     assert_eq!(beginning.parameters[1], ("runs".into(), "30".into()));
     assert_eq!(trial.facts[0].value, "6.1.0");
     assert_eq!((trial.phases.len(), trial.tasks.len()), (2, 5));
@@ -80,7 +84,7 @@ fn holds_what_it_held(store: &Store) {
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
     // One task, some metrics and some cautions use every word of that time.
     assert_eq!(trial.tasks[4].ops.len(), 14);
-    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 7));
+    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 12));
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
     assert_eq!(failed.ending.why(), "disk full");
 }

@@ -149,6 +149,7 @@ fn began() -> BoxedStrategy<TrialEvent> {
                 label: names.2,
                 target: names.3,
                 parameters,
+                cell: None,
             })
         })
         .boxed()

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, EVENT_VERSION, Ending, Fact, Interval, Latency,
-    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder, TrialEvent,
-    TrialId, TrialSink, Unit,
+    Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, EVENT_VERSION, Ending, Fact,
+    Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial,
+    TrialBuilder, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -20,6 +20,15 @@ pub(crate) fn beginning(trial: TrialId) -> Beginning {
         label: "a label".into(),
         target: "/mnt/target".into(),
         parameters: vec![("seed".into(), "1".into()), ("runs".into(), "30".into())],
+        cell: Some(Cell {
+            campaign: trial,
+            plan: "a plan".into(),
+            digest: "0123456789abcdef".into(),
+            variant: "xfs".into(),
+            job: "compilebench".into(),
+            round: 2,
+            role: CellRole::Round,
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::judging::{CompareError, compare};
-use super::{Estimate, MetricComparison, Outcome, Side};
+use super::{Estimate, MetricComparison, Outcome, Side, Terms};
 
 impl Outcome {
     /// Compares the baseline with a second arm of itself. A primary metric whose interval leaves
@@ -14,9 +14,9 @@ impl Outcome {
         &mut self,
         baseline: &Side,
         control: &Side,
-        threshold: Option<f64>,
+        terms: &Terms,
     ) -> Result<(), CompareError> {
-        let against_itself = compare(baseline, std::slice::from_ref(control), threshold)?;
+        let against_itself = compare(baseline, std::slice::from_ref(control), terms)?;
         let unstable: Vec<String> = against_itself
             .comparisons
             .iter()

@@ -204,7 +204,7 @@ fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
         Factor::Label | Factor::Id => false,
         Factor::Kernel => code == Code::KernelsDiffer,
-        Factor::Filesystem | Factor::Target => code == Code::FilesystemsDiffer,
+        Factor::Variant | Factor::Filesystem | Factor::Target => code == Code::FilesystemsDiffer,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What can be compared with what: trials of the same workload with the same parameters, round by
 //! round where the sides have equally many.
 
+use std::collections::BTreeMap;
+
 use treering_model::{Mode, Trial};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -111,6 +113,9 @@ fn of_workload<'t>(
 /// Pairs the k-th of one side with the k-th of the other: all of them when there are equally many
 /// (so that a failed one drops its round), else those that completed, else none.
 fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+    if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
+        return rounds;
+    }
     let equal = |left: &[&Trial], right: &[&Trial]| {
         let same = |(left, right): (&&Trial, &&Trial)| {
             left.beginning.parameters == right.beginning.parameters
@@ -122,6 +127,29 @@ fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
     }
     let rounds = unpaired(baseline, contender);
     Rounds { paired: equal(&rounds.baseline, &rounds.contender), ..rounds }
+}
+
+/// Pairs the trials of one campaign by the number of their round, whatever is missing or was
+/// repeated; `None` when they are not of one campaign.
+fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
+    let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
+    let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
+        let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
+        for trial in trials {
+            let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
+            // A later trial of a round is its repetition; one that completed stands.
+            match rounds.get(&cell.round) {
+                Some(earlier) if is_completed(earlier) => return None,
+                _ => rounds.insert(cell.round, *trial),
+            };
+        }
+        Some(rounds)
+    };
+    let (mut base, mut other) = (numbered(baseline)?, numbered(contender)?);
+    base.retain(|round, _| other.contains_key(round));
+    other.retain(|round, _| base.contains_key(round));
+    let (baseline, contender) = (base.into_values().collect(), other.into_values().collect());
+    Some(Rounds { paired: true, baseline, contender })
 }
 
 fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {

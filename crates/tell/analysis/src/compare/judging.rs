@@ -16,6 +16,7 @@ use super::jobs::{Job, jobs};
 use super::outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name};
 use super::series::{Series, metrics_of};
 use super::side::{Side, fact, is_completed};
+use super::terms::{Terms, level};
 
 /// The smallest relative difference that matters where nothing else is said: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
@@ -42,15 +43,14 @@ struct Asked {
     question: Question,
 }
 
-/// Compares each contender with the baseline. `threshold` is the smallest relative difference that
-/// matters (.03 is 3 %); without it 3 %, for a p99 5 %, for counts of errors any.
+/// Compares each contender with the baseline.
 ///
 /// # Errors
-/// When the threshold is no number of zero or more.
+/// When the threshold of the terms is no number of zero or more.
 pub fn compare(
     baseline: &Side,
     contenders: &[Side],
-    threshold: Option<f64>,
+    terms: &Terms,
 ) -> Result<Outcome, CompareError> {
     let base_rounds = baseline.rounds();
     let base = Seen { name: &baseline.name, factor: baseline.factor, rounds: &base_rounds };
@@ -66,11 +66,13 @@ pub fn compare(
         cautions.extend(left_out);
         for job in &jobs {
             cautions.extend(of_job(job, names));
-            ask(job, names, threshold, &mut asked, &mut cautions);
+            ask(job, names, terms, &mut asked, &mut cautions);
         }
     }
+    cautions.extend(nowhere(terms, &asked));
     let questions: Vec<Question> = asked.iter().map(|asked| asked.question).collect();
-    let verdicts = judge_family(&questions, ALPHA).map_err(CompareError)?;
+    let level = level(std::iter::once(baseline).chain(contenders));
+    let verdicts = judge_family(&questions, level).map_err(CompareError)?;
     let comparisons: Vec<MetricComparison> = asked
         .into_iter()
         .zip(verdicts)
@@ -100,11 +102,21 @@ pub fn compare(
     Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons })
 }
 
+/// Metrics that were to decide, and that no job has.
+fn nowhere(terms: &Terms, asked: &[Asked]) -> Option<ComparisonCaution> {
+    let there = |name: &String| asked.iter().any(|asked| asked.about.metric() == *name);
+    let missing: Vec<&str> =
+        terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
+    let message =
+        format!("chosen to decide, and in no trial of both sides: {}", missing.join(", "));
+    (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
+}
+
 /// Puts the questions of a job: one for each metric that both sides have.
 fn ask(
     job: &Job<'_>,
     names: (&str, &str),
-    threshold: Option<f64>,
+    terms: &Terms,
     asked: &mut Vec<Asked>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
@@ -118,9 +130,13 @@ fn ask(
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
     let mut drifting = Vec::new();
-    for metric in &base.kinds {
+    let decides = |metric: &Metric| {
+        terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
+    };
+    for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        match question(job, names, metric, values, threshold) {
+        let metric = &Metric { primary: decides(metric), ..metric.clone() };
+        match question(job, names, metric, values, terms.threshold) {
             Some(one) => {
                 let drift = one.question.comparison.drift.is_some_and(|drift| drift.drifting);
                 if drift && metric.primary {
@@ -132,7 +148,7 @@ fn ask(
             None => {}
         }
     }
-    let only_there = other.kinds.iter().filter(|metric| metric.primary && !base.has(metric));
+    let only_there = other.kinds.iter().filter(|metric| decides(metric) && !base.has(metric));
     missing.extend(only_there.map(|metric| metric_name(&metric.scope, &metric.name)));
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {

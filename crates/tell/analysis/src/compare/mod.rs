@@ -14,9 +14,11 @@ mod judging;
 mod outcome;
 mod series;
 mod side;
+mod terms;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
 pub use gate::Gate;
 pub use judging::{CompareError, compare};
 pub use outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};
 pub use side::{Factor, Side};
+pub use terms::{LEVEL_FACT, Terms};

@@ -61,6 +61,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
         return Vec::new();
     }
     let mut metrics = trial.metrics.clone();
+    let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
     let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == name;
         if !metrics.iter().any(same) {
@@ -69,7 +70,9 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
             metrics.push(Metric { name, scope, value, unit, better, primary: false, tasks });
         }
     };
-    for (kind, tasks) in by_kind(&trial.tasks) {
+    // Tasks of kinds that the workload itself does not count are only its preparations.
+    let counts = |kind: &str| named.is_empty() || named.contains(kind);
+    for (kind, tasks) in by_kind(&trial.tasks).into_iter().filter(|(kind, _)| counts(kind)) {
         let count = tasks.len() as u64;
         let mean = |ns: fn(&TaskTotals) -> u64| {
             tasks.iter().map(|task| ns(task) as f64 / 1e9).sum::<f64>() / count.max(1) as f64
@@ -98,6 +101,14 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
         add(Scope::Trial, "user_cpu_seconds", user, total(|sums| sums.tasks));
     }
     metrics
+}
+
+/// The kind of task that a metric speaks of.
+fn kind_of(metric: &Metric) -> Option<&str> {
+    match &metric.scope {
+        Scope::Kind(kind) => Some(kind),
+        Scope::Trial | Scope::Phase(_) => None,
+    }
 }
 
 /// Totals of phases of one name.

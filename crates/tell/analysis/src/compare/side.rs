@@ -11,6 +11,8 @@ pub enum Factor {
     Id,
     /// By the kernel's release.
     Kernel,
+    /// By the variant of a plan: filesystem, mkfs, mount and device may differ.
+    Variant,
     /// By the type of the filesystem.
     Filesystem,
     /// By the directory under test, so that what it is on may differ.
@@ -24,14 +26,15 @@ impl Factor {
             Self::Label => "label",
             Self::Id => "id",
             Self::Kernel => "kernel",
+            Self::Variant => "variant",
             Self::Filesystem => "fs",
             Self::Target => "target",
         }
     }
 
     /// Every factor.
-    pub const ALL: [Self; 5] =
-        [Self::Label, Self::Id, Self::Kernel, Self::Filesystem, Self::Target];
+    pub const ALL: [Self; 6] =
+        [Self::Label, Self::Id, Self::Kernel, Self::Variant, Self::Filesystem, Self::Target];
 }
 
 /// Trials that stand together.

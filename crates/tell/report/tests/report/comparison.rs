@@ -1,7 +1,9 @@
 //! The comparison of made-up trials in every format, as files to look at; and its JSON held to
 //! what docs/json.md promises.
 
-use treering_analysis::compare::{ComparisonCautionCode, Factor, Outcome, Side, Verdict, compare};
+use treering_analysis::compare::{
+    ComparisonCautionCode, Factor, Outcome, Side, Terms, Verdict, compare,
+};
 use treering_model::{
     Beginning, Better, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
     TrialId, Unit,
@@ -45,6 +47,7 @@ fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> Trial {
             label: filesystem.to_owned(),
             target: "/mnt/scratch".to_owned(),
             parameters: vec![("runs".to_owned(), "30".to_owned())],
+            cell: None,
         },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.12.0".to_owned() },
@@ -77,11 +80,11 @@ fn nine_rounds() -> Outcome {
     let (ext4, mut xfs, btrfs) =
         (side("ext4", 0, 1.0, 9), side("xfs", 500, 1.08, 9), side("btrfs", 900, 0.9, 9));
     xfs.trials[3].ending = Ending::Failed { why: "no space left on device".to_owned() };
-    compare(&ext4, &[xfs, btrfs], None).unwrap()
+    compare(&ext4, &[xfs, btrfs], &Terms::default()).unwrap()
 }
 
 fn one_run() -> Outcome {
-    compare(&side("ext4", 0, 1.0, 1), &[side("xfs", 500, 1.08, 1)], None).unwrap()
+    compare(&side("ext4", 0, 1.0, 1), &[side("xfs", 500, 1.08, 1)], &Terms::default()).unwrap()
 }
 
 fn golden(name: &str, outcome: &Outcome) {

@@ -121,6 +121,7 @@ fn beginning() -> Beginning {
             ("runs".to_owned(), "9".to_owned()),
             ("seed".to_owned(), "555".to_owned()),
         ],
+        cell: None,
     }
 }
 

@@ -1,177 +1,31 @@
-//! `treering report`: stored trials against each other. Which trials form a side is decided here;
-//! what they say about each other is told elsewhere.
+//! Which stored trials form the sides of a comparison: by label, by variant of a plan, by kernel,
+//! by filesystem, by directory, or one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::ExitCode;
 
-use treering_analysis::compare::{Factor, Gate, Outcome, Side, compare};
-use treering_model::{Trial, TrialId};
-use treering_report::formats;
-use treering_report::pages::comparison::{DataFormat, View, gate_sentence, page};
+use treering_analysis::compare::Factor;
+use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
-use super::output::{self, with_writer};
-use super::trial::{command_line, quoted};
-use crate::arguments::{OutputArgs, ReportArgs, StoreArgs};
-use crate::classic_voice::say;
+use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
-use crate::storage::{failure, no_results, open_to_read};
-
-/// Up to so many trials their tasks are read too, for the system CPU of each kind of operation.
-const TASKS_READ: usize = 1000;
+use crate::storage::failure;
 
 /// Values that an error message lists at most.
 const LISTED: usize = 10;
 
-/// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
-const UNCLEAR: u8 = 5;
-
-/// Labels of trials that `treering compare` keeps beside the rounds: a warm-up, and the baseline a
-/// second time. Only who names such a label gets them.
-const BESIDE: [&str; 2] = [" (warm-up)", CONTROL];
-
-/// The mark of the baseline's second arm.
-const CONTROL: &str = " (again)";
-
-/// Compares the arms of a campaign, the first being the baseline; one that is named as the
-/// baseline with the mark of a second arm behind it is the control.
-pub(crate) fn of_arms(
-    arms: &[(String, Vec<TrialId>)],
-    store: &StoreArgs,
-    output: &OutputArgs,
-    gate: bool,
-) -> Result<ExitCode, Failure> {
-    let args = ReportArgs {
-        baseline: None,
-        contender: Vec::new(),
-        by: None,
-        workload: None,
-        threshold: None,
-        gate,
-        store: store.clone(),
-        format: output.format.clone(),
-        output: output.output.clone(),
-    };
-    let format = DataFormat::by_name(args.format.as_deref().unwrap_or_default());
-    check_format(&args, format)?;
-    let opened = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
-    let mut sides = Vec::new();
-    let mut picks = Vec::new();
-    for (name, trials) in arms.iter().filter(|(_, trials)| !trials.is_empty()) {
-        let loaded = opened.load_many(trials, Detail::Tasks).map_err(|error| failure(&error))?;
-        sides.push(Side { name: name.clone(), factor: Factor::Filesystem, trials: loaded });
-        let short = opened.short_ids(trials).map_err(|error| failure(&error))?;
-        let (value, trials) = (short.join(","), trials.clone());
-        picks.push(Pick { factor: Factor::Id, name: name.clone(), value, trials });
-    }
-    if sides.is_empty() {
-        return Err(Failure::new(Kind::Trial, "no trial was kept: there is nothing to compare"));
-    }
-    let baseline = sides.remove(0);
-    let is_control = |side: &Side| side.name == format!("{}{CONTROL}", baseline.name);
-    let (controls, contenders): (Vec<Side>, Vec<Side>) = sides.into_iter().partition(is_control);
-    picks.retain(|pick| !controls.iter().any(|control| control.name == pick.name));
-    let compared = Compared { baseline, contenders, control: controls.into_iter().next() };
-    tell(&args, format, &picks, &compared, &[])
-}
-
-/// Compares them.
-pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let format = DataFormat::by_name(args.format.as_deref().unwrap_or_default());
-    check_format(args, format)?;
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
-    let known = Known::read(&store, args)?;
-    let picks = known.picks(args)?;
-    let (baseline, contenders) = sides(&store, &picks)?;
-    let compared = Compared { baseline, contenders, control: None };
-    tell(args, format, &picks, &compared, &known.notes)
-}
-
-/// What is compared.
-struct Compared {
-    baseline: Side,
-    contenders: Vec<Side>,
-    /// The baseline a second time.
-    control: Option<Side>,
-}
-
-/// Writes the comparison in the format asked for.
-fn tell(
-    args: &ReportArgs,
-    format: Option<DataFormat>,
-    picks: &[Pick],
-    compared: &Compared,
-    notes: &[String],
-) -> Result<ExitCode, Failure> {
-    let Compared { baseline, contenders, control } = compared;
-    let refused = |error| Failure::of(Kind::Usage, &error);
-    let threshold = args.threshold.as_deref().map(threshold).transpose()?;
-    let mut outcome = compare(baseline, contenders, threshold).map_err(refused)?;
-    if let Some(control) = control {
-        outcome.check_control(baseline, control, threshold).map_err(refused)?;
-    }
-    match format {
-        Some(format) => with_writer(args.output.as_deref(), |out| format.write(&outcome, out))?,
-        None => {
-            let command = again(args, picks);
-            let repeat = repeat(baseline, contenders);
-            let view = View { command: &command, repeat: &repeat, notes };
-            let output = OutputArgs { format: args.format.clone(), output: args.output.clone() };
-            output::write(&page(&outcome, &view), &output)?;
-        }
-    }
-    Ok(exit_code(args.gate, &outcome))
-}
-
-fn exit_code(gate: bool, outcome: &Outcome) -> ExitCode {
-    if !gate {
-        return ExitCode::SUCCESS;
-    }
-    let gate = Gate::of(outcome);
-    say(gate_sentence(gate));
-    match gate {
-        Gate::Pass => ExitCode::SUCCESS,
-        Gate::Worse => ExitCode::from(1),
-        Gate::Unclear => ExitCode::from(UNCLEAR),
-    }
-}
-
-/// Refuses a format that nobody knows before anything is read.
-fn check_format(args: &ReportArgs, data: Option<DataFormat>) -> Result<(), Failure> {
-    let Some(name) = args.format.as_deref() else { return Ok(()) };
-    if data.is_some() || formats::by_name(name).is_some() {
-        return Ok(());
-    }
-    let pages = formats::ALL.iter().map(|format| format.name());
-    let others = DataFormat::ALL.iter().map(|format| format.name());
-    let mut names: Vec<&str> = pages.chain(others).collect();
-    let mut seen = BTreeSet::new();
-    names.retain(|name| seen.insert(*name));
-    let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-    Err(Failure::new(Kind::Usage, message))
-}
-
-/// A relative difference as typed: `3%`.
-fn threshold(text: &str) -> Result<f64, Failure> {
-    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    percent.filter(|percent| (0.0..=1000.0).contains(percent)).map(|p| p / 100.0).ok_or_else(|| {
-        Failure::new(Kind::Usage, format!("--threshold: '{text}' is not a percentage"))
-            .hint("a percentage is a number with its sign, as 3%")
-    })
-}
-
 /// A side as it was asked for.
-struct Pick {
-    factor: Factor,
+pub(super) struct Pick {
+    pub(super) factor: Factor,
     /// The side's name in tables.
-    name: String,
+    pub(super) name: String,
     value: String,
-    trials: Vec<TrialId>,
+    pub(super) trials: Vec<TrialId>,
 }
 
 impl Pick {
-    fn selector(&self) -> String {
+    pub(super) fn selector(&self) -> String {
         format!("{}:{}", self.factor.name(), self.value)
     }
 }
@@ -184,16 +38,28 @@ struct Candidate {
 }
 
 /// The trials of the store in the order of time, running ones left out.
-struct Known<'s> {
+pub(super) struct Known<'s> {
     store: &'s Store,
     candidates: Vec<Candidate>,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl<'s> Known<'s> {
-    fn read(store: &'s Store, args: &ReportArgs) -> Result<Self, Failure> {
-        let filter = Filter { workload: args.workload.clone(), ..Filter::default() };
+    pub(super) fn read(store: &'s Store, args: &ReportArgs) -> Result<Self, Failure> {
+        let filter = Filter {
+            workload: args.workload.clone(),
+            plan: args.plan.clone(),
+            ..Filter::default()
+        };
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+        if let Some(prefix) = &args.campaign {
+            let campaign = store.find(prefix).map_err(|error| failure(&error))?;
+            summaries.retain(|one| campaign_of(one) == Some(campaign));
+        } else if args.plan.is_some() && factor_of(args) == Factor::Variant {
+            // Newest first.
+            let newest = summaries.first().and_then(campaign_of);
+            summaries.retain(|one| campaign_of(one) == newest);
+        }
         summaries.reverse();
         let all = summaries.len();
         summaries.retain(|summary| summary.state != TrialState::Running);
@@ -225,7 +91,7 @@ impl<'s> Known<'s> {
     }
 
     /// The baseline first, then the contenders.
-    fn picks(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
+    pub(super) fn picks(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
         let picks = if args.contender.is_empty() {
             self.grouped(args)?
         } else {
@@ -254,6 +120,27 @@ impl<'s> Known<'s> {
             }
         }
         Ok(picks)
+    }
+
+    /// The variant that was run a second time as a control: the plan's baseline.
+    fn baseline_of_plan(&self) -> Option<&str> {
+        let control = self.candidates.iter().find(|one| one.role() == Some(CellRole::Control))?;
+        control.value(Factor::Variant)
+    }
+
+    /// The second arm of a baseline that is a variant of a plan.
+    pub(super) fn control(&self, baseline: &Pick) -> Option<Pick> {
+        if baseline.factor != Factor::Variant {
+            return None;
+        }
+        let is_control = |one: &&Candidate| {
+            let of_baseline = one.value(Factor::Variant) == Some(baseline.value.as_str());
+            of_baseline && one.role() == Some(CellRole::Control)
+        };
+        let found = self.candidates.iter().filter(is_control);
+        let trials: Vec<TrialId> = found.map(|one| one.summary.trial).collect();
+        let (name, value) = (format!("{} (again)", baseline.name), baseline.value.clone());
+        (!trials.is_empty()).then_some(Pick { factor: Factor::Variant, name, value, trials })
     }
 
     /// The trials that a selector names.
@@ -299,6 +186,7 @@ impl<'s> Known<'s> {
             None => (None, None),
         };
         let by = args.by.as_deref().and_then(factor);
+        let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
         // Behind --by a bare word is a value of that factor.
         let bare = args.baseline.as_deref() == value;
         let factor = match (by, told) {
@@ -311,8 +199,9 @@ impl<'s> Known<'s> {
                 return Err(Failure::new(Kind::Usage, "--baseline id: needs a --contender"));
             }
             (None, Some(told)) => told,
-            (None, None) => Factor::Label,
+            (None, None) => usual,
         };
+        let value = value.or_else(|| self.baseline_of_plan().filter(|_| factor == Factor::Variant));
         let mut picks: Vec<Pick> = Vec::new();
         for one in self.candidates.iter().filter(|one| !one.is_beside()) {
             let Some(value) = one.value(factor).filter(|value| !value.is_empty()) else { continue };
@@ -359,8 +248,13 @@ impl<'s> Known<'s> {
 }
 
 impl Candidate {
+    /// Whether it is kept beside the rounds: a warm-up, or the baseline a second time.
     fn is_beside(&self) -> bool {
-        BESIDE.iter().any(|mark| self.summary.label.ends_with(mark))
+        self.role().is_some_and(|role| role != CellRole::Round)
+    }
+
+    fn role(&self) -> Option<CellRole> {
+        self.summary.cell.as_ref().map(|cell| cell.role)
     }
 
     fn value(&self, factor: Factor) -> Option<&str> {
@@ -368,10 +262,30 @@ impl Candidate {
             Factor::Label => Some(&self.summary.label),
             Factor::Target => Some(&self.summary.target),
             Factor::Kernel => self.kernel.as_deref(),
+            Factor::Variant => self.summary.cell.as_ref().map(|cell| cell.variant.as_str()),
             Factor::Filesystem => self.filesystem.as_deref(),
             Factor::Id => None,
         }
     }
+}
+
+/// Whether the trials of a plan are asked for.
+fn is_of_plan(args: &ReportArgs) -> bool {
+    args.plan.is_some() || args.campaign.is_some()
+}
+
+/// By what the trials are told from each other.
+fn factor_of(args: &ReportArgs) -> Factor {
+    let told = || args.baseline.as_deref().map(|text| parsed(text).0);
+    let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
+    match args.by.as_deref().and_then(factor) {
+        Some(by) => by,
+        None => told().filter(|told| *told != Factor::Label).unwrap_or(usual),
+    }
+}
+
+fn campaign_of(summary: &TrialSummary) -> Option<TrialId> {
+    summary.cell.as_ref().map(|cell| cell.campaign)
 }
 
 /// The factor with this name.
@@ -395,53 +309,9 @@ fn target(value: &str) -> String {
     })
 }
 
-/// The sides with their trials.
-fn sides(store: &Store, picks: &[Pick]) -> Result<(Side, Vec<Side>), Failure> {
-    let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
-    let detail = if all <= TASKS_READ { Detail::Tasks } else { Detail::Headlines };
-    let mut sides = picks.iter().map(|pick| {
-        let trials = store.load_many(&pick.trials, detail).map_err(|error| failure(&error))?;
-        Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
-    });
-    let baseline = sides.next().ok_or_else(no_results)??;
-    Ok((baseline, sides.collect::<Result<Vec<_>, Failure>>()?))
-}
-
-/// The command line that gives the same page again, with every side named.
-fn again(args: &ReportArgs, picks: &[Pick]) -> String {
-    let mut line = "treering report".to_owned();
-    let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
-    if let Some(store) = &args.store.store {
-        add("store", &store.to_string_lossy());
-    }
-    for (place, pick) in picks.iter().enumerate() {
-        add(if place == 0 { "baseline" } else { "contender" }, &pick.selector());
-    }
-    if let Some(workload) = &args.workload {
-        add("workload", workload);
-    }
-    if let Some(threshold) = &args.threshold {
-        add("threshold", threshold);
-    }
-    line
-}
-
-/// For each side the command line that repeats its newest trial, label included.
-fn repeat(baseline: &Side, contenders: &[Side]) -> Vec<(String, String)> {
-    let of_side = |side: &Side| {
-        let newest = side.trials.last()?;
-        let label = match newest.beginning.label.as_str() {
-            "" => String::new(),
-            label => format!(" --label {}", quoted(label)),
-        };
-        Some((side.name.clone(), format!("{}{label}", command_line(newest))))
-    };
-    std::iter::once(baseline).chain(contenders).filter_map(of_side).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{parsed, threshold};
+    use super::parsed;
     use treering_analysis::compare::Factor;
 
     #[test]
@@ -451,14 +321,5 @@ mod tests {
         assert_eq!(parsed("v6.1"), (Factor::Label, "v6.1"));
         assert_eq!(parsed("label:fs:x"), (Factor::Label, "fs:x"));
         assert_eq!(parsed("patch:2"), (Factor::Label, "patch:2"));
-    }
-
-    #[test]
-    fn thresholds_are_percentages() {
-        assert!((threshold("3%").unwrap() - 0.03).abs() < 1e-15);
-        assert!((threshold("0%").unwrap()).abs() < 1e-15);
-        for wrong in ["3", "-1%", "x%", "", "NaN%"] {
-            assert!(threshold(wrong).is_err(), "{wrong}");
-        }
     }
 }

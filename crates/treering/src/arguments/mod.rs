@@ -1,10 +1,16 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
+mod comparing;
+mod quantities;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
+
+pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+pub(crate) use quantities::{percentage, size};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -124,53 +130,6 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CompareArgs {
-    /// The filesystems, the first being the baseline.
-    #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs", value_name = "NAME,…")]
-    pub(crate) filesystems: Vec<String>,
-    /// The workload.
-    #[arg(long, default_value = "compilebench")]
-    pub(crate) workload: String,
-    /// Bytes of the image behind the loop device; its blocks are allocated beforehand.
-    #[arg(long, default_value = "4GiB")]
-    pub(crate) size: String,
-    /// Rounds; in each every variant runs once. Six is the fewest that can show a difference.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) rounds: u16,
-    /// The seed of the order and of the workload's payload.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Mount options for every variant.
-    #[arg(long, value_delimiter = ',', value_name = "OPTION,…")]
-    pub(crate) mount: Vec<String>,
-    /// Where the image is made [default: the lab's own directory in /var/tmp].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) images: Option<PathBuf>,
-    /// Do without the second arm of the baseline, which shows how much chance alone does.
-    #[arg(long)]
-    pub(crate) no_control: bool,
-    /// Do without the warm-up round, which is kept but not compared.
-    #[arg(long)]
-    pub(crate) no_warm_up: bool,
-    /// Print every cell in its order and touch no disk.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
-    #[arg(long)]
-    pub(crate) gate: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Options of the workload, as for `treering run`.
-    #[arg(last = true, default_values = QUICK, value_name = "WORKLOAD OPTIONS")]
-    pub(crate) options: Vec<String>,
-}
-
-/// A run of compilebench that takes seconds.
-const QUICK: [&str; 6] = ["--dataset", "linux-6.1-small", "--initial-dirs", "3", "--runs", "12"];
-
-#[derive(Debug, Args)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     pub(crate) verb: LabVerb,
@@ -195,46 +154,6 @@ pub(crate) enum LabVerb {
         output: OutputArgs,
     },
 }
-
-#[derive(Debug, Args)]
-#[command(after_help = REPORT_HELP)]
-pub(crate) struct ReportArgs {
-    /// The side to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
-    /// fs:TYPE or target:DIR.
-    #[arg(long, value_name = "SEL")]
-    pub(crate) baseline: Option<String>,
-    /// What to compare with it; may be several [default: all other values of the same kind].
-    #[arg(long, value_name = "SEL", num_args = 1.., conflicts_with = "by")]
-    pub(crate) contender: Vec<String>,
-    /// Group all trials by this, the oldest or --baseline VALUE being the baseline
-    /// [default: label].
-    #[arg(long, value_name = "WHAT", value_parser = ["label", "kernel", "fs", "target"])]
-    pub(crate) by: Option<String>,
-    /// Only trials of this workload.
-    #[arg(long)]
-    pub(crate) workload: Option<String>,
-    /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
-    #[arg(long, value_name = "N%")]
-    pub(crate) threshold: Option<String>,
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
-    #[arg(long)]
-    pub(crate) gate: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    /// The format: terminal, plain, markdown, csv, json, benchstat or lkp [default: terminal;
-    /// plain in a pipe].
-    #[arg(long)]
-    pub(crate) format: Option<String>,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-const REPORT_HELP: &str = "\
-The trials of a side are its rounds in the order of time; the k-th of one side is compared with the
-k-th of the other when there are equally many with the same parameters.
-  treering report --baseline before --contender after
-  treering report --by kernel";
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArgs {

@@ -1,0 +1,68 @@
+//! Where a trial stands in a campaign: which cell of which plan it is an execution of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TrialId;
+
+/// What a cell is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellRole {
+    /// Kept and not compared: the machine was still cold.
+    WarmUp,
+    /// Compared.
+    Round,
+    /// The baseline a second time, which shows how much chance alone does.
+    Control,
+}
+
+impl CellRole {
+    /// Every role.
+    pub const ALL: [Self; 3] = [Self::WarmUp, Self::Round, Self::Control];
+
+    /// The word used in tables, in JSON and in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm_up",
+            Self::Round => "round",
+            Self::Control => "control",
+        }
+    }
+
+    /// The role with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// One cell: variant × job × round of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The campaign, known by the identity of its first trial.
+    pub campaign: TrialId,
+    /// The plan's name.
+    pub plan: String,
+    /// What tells this plan from another of the same name: equal plans have equal digests.
+    pub digest: String,
+    /// The variant's name.
+    pub variant: String,
+    /// The job's name.
+    pub job: String,
+    /// The round, counted from 1; 0 is the warm-up.
+    pub round: u32,
+    /// What it is for.
+    pub role: CellRole,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CellRole;
+
+    #[test]
+    fn roles_have_the_names_of_their_json() {
+        for role in CellRole::ALL {
+            assert_eq!(CellRole::from_name(role.name()), Some(role));
+            assert_eq!(serde_json::to_value(role).unwrap(), role.name());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Conducting a plan: every cell in its order, each on a place made afresh for it.
+//!
+//! What a trial is recorded into, and what people see of it, is the crew's. Whatever happens,
+//! everything that was made is given back before it is told.
+
+use treering_lab::{EraseList, Lab, LabError};
+use treering_sys::StopFlag;
+
+use crate::cells::{PlannedCell, rounds};
+use crate::plan::Plan;
+use crate::stage::{Devices, Stage};
+
+/// Who runs the trials of a campaign and is told how far it is.
+pub trait Crew {
+    /// Why a campaign cannot go on.
+    type Error: From<LabError>;
+
+    /// Whether the result of a cell is there already, from before a crash.
+    fn has(&self, cell: &PlannedCell) -> bool;
+
+    /// A cell begins: its place is being made.
+    fn begins(&mut self, cell: &PlannedCell);
+
+    /// Runs the trial of a cell. One that fails is no error.
+    ///
+    /// # Errors
+    /// When nothing can be measured or kept any more.
+    fn run(&mut self, cell: &PlannedCell, stage: &Stage) -> Result<(), Self::Error>;
+
+    /// The place of a cell could not be made, though others of its variant could.
+    ///
+    /// # Errors
+    /// When that cannot be kept, or is reason to give up.
+    fn failed(&mut self, cell: &PlannedCell, why: &LabError) -> Result<(), Self::Error>;
+
+    /// A round is complete; says whether there is to be another one.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    fn round_ended(&mut self, round: u32) -> Result<bool, Self::Error>;
+}
+
+/// Conducts a plan until its last round, until the crew has seen enough, or until the flag is
+/// raised. A place that cannot be made the first time ends it: what is wrong then is the plan.
+///
+/// # Errors
+/// When a device cannot be had, or by the crew.
+pub fn conduct_plan<C: Crew>(
+    plan: &Plan,
+    lab: &Lab,
+    erasing: &EraseList,
+    crew: &mut C,
+    stop: &StopFlag,
+) -> Result<(), C::Error> {
+    let mut devices = Devices::acquire(&plan.variants, erasing, lab)?;
+    let ran = all_rounds(plan, &mut devices, crew, stop);
+    let released = devices.release();
+    ran?;
+    Ok(released?)
+}
+
+fn all_rounds<C: Crew>(
+    plan: &Plan,
+    devices: &mut Devices<'_>,
+    crew: &mut C,
+    stop: &StopFlag,
+) -> Result<(), C::Error> {
+    let mut was_made = vec![false; plan.variants.len()];
+    for cells in rounds(plan) {
+        let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
+        for cell in cells {
+            if stop.is_raised() {
+                return Ok(());
+            }
+            if crew.has(&cell) {
+                continue;
+            }
+            crew.begins(&cell);
+            match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
+                Ok(stage) => {
+                    was_made[cell.variant] = true;
+                    let ran = crew.run(&cell, &stage);
+                    let cleared = devices.clear(stage);
+                    ran?;
+                    cleared?;
+                }
+                Err(error) if was_made[cell.variant] => crew.failed(&cell, &error)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if stop.is_raised() || (round > 0 && !crew.round_ended(round)?) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

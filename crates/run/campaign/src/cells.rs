@@ -1,0 +1,54 @@
+//! The cells of a plan in their order: in each round every variant runs every job once, the
+//! baseline a second time as a control, in a balanced random order.
+
+use treering_model::CellRole;
+
+use crate::plan::Plan;
+use crate::schedule::schedule;
+
+/// One cell of a plan, by numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlannedCell {
+    /// The round, counted from 1; 0 is the warm-up.
+    pub round: u32,
+    /// What it is for.
+    pub role: CellRole,
+    /// Which of the plan's variants.
+    pub variant: usize,
+    /// Which of its jobs.
+    pub job: usize,
+}
+
+/// The rounds of a plan, the warm-up first where there is one, up to the most that its stopping
+/// rule can take. More rounds leave the order of the earlier ones as it is.
+pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
+    let arms = arms(plan);
+    let first = u32::from(!plan.conditions.warm_up);
+    let last = plan.stopping.most_rounds();
+    let count = usize::try_from(last).unwrap_or(usize::MAX).saturating_add(usize::from(first == 0));
+    let order = schedule(arms.len(), count, plan.conditions.seed);
+    let numbered = (first..).zip(order);
+    let cells = numbered.map(|(round, order)| {
+        let cells = order.into_iter().map(|arm| arms[arm]);
+        // A control is no use where nothing is compared.
+        let cells = cells.filter(|(role, ..)| round > 0 || *role == CellRole::Round);
+        cells
+            .map(|(role, variant, job)| {
+                let role = if round == 0 { CellRole::WarmUp } else { role };
+                PlannedCell { round, role, variant, job }
+            })
+            .collect()
+    });
+    cells.collect()
+}
+
+/// What runs once in each round.
+fn arms(plan: &Plan) -> Vec<(CellRole, usize, usize)> {
+    let variants = plan.variants.len();
+    let control = plan.conditions.control && variants > 1;
+    let of_job = |job: usize| {
+        let rounds = (0..variants).map(move |variant| (CellRole::Round, variant, job));
+        rounds.chain(control.then_some((CellRole::Control, 0, job)))
+    };
+    (0..plan.jobs.len()).flat_map(of_job).collect()
+}

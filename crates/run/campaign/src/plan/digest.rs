@@ -1,0 +1,134 @@
+//! The fingerprint of a plan: whether two runs are of the same plan.
+//!
+//! FNV-1a over the plan's words, each behind its length, so that no two lists of words run into one
+//! another. It tells plans apart that people wrote, not forgeries.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use treering_model::{DeviceSpec, Variant};
+
+use super::Plan;
+
+/// The beginning of every fingerprint. Another order or meaning of the words needs another one.
+const VERSION: &str = "treering plan 1";
+
+impl Plan {
+    /// 16 hexadecimal digits that are equal when two plans ask for the same measurements: the same
+    /// variants in the same order, jobs with the same names and parameters, seed, warm-up, control,
+    /// remounting and rest.
+    ///
+    /// Name, question and judging are not in it, for they change no measurement; nor is the rule
+    /// for stopping, so that a campaign can be given more rounds later.
+    pub fn digest(&self) -> String {
+        let mut print = Fingerprint::begin();
+        print.count(self.variants.len());
+        for variant in &self.variants {
+            print.variant(variant);
+        }
+        print.count(self.jobs.len());
+        for planned in &self.jobs {
+            print.word(&planned.name);
+            print.word(&planned.workload);
+            // Not the options as given: a default written out is the same job.
+            let parameters = planned.job.parameters();
+            print.count(parameters.len());
+            for (name, value) in parameters {
+                print.word(&name);
+                print.word(&value);
+            }
+        }
+        let conditions = &self.conditions;
+        print.number(conditions.seed);
+        for flag in [conditions.warm_up, conditions.control, conditions.remount] {
+            print.flag(flag);
+        }
+        // So that -0 is 0.
+        print.number((conditions.settle_seconds + 0.0).to_bits());
+        format!("{:016x}", print.state)
+    }
+}
+
+struct Fingerprint {
+    state: u64,
+}
+
+impl Fingerprint {
+    fn begin() -> Self {
+        let mut print = Self { state: 0xcbf2_9ce4_8422_2325 };
+        print.word(VERSION);
+        print
+    }
+
+    fn raw(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.state = (self.state ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.raw(&number.to_le_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        self.number(count as u64);
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.raw(&[u8::from(flag)]);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.raw(bytes);
+    }
+
+    fn word(&mut self, word: &str) {
+        self.bytes(word.as_bytes());
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.bytes(path.as_os_str().as_bytes());
+    }
+
+    fn optional(&mut self, word: Option<&[u8]>) {
+        self.flag(word.is_some());
+        self.bytes(word.unwrap_or_default());
+    }
+
+    fn variant(&mut self, variant: &Variant) {
+        self.word(&variant.name);
+        self.optional(variant.kernel.as_deref().map(str::as_bytes));
+        self.device(&variant.device);
+        self.word(&variant.filesystem);
+        self.count(variant.mkfs.len());
+        for option in &variant.mkfs {
+            self.word(option);
+        }
+        // However the options are cut into elements, the kernel gets them joined.
+        self.word(&variant.mount.join(","));
+    }
+
+    fn device(&mut self, device: &DeviceSpec) {
+        match device {
+            DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } => {
+                self.word("loop");
+                self.number(*bytes);
+                self.number(u64::from(*count));
+                self.flag(*sparse);
+                self.flag(*direct_io);
+                self.number(u64::from(*sector_bytes));
+                self.optional(directory.as_ref().map(|path| path.as_os_str().as_bytes()));
+            }
+            DeviceSpec::Block { paths } => {
+                self.word("block");
+                self.count(paths.len());
+                paths.iter().for_each(|path| self.path(path));
+            }
+            DeviceSpec::Directory { path } => {
+                self.word("directory");
+                self.path(path);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a variant is made on: a loop image, block devices or a directory.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use toml::de::DeValue;
+use treering_model::DeviceSpec;
+
+use super::quantity::size;
+use super::section::{Section, Value};
+use crate::plan::error::{Fault, quoted};
+use crate::plan::loop_device;
+
+/// The device of variants that name none.
+const DEFAULT_BYTES: u64 = 4 << 30;
+/// No filesystem is made on less.
+const BYTES_MIN: u64 = 1 << 20;
+/// Largest file of any filesystem, so that sums over all images stay within bounds.
+const BYTES_MAX: u64 = 1 << 56;
+const DEVICES_MAX: usize = 64;
+const KINDS: [&str; 3] = ["loop", "block", "directory"];
+const OF_LOOPS: [&str; 5] = ["count", "sparse", "direct-io", "sector-bytes", "images"];
+
+/// A device and where the document says so.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedDevice {
+    pub(super) spec: DeviceSpec,
+    /// The value that decides; nothing for the default.
+    pub(super) span: Option<Range<usize>>,
+}
+
+impl Default for PlacedDevice {
+    fn default() -> Self {
+        Self { spec: loop_device(DEFAULT_BYTES), span: None }
+    }
+}
+
+/// The device that a section describes.
+pub(super) fn device(section: &Section<'_>) -> Result<PlacedDevice, Fault> {
+    let mut kinds = KINDS.into_iter().filter_map(|key| section.get(key));
+    let Some(kind) = kinds.next() else {
+        let message = "the device is neither loop nor block nor directory";
+        let hint = "write one of: loop = \"8GiB\", block = \"/dev/sdb1\", directory = \"/mnt/x\"";
+        return Err(Fault::at(section.span.clone(), message, "").hint(hint));
+    };
+    if let Some(other) = kinds.next() {
+        let message = format!("a device is either `{}` or `{}`, not both", kind.key, other.key);
+        return Err(Fault::at(other.key_span, message, "one too many")
+            .also(kind.key_span, "the other")
+            .hint("leave one of them out"));
+    }
+    let span = Some(kind.span.clone());
+    let of_loops = section.any_of(&OF_LOOPS).filter(|_| kind.key != "loop");
+    if let Some(stray) = of_loops {
+        let message = format!("`{}` is for loop images, not for `{}`", stray.key, kind.key);
+        return Err(Fault::at(stray.key_span, message, "without meaning here")
+            .also(kind.key_span, "the device")
+            .hint(format!("leave `{}` out", stray.key)));
+    }
+    let spec = match kind.key {
+        "loop" => images(section, &kind)?,
+        "block" => DeviceSpec::Block { paths: block_devices(&kind)? },
+        _ => DeviceSpec::Directory { path: path(&kind)? },
+    };
+    Ok(PlacedDevice { spec, span })
+}
+
+fn images(section: &Section<'_>, value: &Value<'_>) -> Result<DeviceSpec, Fault> {
+    let bytes = size(value)?;
+    if !(BYTES_MIN..=BYTES_MAX).contains(&bytes) {
+        let is = if bytes < BYTES_MIN { "small" } else { "large" };
+        let message = format!("an image of {bytes} bytes is too {is}");
+        return Err(value.fault(message, "").hint("an image has from 1MiB to 64 PiB (65536TiB)"));
+    }
+    let flag = |key: &str, default| section.get(key).map_or(Ok(default), |value| value.flag());
+    let count = section.get("count").map_or(Ok(1), |count| count.whole(1..=DEVICES_MAX as u64))?;
+    let sector_bytes = match section.get("sector-bytes") {
+        None => 512,
+        Some(sectors) => match sectors.whole_u32(0..=u32::MAX)? {
+            known @ (512 | 4096) => known,
+            other => {
+                let message = format!("sectors of {other} bytes cannot be made");
+                return Err(sectors.fault(message, "write 512 or 4096"));
+            }
+        },
+    };
+    if bytes % u64::from(sector_bytes) != 0 {
+        let message = format!("{bytes} bytes are no whole number of sectors of {sector_bytes}");
+        return Err(value.fault(message, "").hint("write a size as \"8GiB\""));
+    }
+    Ok(DeviceSpec::Loop {
+        bytes,
+        count: u16::try_from(count).unwrap_or(1),
+        sparse: flag("sparse", false)?,
+        direct_io: flag("direct-io", true)?,
+        sector_bytes,
+        directory: section.get("images").map(|images| path(&images)).transpose()?,
+    })
+}
+
+fn block_devices(value: &Value<'_>) -> Result<Vec<PathBuf>, Fault> {
+    let values = match value.value {
+        DeValue::Array(array) => value.elements(array),
+        DeValue::String(_) => vec![value.clone()],
+        _ => return Err(value.wrong("a device as \"/dev/sdb1\", or an array of them")),
+    };
+    if values.is_empty() || values.len() > DEVICES_MAX {
+        let message = format!("`block` names {} devices", values.len());
+        return Err(value.fault(message, format!("write from 1 to {DEVICES_MAX}")));
+    }
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let path = path(value)?;
+        if let Some(first) = paths.iter().position(|other| *other == path) {
+            debug_assert!(first < index, "only earlier ones are there");
+            let message = format!("{} is there twice", quoted(&path.to_string_lossy()));
+            return Err(value
+                .fault(message, "again")
+                .also(values[first].span.clone(), "the first"));
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// A path that means the same wherever the command is typed.
+fn path(value: &Value<'_>) -> Result<PathBuf, Fault> {
+    let text = value.word("a path that begins with /")?;
+    if text.starts_with('/') {
+        return Ok(PathBuf::from(text));
+    }
+    let message = format!("`{}`: {} does not begin with /", value.key, quoted(text));
+    Err(value
+        .fault(message, "")
+        .hint("write the whole path, so that the plan means the same wherever it is started"))
+}

@@ -1,0 +1,186 @@
+//! Jobs: workloads with their options, made by the workloads themselves.
+
+use std::ops::Range;
+
+use toml::de::DeValue;
+use treering_script::{ConfigError, Manifest, OptionSpec, Settings, ValueKind, Workload};
+
+use super::Known;
+use super::nearest::nearest;
+use super::section::{JOB, Section, Value};
+use super::variant::suggestion;
+use crate::plan::PlannedJob;
+use crate::plan::error::{Fault, quoted};
+
+const JOBS_MAX: usize = 32;
+const DEFAULT_WORKLOAD: &str = "compilebench";
+/// Options of a job that takes seconds, for plans that name none.
+const QUICK: [(&str, &str); 3] =
+    [("dataset", "linux-6.1-small"), ("initial-dirs", "3"), ("runs", "12")];
+
+pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
+    let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
+    let sections = value.sections(&JOB, JOBS_MAX)?;
+    if sections.is_empty() {
+        return Err(value.fault("the plan has no job", "").hint("leave `job` out for a quick one"));
+    }
+    let mut jobs: Vec<PlannedJob> = Vec::new();
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for section in &sections {
+        let (job, span) = job(section, known)?;
+        if let Some(first) = jobs.iter().position(|other| other.name == job.name) {
+            let message = format!("two jobs are called {}", quoted(&job.name));
+            return Err(Fault::at(span, message, "the second")
+                .also(spans[first].clone(), "the first")
+                .hint("give each a `name` of its own"));
+        }
+        jobs.push(job);
+        spans.push(span);
+    }
+    Ok(jobs)
+}
+
+/// The job of a plan that names none.
+fn quick(known: &Known<'_>) -> Result<PlannedJob, Fault> {
+    let options = QUICK.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
+    let workload = find(DEFAULT_WORKLOAD, known).ok_or_else(without)?;
+    let made = workload.native(&settings(&options, known));
+    let job = made.map_err(|error| Fault::whole(error.message))?;
+    let name = DEFAULT_WORKLOAD.to_owned();
+    Ok(PlannedJob { workload: name.clone(), name, options, job })
+}
+
+/// A job, and the place that gives it its name.
+fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<usize>), Fault> {
+    let named = section.get("workload");
+    let workload_name = match &named {
+        Some(value) => value.word("the name of a workload")?,
+        None => DEFAULT_WORKLOAD,
+    };
+    let place = named.as_ref().map_or(section.span.clone(), |value| value.span.clone());
+    let Some(workload) = find(workload_name, known) else {
+        let names: Vec<&str> = known.workloads.iter().map(|each| each.manifest().name).collect();
+        let message = format!("no workload {} is known", quoted(workload_name));
+        let hint = suggestion(workload_name, &names, "workloads");
+        return Err(Fault::at(place, message, "").hint(hint));
+    };
+    let (name, span) = match section.get("name") {
+        Some(value) => (value.word("a name")?.to_owned(), value.span),
+        None => (workload_name.to_owned(), place.clone()),
+    };
+    let given = match section.get("options") {
+        Some(value) => given(&value, workload.manifest())?,
+        None => Vec::new(),
+    };
+    let options: Vec<(String, String)> =
+        given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
+    let job = workload
+        .native(&settings(&options, known))
+        .map_err(|error| refusal(error, &given, workload_name, place))?;
+    Ok((PlannedJob { name, workload: workload_name.to_owned(), options, job }, span))
+}
+
+fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {
+    known.workloads.iter().copied().find(|workload| workload.manifest().name == name)
+}
+
+fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
+    let mut settings = Settings::new(options.to_vec());
+    settings.data_dirs.clone_from(&known.data_dirs);
+    settings
+}
+
+/// An option with its text and its place.
+struct Given<'d> {
+    name: &'static str,
+    text: String,
+    value: Value<'d>,
+}
+
+/// The options in the order of their names. A flag that is false is as one that is not there.
+fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, Fault> {
+    let table = value.table("a table: [job.options]")?;
+    let mut values: Vec<Value<'d>> =
+        table.iter().map(|(key, value)| Value::new(key, value)).collect();
+    values.sort_by_key(|value| value.key_span.start);
+    let mut given = Vec::new();
+    for value in values {
+        let spec = manifest.native.iter().find(|spec| spec.name == value.key);
+        let spec = spec.ok_or_else(|| unknown_option(&value, manifest))?;
+        if let Some(text) = option_text(&value, spec)? {
+            given.push(Given { name: spec.name, text, value });
+        }
+    }
+    given.sort_by_key(|given| given.name);
+    Ok(given)
+}
+
+fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {
+    let names: Vec<&str> = manifest.native.iter().map(|spec| spec.name).collect();
+    let name = manifest.name;
+    let meant = nearest(value.key, names.iter().copied());
+    let is_classic = manifest.classic.iter().any(|spec| spec.name == value.key);
+    let all = format!("options of {name}: {}", names.join(", "));
+    let hint = match meant {
+        Some(meant) => format!("did you mean `{meant}`? {all}"),
+        None if is_classic => format!("plans take the options of `treering run {name}`; {all}"),
+        None => all,
+    };
+    let message = format!("{name} has no option {}", quoted(value.key));
+    Fault::at(value.key_span.clone(), message, "unknown option").hint(hint)
+}
+
+/// The text that stands for the value on a command line; `None` for a flag that is not set.
+fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, Fault> {
+    match (spec.value, value.value) {
+        (ValueKind::Flag, _) => Ok(value.flag()?.then(|| "true".to_owned())),
+        (_, DeValue::String(_)) => value.text("a string").map(|text| Some(text.to_owned())),
+        (ValueKind::Percent, DeValue::Float(_)) => {
+            // .4 could be meant as 40 %.
+            let hint = "a share stands in quotation marks with its sign, as \"40%\"";
+            Err(value.wrong("a percentage").hint(hint))
+        }
+        (_, DeValue::Integer(integer)) => {
+            let number = i128::from_str_radix(integer.as_str(), integer.radix());
+            let too_long = |_| value.fault(format!("`{}` is too long a number", value.key), "");
+            number.map(|number| Some(number.to_string())).map_err(too_long)
+        }
+        (_, DeValue::Float(float)) => Ok(Some(float.as_str().to_owned())),
+        (kind, _) => Err(value.wrong(wanted(kind))),
+    }
+}
+
+fn wanted(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Flag => "true or false",
+        ValueKind::Number => "a whole number",
+        ValueKind::Size => "a size, as \"256K\"",
+        ValueKind::Percent => "a percentage, as \"40%\"",
+        ValueKind::Path => "a path in quotation marks",
+        ValueKind::Choice(_) => "a word in quotation marks",
+        ValueKind::Text => "a string",
+    }
+}
+
+/// What the workload says against an option, at the value it speaks of.
+fn refusal(error: ConfigError, given: &[Given<'_>], workload: &str, place: Range<usize>) -> Fault {
+    let words = error.message.strip_prefix("--");
+    let about = words.and_then(|words| {
+        let name = words.split([':', ' ']).next()?;
+        given.iter().find(|given| given.name == name)
+    });
+    // Data sets are refused in words that do not begin with the option.
+    let about = about.or_else(|| {
+        given.iter().find(|given| !given.text.is_empty() && error.message.contains(&given.text))
+    });
+    let place = about.map_or(place, |given| given.value.span.clone());
+    // As it is written in the plan, unless several options are spoken of.
+    let words = words.filter(|words| !words.contains("--")).unwrap_or(&error.message);
+    let message = format!("{workload}: {words}");
+    let fault = Fault::at(place, message, "");
+    match error.hint {
+        Some(hint) => fault.hint(hint),
+        None => fault,
+    }
+}

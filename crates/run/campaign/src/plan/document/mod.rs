@@ -1,0 +1,179 @@
+//! Plans as TOML documents, for people. docs/plan.md describes every key.
+//!
+//! A document is read into a tree in which every key and value has its place; each section then
+//! takes what it knows. So each fault points at a line, and nothing is guessed: unknown keys,
+//! contradictions and values that a workload or mkfs would refuse are refused before anything is
+//! made. Documents are taken for hostile: their size, depth and numbers are bounded.
+
+mod device;
+mod ending;
+mod job;
+mod nearest;
+mod quantity;
+mod section;
+mod variant;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+use treering_model::{DeviceSpec, Variant};
+use treering_script::Workload;
+
+use device::PlacedDevice;
+use section::{DEVICE, PLAN, REPORT, Section};
+
+use super::error::{Fault, PlanError, is_invisible, quoted};
+use super::{Conditions, Judging, Plan};
+
+/// A larger document is no plan.
+const BYTES_MAX: usize = 1 << 20;
+const METRICS_MAX: usize = 64;
+
+/// What a document can name.
+pub struct Known<'a> {
+    /// The workloads.
+    pub workloads: &'a [&'static dyn Workload],
+    /// The names of the filesystems.
+    pub filesystems: &'a [&'a str],
+    /// Directories in which a user's own files of a workload are looked for, best first.
+    pub data_dirs: Vec<PathBuf>,
+}
+
+/// Reads a plan. Workloads read the files that its options name; nothing else is touched.
+///
+/// # Errors
+/// When it is not a plan that can be run; says where, and what would be right.
+pub fn read(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, PlanError> {
+    plan(text, name_of_file, known).map_err(|fault| PlanError::new(fault, text, name_of_file))
+}
+
+fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault> {
+    if text.len() > BYTES_MAX {
+        let message = format!("the plan has {} bytes, at most {BYTES_MAX} are taken", text.len());
+        return Err(Fault::whole(message));
+    }
+    let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
+    // What the plan lacks, it lacks at its end.
+    let end = text.trim_end().len();
+    let top = Section::new(&PLAN, document.get_ref(), end..end)?;
+    let name = match top.get("name") {
+        Some(value) => value.word("a name")?.to_owned(),
+        None => stem(name_of_file),
+    };
+    let question = match top.get("question") {
+        Some(value) => value.text("a question in quotation marks")?.to_owned(),
+        None => String::new(),
+    };
+    let stopping = ending::stopping(&top)?;
+    let shared = match top.get("device") {
+        Some(value) => device::device(&value.section(&DEVICE)?)?,
+        None => PlacedDevice::default(),
+    };
+    let variants = variant::variants(&top, &shared, known)?;
+    let conditions = conditions(&top, &variants)?;
+    let judging = judging(&top)?;
+    let jobs = job::jobs(&top, known)?;
+    Ok(Plan { name, question, variants, jobs, stopping, conditions, judging })
+}
+
+/// What the TOML reader says, at its place.
+fn syntax(error: &toml::de::Error) -> Fault {
+    let (what, wanted) = match error.message().split_once(", expected ") {
+        Some((what, "nothing")) => (what, String::new()),
+        Some((what, wanted)) => (what, format!("expected {wanted}")),
+        None => (error.message(), String::new()),
+    };
+    let (what, wanted) = match what {
+        // It says so of everything that is no value.
+        "string values must be quoted" if error.span().is_some_and(|span| span.is_empty()) => {
+            ("there is no value", String::new())
+        }
+        "string values must be quoted" => {
+            ("a text without quotation marks", "write it in quotation marks".to_owned())
+        }
+        what => (what, wanted),
+    };
+    let message = format!("this is not TOML: {}", what.replace('\n', "; "));
+    let fault = match error.span() {
+        Some(span) => Fault::at(span, message, wanted),
+        None => Fault::whole(message),
+    };
+    match what {
+        "a text without quotation marks" => {
+            fault.hint("texts, sizes and percentages stand in quotation marks: loop = \"8GiB\"")
+        }
+        "duplicate key" => fault.hint(
+            "each key and each [section] is written once; [[variant]] and [[job]] may be several",
+        ),
+        _ => fault,
+    }
+}
+
+/// The name of a plan that has none: the file's.
+fn stem(name_of_file: &str) -> String {
+    let stem = Path::new(name_of_file).file_stem().and_then(|stem| stem.to_str());
+    let stem: String =
+        stem.unwrap_or_default().chars().filter(|c| !is_invisible(*c)).take(100).collect();
+    let stem = stem.trim();
+    if stem.is_empty() { "plan".to_owned() } else { stem.to_owned() }
+}
+
+fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fault> {
+    let default = Conditions::default();
+    let flag = |key: &str, default| top.get(key).map_or(Ok(default), |value| value.flag());
+    let remount = flag("remount", default.remount)?;
+    if let Some(value) = top.get("remount").filter(|_| remount) {
+        let stays = |variant: &&Variant| {
+            matches!(variant.device, DeviceSpec::Directory { .. }) || variant.filesystem == "tmpfs"
+        };
+        if let Some(variant) = variants.iter().find(stays) {
+            let message = format!("{} cannot be mounted again", quoted(&variant.name));
+            return Err(value.fault(message, "").hint(
+                "a directory is used as it is, and a tmpfs would be empty: write remount = false",
+            ));
+        }
+    }
+    Ok(Conditions {
+        seed: top.get("seed").map_or(Ok(default.seed), |value| value.whole(0..=u64::MAX))?,
+        warm_up: flag("warm-up", default.warm_up)?,
+        control: flag("control", default.control)?,
+        remount,
+        settle_seconds: match top.get("settle-seconds") {
+            Some(value) => quantity::seconds(&value)?,
+            None => default.settle_seconds,
+        },
+    })
+}
+
+fn judging(top: &Section<'_>) -> Result<Judging, Fault> {
+    let Some(value) = top.get("report") else { return Ok(Judging::default()) };
+    let section = value.section(&REPORT)?;
+    let threshold = section.get("threshold");
+    let threshold = threshold.map(|value| quantity::share(&value, 0.0, 10.0)).transpose()?;
+    let mut primary: Vec<String> = Vec::new();
+    if let Some(value) = section.get("primary") {
+        let wanted = "an array of metrics, as [\"create/mib_per_second\"]";
+        for element in value.array(wanted)? {
+            let metric = element.word("the name of a metric")?;
+            let last = metric.rsplit('/').next().unwrap_or_default();
+            let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if last.is_empty() || !last.chars().all(is_word) || metric.starts_with('/') {
+                let message = format!("{} is no metric", quoted(metric));
+                let hint = "write metrics as in JSON: \"create/mib_per_second\"";
+                return Err(element.fault(message, "").hint(hint));
+            }
+            if primary.iter().any(|other| other == metric) {
+                return Err(element.fault(format!("{} is there twice", quoted(metric)), "again"));
+            }
+            if primary.len() == METRICS_MAX {
+                let message = format!("more than {METRICS_MAX} metrics cannot all decide");
+                return Err(element
+                    .fault(message, "")
+                    .hint("name few: they are corrected together"));
+            }
+            primary.push(metric.to_owned());
+        }
+    }
+    Ok(Judging { primary, threshold })
+}

@@ -1,0 +1,80 @@
+//! Values with a unit: sizes, shares, seconds.
+
+use toml::de::DeValue;
+use treering_script::parse_size;
+
+use super::section::Value;
+use crate::plan::error::{Fault, quoted};
+
+/// Longer numbers are slips or attacks.
+const CHARS_MAX: usize = 40;
+
+/// A size in bytes, as `"8GiB"`.
+pub(super) fn size(value: &Value<'_>) -> Result<u64, Fault> {
+    let wanted = "a size in quotation marks, as \"8GiB\"";
+    let text = value.text(wanted)?;
+    parse_size(text).ok_or_else(|| {
+        let message = format!("`{}`: {} is no size", value.key, quoted(text));
+        value.fault(message, "").hint("a size is a number with K, M, G or T, as \"8GiB\"")
+    })
+}
+
+/// A share as a percentage, as `"1.5%"`, within bounds.
+pub(super) fn share(value: &Value<'_>, least: f64, most: f64) -> Result<f64, Fault> {
+    // A bare 3 could mean 3 % or three times.
+    let text = value.text("a percentage in quotation marks, as \"3%\"")?;
+    let share = percentage(text).ok_or_else(|| {
+        let message = format!("`{}`: {} is no percentage", value.key, quoted(text));
+        value.fault(message, "").hint("a percentage is a number with its sign, as \"1.5%\"")
+    })?;
+    if (least..=most).contains(&share) {
+        return Ok(share);
+    }
+    let (least, most) = (least * 100.0, most * 100.0);
+    let message = format!("`{}` is {text}, not from {least}% to {most}%", value.key);
+    Err(value.fault(message, ""))
+}
+
+/// The point is moved in the text, not by a division: `3.3%` is the number that .033 is.
+fn percentage(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?.trim_end();
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    let points = number.bytes().filter(|byte| *byte == b'.').count();
+    let is_plain = digits > 0 && points <= 1 && digits + points == number.len();
+    (is_plain && number.len() <= CHARS_MAX).then(|| format!("{number}e-2").parse().ok()).flatten()
+}
+
+/// Seconds, whole or not, at most a day.
+pub(super) fn seconds(value: &Value<'_>) -> Result<f64, Fault> {
+    let wanted = "seconds from 0 to 86400";
+    let seconds = match value.value {
+        DeValue::Integer(integer) => {
+            u32::from_str_radix(integer.as_str(), integer.radix()).ok().map(f64::from)
+        }
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        _ => return Err(value.wrong("a number of seconds, as 2.5")),
+    };
+    // Adding 0 makes 0 of -0.
+    seconds
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
+        .map(|seconds| seconds + 0.0)
+        .ok_or_else(|| {
+            value.fault(format!("`{}` is not {wanted}", value.key), format!("write {wanted}"))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentage;
+
+    #[test]
+    fn percentages_are_plain_decimal_numbers_with_their_sign() {
+        for (text, share) in [("3.3%", 0.033), ("1.5 %", 0.015), ("100%", 1.0), (".5%", 0.005)] {
+            assert_eq!(percentage(text), Some(share), "{text}");
+        }
+        for wrong in ["3", "%", ".%", "-1%", "1e3%", "nan%", "inf%", "1.2.3%", " 3%", "３%"] {
+            assert_eq!(percentage(wrong), None, "{wrong}");
+        }
+        assert_eq!(percentage(&format!("{}%", "9".repeat(1 << 20))), None);
+    }
+}

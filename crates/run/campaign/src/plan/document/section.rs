@@ -1,0 +1,280 @@
+//! Sections and values of a document, each with its place: what is read from them is what was
+//! asked for, or a fault that points at it.
+
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::nearest::nearest;
+use crate::plan::error::{Fault, is_invisible, quoted};
+
+/// Names and other texts of a line.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// The keys a section may have.
+#[derive(Debug)]
+pub(super) struct Schema {
+    /// As it is written in the document.
+    pub(super) title: &'static str,
+    pub(super) keys: &'static [&'static str],
+}
+
+pub(super) static PLAN: Schema = Schema {
+    title: "the plan itself",
+    keys: &[
+        "name",
+        "question",
+        "rounds",
+        "seed",
+        "warm-up",
+        "control",
+        "remount",
+        "settle-seconds",
+        "baseline",
+        "stopping",
+        "device",
+        "variant",
+        "job",
+        "report",
+    ],
+};
+pub(super) static STOPPING: Schema = Schema {
+    title: "[stopping]",
+    keys: &["rule", "rounds", "half-width", "fewest", "most", "looks"],
+};
+pub(super) static DEVICE: Schema = Schema {
+    title: "[device]",
+    keys: &["loop", "block", "directory", "count", "sparse", "direct-io", "sector-bytes", "images"],
+};
+pub(super) static VARIANT: Schema = Schema {
+    title: "[[variant]]",
+    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device"],
+};
+pub(super) static JOB: Schema = Schema { title: "[[job]]", keys: &["name", "workload", "options"] };
+pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
+
+static ALL: [&Schema; 6] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &REPORT];
+
+/// A table of the document whose keys are all known.
+#[derive(Clone, Debug)]
+pub(super) struct Section<'d> {
+    /// Its header, or its braces.
+    pub(super) span: Range<usize>,
+    table: &'d DeTable<'d>,
+}
+
+impl<'d> Section<'d> {
+    /// # Errors
+    /// When a key is unknown: says which was perhaps meant, and all there are.
+    pub(super) fn new(
+        schema: &'static Schema,
+        table: &'d DeTable<'d>,
+        span: Range<usize>,
+    ) -> Result<Self, Fault> {
+        let unknown = table.keys().filter(|key| !schema.keys.contains(&key.get_ref().as_ref()));
+        // The first in the document, not in the alphabet.
+        match unknown.min_by_key(|key| key.span().start) {
+            Some(key) => Err(unknown_key(schema, key.get_ref(), key.span())),
+            None => Ok(Self { span, table }),
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Value<'d>> {
+        let (key, value) = self.table.get_key_value(key)?;
+        Some(Value::new(key, value))
+    }
+
+    /// The first of these keys that is there.
+    pub(super) fn any_of(&self, keys: &[&str]) -> Option<Value<'d>> {
+        keys.iter().find_map(|key| self.get(key))
+    }
+}
+
+fn unknown_key(schema: &Schema, key: &str, span: Range<usize>) -> Fault {
+    let keys = schema.keys.join(", ");
+    let elsewhere = ALL.iter().find(|other| other.keys.contains(&key));
+    let meant = nearest(key, schema.keys.iter().copied());
+    let hint = match (meant, elsewhere) {
+        (Some(meant), _) => format!("did you mean `{meant}`? {} has: {keys}", schema.title),
+        (None, Some(other)) if std::ptr::eq(*other, &raw const PLAN) => {
+            format!("`{key}` belongs to {}: write it above the first [section]", other.title)
+        }
+        (None, Some(other)) => format!("`{key}` belongs to {}", other.title),
+        (None, None) => format!("{} has: {keys}", schema.title),
+    };
+    let message = format!("{} has no key {}", schema.title, quoted(key));
+    Fault::at(span, message, "unknown key").hint(hint)
+}
+
+/// A value with its place and the key it stands behind.
+#[derive(Clone, Debug)]
+pub(super) struct Value<'d> {
+    pub(super) key: &'d str,
+    pub(super) key_span: Range<usize>,
+    pub(super) span: Range<usize>,
+    pub(super) value: &'d DeValue<'d>,
+}
+
+impl<'d> Value<'d> {
+    pub(super) fn new(
+        key: &'d Spanned<std::borrow::Cow<'d, str>>,
+        value: &'d Spanned<DeValue<'d>>,
+    ) -> Self {
+        Self {
+            key: key.get_ref(),
+            key_span: key.span(),
+            span: value.span(),
+            value: value.get_ref(),
+        }
+    }
+
+    /// A fault of this value.
+    pub(super) fn fault(&self, message: impl Into<String>, label: impl Into<String>) -> Fault {
+        Fault::at(self.span.clone(), message, label)
+    }
+
+    /// It is of another type than is wanted here.
+    pub(super) fn wrong(&self, wanted: &str) -> Fault {
+        let is = match self.value {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a point",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "an array",
+            DeValue::Table(_) => "a table",
+        };
+        let message = format!("`{}` is {is}, not {wanted}", shortened(self.key));
+        let fault = self.fault(message, format!("write {wanted}"));
+        let is_quoted =
+            |text: &str| matches!(text, "true" | "false") || text.parse::<u64>().is_ok();
+        match self.value.as_str() {
+            Some(text) if is_quoted(text) => {
+                fault.hint(format!("write {text} without quotation marks"))
+            }
+            _ => fault,
+        }
+    }
+
+    /// Any string without control characters.
+    pub(super) fn text(&self, wanted: &str) -> Result<&'d str, Fault> {
+        let DeValue::String(text) = self.value else { return Err(self.wrong(wanted)) };
+        if let Some(control) = text.chars().find(|c| is_invisible(*c)) {
+            let message = format!(
+                "`{}` contains the invisible character U+{:04X}",
+                shortened(self.key),
+                u32::from(control)
+            );
+            return Err(self.fault(message, "").hint("write it without control characters"));
+        }
+        if text.chars().nth(TEXT_CHARS_MAX).is_some() {
+            let message =
+                format!("`{}` has more than {TEXT_CHARS_MAX} characters", shortened(self.key));
+            return Err(self.fault(message, "too long"));
+        }
+        Ok(text)
+    }
+
+    /// A string of at least one character, without blanks around it.
+    pub(super) fn word(&self, wanted: &str) -> Result<&'d str, Fault> {
+        let text = self.text(wanted)?;
+        if text.is_empty() {
+            return Err(self.fault(format!("`{}` is empty", self.key), format!("write {wanted}")));
+        }
+        if text.trim() != text {
+            let message = format!("`{}` begins or ends with a blank", self.key);
+            return Err(self.fault(message, "").hint(format!("write \"{}\"", text.trim())));
+        }
+        Ok(text)
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, Fault> {
+        self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
+    }
+
+    /// A whole number within a range.
+    pub(super) fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
+        let wanted = format!("a whole number from {} to {}", range.start(), range.end());
+        let DeValue::Integer(integer) = self.value else { return Err(self.wrong(&wanted)) };
+        u64::from_str_radix(integer.as_str(), integer.radix())
+            .ok()
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| {
+                let message =
+                    format!("`{}` is {}, not {wanted}", self.key, shortened(&integer.to_string()));
+                self.fault(message, format!("write {wanted}"))
+            })
+    }
+
+    /// The same in 32 bits.
+    pub(super) fn whole_u32(&self, range: RangeInclusive<u32>) -> Result<u32, Fault> {
+        let wide = u64::from(*range.start())..=u64::from(*range.end());
+        Ok(u32::try_from(self.whole(wide)?).unwrap_or(*range.end()))
+    }
+
+    pub(super) fn array(&self, wanted: &str) -> Result<Vec<Value<'d>>, Fault> {
+        let DeValue::Array(array) = self.value else { return Err(self.wrong(wanted)) };
+        Ok(self.elements(array))
+    }
+
+    pub(super) fn elements(&self, array: &'d DeArray<'d>) -> Vec<Value<'d>> {
+        let element = |value: &'d Spanned<DeValue<'d>>| Value {
+            key: self.key,
+            key_span: self.key_span.clone(),
+            span: value.span(),
+            value: value.get_ref(),
+        };
+        array.iter().map(element).collect()
+    }
+
+    /// The element that contains this text; the whole value when none does.
+    pub(super) fn element_with(&self, text: &str) -> Self {
+        let DeValue::Array(array) = self.value else { return self.clone() };
+        let contains =
+            |element: &Self| element.value.as_str().is_some_and(|whole| whole.contains(text));
+        self.elements(array).into_iter().find(contains).unwrap_or_else(|| self.clone())
+    }
+
+    pub(super) fn table(&self, wanted: &str) -> Result<&'d DeTable<'d>, Fault> {
+        let DeValue::Table(table) = self.value else { return Err(self.wrong(wanted)) };
+        Ok(table)
+    }
+
+    /// The section with this header, of which there is one.
+    pub(super) fn section(&self, schema: &'static Schema) -> Result<Section<'d>, Fault> {
+        if matches!(self.value, DeValue::Array(_)) {
+            let message = format!("there can be only one {}", schema.title);
+            let hint = format!("write {}, in single brackets", schema.title);
+            return Err(self.fault(message, "").hint(hint));
+        }
+        let table = self.table(&format!("a table: {}", schema.title))?;
+        Section::new(schema, table, self.span.clone())
+    }
+
+    /// The sections with this header, of which there may be several.
+    pub(super) fn sections(
+        &self,
+        schema: &'static Schema,
+        most: usize,
+    ) -> Result<Vec<Section<'d>>, Fault> {
+        let hint = format!("write {} above each of them, in double brackets", schema.title);
+        let DeValue::Array(array) = self.value else {
+            return Err(self.wrong(&format!("a list of {}", schema.title)).hint(hint));
+        };
+        if array.len() > most {
+            let message = format!("{} are {}, at most {most} are taken", schema.title, array.len());
+            return Err(self.fault(message, "the first of them"));
+        }
+        let section = |value: Value<'d>| match value.value {
+            DeValue::Table(table) => Section::new(schema, table, value.span.clone()),
+            _ => Err(value.wrong(&format!("a list of {}", schema.title)).hint(hint.clone())),
+        };
+        self.elements(array).into_iter().map(section).collect()
+    }
+}
+
+/// A key or a number as far as it fits a message.
+fn shortened(text: &str) -> String {
+    quoted(text).trim_matches('`').to_owned()
+}

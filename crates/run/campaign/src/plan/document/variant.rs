@@ -1,0 +1,208 @@
+//! Variants: what is compared, each checked against what its filesystem takes.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use treering_lab::filesystems::{Filesystem, MkfsRequest, find};
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::{MountOptionError, MountOptions};
+
+use super::device::{PlacedDevice, device};
+use super::nearest::nearest;
+use super::section::{DEVICE, Section, VARIANT, Value};
+use super::{Known, words};
+use crate::plan::error::{Fault, quoted};
+
+const VARIANTS_MAX: usize = 64;
+/// What the second arm of the baseline is called.
+const CONTROL_SUFFIX: &str = " (again)";
+
+/// The variants, the baseline first.
+pub(super) fn variants(
+    top: &Section<'_>,
+    shared: &PlacedDevice,
+    known: &Known<'_>,
+) -> Result<Vec<Variant>, Fault> {
+    let sections = match top.get("variant") {
+        Some(value) => value.sections(&VARIANT, VARIANTS_MAX)?,
+        None => Vec::new(),
+    };
+    if sections.is_empty() {
+        let hint = "write for example: [[variant]] and below it filesystem = \"ext4\"";
+        let message = "the plan has no [[variant]]";
+        return Err(Fault::at(top.span.clone(), message, "nothing is compared").hint(hint));
+    }
+    let mut variants: Vec<Variant> = Vec::new();
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for section in &sections {
+        let (variant, span) = variant(section, shared, known)?;
+        if let Some(first) = variants.iter().position(|other| other.name == variant.name) {
+            let message = format!("two variants are called {}", quoted(&variant.name));
+            return Err(Fault::at(span, message, "the second")
+                .also(spans[first].clone(), "the first")
+                .hint("give each a `name` of its own"));
+        }
+        variants.push(variant);
+        spans.push(span);
+    }
+    if let Some(value) = top.get("baseline") {
+        let name = value.word("the name of a variant")?;
+        let Some(place) = variants.iter().position(|variant| variant.name == name) else {
+            let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+            let message = format!("no variant is called {}", quoted(name));
+            return Err(value.fault(message, "").hint(suggestion(name, &names, "variants")));
+        };
+        variants[..=place].rotate_right(1);
+    }
+    Ok(variants)
+}
+
+/// A variant, and the place that gives it its name.
+fn variant(
+    section: &Section<'_>,
+    shared: &PlacedDevice,
+    known: &Known<'_>,
+) -> Result<(Variant, Range<usize>), Fault> {
+    let own = section.get("device").map(|value| device(&value.section(&DEVICE)?)).transpose()?;
+    let on = own.as_ref().unwrap_or(shared);
+    let (filesystem, default_name, default_span) = match &on.spec {
+        DeviceSpec::Directory { path } => {
+            is_left_alone(section, on)?;
+            (String::new(), path.to_string_lossy().into_owned(), section.span.clone())
+        }
+        DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => {
+            let Some(value) = section.get("filesystem") else {
+                let message = "the variant has no filesystem";
+                let hint = format!(
+                    "write filesystem = \"ext4\", or another of: {}; or give it a directory as \
+                     device",
+                    known.filesystems.join(", ")
+                );
+                return Err(Fault::at(section.span.clone(), message, "").hint(hint));
+            };
+            let name = filesystem(&value, known)?;
+            (name.to_owned(), name.to_owned(), value.span)
+        }
+    };
+    let (name, span) = match section.get("name") {
+        Some(value) => (name(&value)?, value.span),
+        None => (default_name, default_span),
+    };
+    let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
+    let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
+    let kernel = section.get("kernel").map(|value| kernel(&value)).transpose()?;
+    let variant = Variant { name, kernel, device: on.spec.clone(), filesystem, mkfs, mount };
+    if let Some(filesystem) = find(&variant.filesystem) {
+        suits(filesystem, &variant, on, section)?;
+    }
+    Ok((variant, span))
+}
+
+fn name(value: &Value<'_>) -> Result<String, Fault> {
+    let name = value.word("a name")?;
+    if name.ends_with(CONTROL_SUFFIX) {
+        let message = format!("{} is the name of a control", quoted(name));
+        let hint = "the baseline runs twice in each round, the second time under this name: give \
+                    the variant another one";
+        return Err(value.fault(message, "").hint(hint));
+    }
+    Ok(name.to_owned())
+}
+
+fn kernel(value: &Value<'_>) -> Result<String, Fault> {
+    let release = value.word("a kernel release as `uname -r` says it")?;
+    if release.contains(char::is_whitespace) {
+        let message = format!("{} is no kernel release", quoted(release));
+        return Err(value.fault(message, "").hint("write it as `uname -r` says it"));
+    }
+    Ok(release.to_owned())
+}
+
+fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault> {
+    let name = value.word("the name of a filesystem")?;
+    if known.filesystems.contains(&name) {
+        return Ok(name);
+    }
+    let message = format!("no filesystem {} is known", quoted(name));
+    Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
+}
+
+/// The name that was perhaps meant, and all there are.
+pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
+    let all = format!("{what}: {}", known.join(", "));
+    match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? {all}"),
+        None => all,
+    }
+}
+
+/// A directory is used as it is.
+fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> {
+    let Some(stray) = section.any_of(&["filesystem", "mkfs", "mount"]) else { return Ok(()) };
+    let message = format!("`{}` cannot be had on a directory", stray.key);
+    let mut fault = Fault::at(stray.key_span, message, "without meaning here");
+    if let Some(span) = &on.span {
+        fault = fault.also(span.clone(), "the device is a directory, used as it is");
+    }
+    let hint = "leave it out, or give the variant a device: device = { loop = \"4GiB\" }";
+    Err(fault.hint(hint))
+}
+
+/// Says now what the lab would say in the middle of the night.
+fn suits(
+    filesystem: &dyn Filesystem,
+    variant: &Variant,
+    on: &PlacedDevice,
+    section: &Section<'_>,
+) -> Result<(), Fault> {
+    let name = filesystem.name();
+    let place = || on.span.clone().unwrap_or(section.span.clone());
+    let (devices, bytes) = match &variant.device {
+        DeviceSpec::Loop { count, bytes, .. } => (usize::from(*count), *bytes),
+        DeviceSpec::Block { paths } => (paths.len(), u64::MAX),
+        DeviceSpec::Directory { .. } => return Ok(()),
+    };
+    if filesystem.tool().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
+        let message = format!("{name} is in memory, no block device is needed for it");
+        return Err(Fault::at(place(), message, "").hint("leave the device out"));
+    }
+    if devices > filesystem.devices_max() {
+        let message = format!("{name} is made on one device, not on {devices}");
+        let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
+        return Err(Fault::at(place(), message, "").hint(hint));
+    }
+    if bytes < filesystem.bytes_min() {
+        let message = format!("{name} cannot be made on {bytes} bytes");
+        let least = filesystem.bytes_min().div_ceil(1 << 20);
+        return Err(
+            Fault::at(place(), message, "too small").hint(format!("write {least}MiB or more"))
+        );
+    }
+    let nodes: Vec<PathBuf> = vec![PathBuf::from("/dev/null"); devices];
+    let request = MkfsRequest { devices: &nodes, label: "treering", options: &variant.mkfs };
+    if let (Some(value), Err(refusal)) = (section.get("mkfs"), filesystem.arguments(&request)) {
+        let message = format!("{name} cannot be made with {}", quoted(&refusal.option));
+        return Err(value.element_with(&refusal.option).fault(message, "").hint(refusal.why));
+    }
+    if let Some(value) = section.get("mount") {
+        match MountOptions::parse(&variant.mount) {
+            Err(error) => return Err(refused_by_the_kernel(&value, &error)),
+            Ok(options) if options.is_read_only() => {
+                let message = "a filesystem that is mounted read-only cannot be worked on";
+                return Err(value.fault(message, "").hint("leave `ro` out"));
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn refused_by_the_kernel(value: &Value<'_>, error: &MountOptionError) -> Fault {
+    let place = match error {
+        MountOptionError::Control(option) | MountOptionError::NotForTheKernel(option) => {
+            value.element_with(option)
+        }
+        MountOptionError::TooLong => value.clone(),
+    };
+    place.fault(format!("`mount`: {error}"), "")
+}

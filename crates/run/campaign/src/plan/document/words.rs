@@ -1,0 +1,135 @@
+//! Lists of options: mkfs options in the words of a shell, mount options between commas.
+
+use toml::de::DeValue;
+
+use super::section::Value;
+use crate::plan::error::Fault;
+
+/// Options for mkfs: a string is split as a shell would, of an array each element is one argument.
+pub(super) fn mkfs(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+    const WANTED: &str = "a string or an array of strings";
+    match value.value {
+        DeValue::String(_) => {
+            let text = value.text(WANTED)?;
+            split_shell(text).map_err(|why| {
+                value.fault(format!("`{}`: {why}", value.key), "").hint(
+                    "quotation marks and backslashes work as in a shell; an array of strings \
+                     needs none",
+                )
+            })
+        }
+        DeValue::Array(array) => {
+            let one = |element: &Value<'_>| element.text(WANTED).map(str::to_owned);
+            value.elements(array).iter().map(one).collect()
+        }
+        _ => Err(value.wrong(WANTED)),
+    }
+}
+
+/// Mount options: between commas, or in an array, or both.
+pub(super) fn mount(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+    const WANTED: &str = "a string or an array of strings";
+    let elements = match value.value {
+        DeValue::String(_) => vec![value.clone()],
+        DeValue::Array(array) => value.elements(array),
+        _ => return Err(value.wrong(WANTED)),
+    };
+    let mut options = Vec::new();
+    for element in &elements {
+        let text = element.text(WANTED)?;
+        if text.is_empty() {
+            continue;
+        }
+        if text.matches('"').count() % 2 == 1 {
+            let message = format!("`{}`: a quotation mark is never closed", value.key);
+            return Err(element.fault(message, ""));
+        }
+        for piece in split_commas(text) {
+            if piece.is_empty() || piece.trim() != piece {
+                let message = format!("`{}` has an empty option, or blanks around one", value.key);
+                let hint = "write options with one comma between, as \"noatime,commit=30\"";
+                return Err(element.fault(message, "").hint(hint));
+            }
+            options.push(piece.to_owned());
+        }
+    }
+    Ok(options)
+}
+
+/// Commas within quotation marks belong to the option, as for mount(8).
+fn split_commas(text: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    text.split(|c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    })
+    .collect()
+}
+
+/// The words that a shell would make of it, without expanding anything.
+fn split_shell(text: &str) -> Result<Vec<String>, &'static str> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            blank if blank.is_ascii_whitespace() => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next().ok_or("a ' is never closed")? {
+                        '\'' => break,
+                        other => word.push(other),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next().ok_or("a \" is never closed")? {
+                        '"' => break,
+                        '\\' => match characters.next().ok_or("a \" is never closed")? {
+                            escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
+                            other => word.extend(['\\', other]),
+                        },
+                        other => word.push(other),
+                    }
+                }
+            }
+            '\\' => {
+                let escaped = characters.next().ok_or("nothing stands behind the last \\")?;
+                word.get_or_insert_default().push(escaped);
+            }
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{split_commas, split_shell};
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        for (text, words) in [
+            ("", &[][..]),
+            ("  -m 1\t-E  x=1 ", &["-m", "1", "-E", "x=1"]),
+            ("-L 'my disk' ''", &["-L", "my disk", ""]),
+            (r#"-L "a \"b\" \n $c""#, &["-L", r#"a "b" \n $c"#]),
+            (r"a\ b'c'd", &["a bcd"]),
+        ] {
+            assert_eq!(split_shell(text).unwrap(), words, "{text}");
+        }
+        for wrong in ["'a", "\"a", "a\\", "\"a\\"] {
+            assert!(split_shell(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn commas_in_quotation_marks_do_not_part() {
+        assert_eq!(split_commas(r#"a,c="x,y",b"#), ["a", r#"c="x,y""#, "b"]);
+        assert_eq!(split_commas("a,,b"), ["a", "", "b"]);
+    }
+}

@@ -1,0 +1,242 @@
+//! What is wrong with a plan, as its author reads it: the line, a caret, what is wrong there and
+//! what would be right.
+//!
+//! A [`Fault`] is what the readers find; with the text and the name of the file it is the error
+//! that leaves this crate. Everything in it may come from a hostile document: marks are brought
+//! within the text, and no control character reaches a terminal.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// How wide a rendering may be.
+const COLUMNS: usize = 100;
+/// How much of it a line of a hint takes.
+const HINT_COLUMNS: usize = 85;
+/// More of a message than this is cut off: some quote a value whole.
+const MESSAGE_CHARS_MAX: usize = 400;
+/// More than this of a value is not quoted.
+const QUOTE_CHARS_MAX: usize = 60;
+
+/// A place in the document, and what is to be said there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mark {
+    span: Range<usize>,
+    label: String,
+}
+
+/// What is wrong, without the text it is wrong in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    message: String,
+    /// The first is the place itself, the others explain it.
+    marks: Vec<Mark>,
+    hint: Option<String>,
+}
+
+impl Fault {
+    /// A fault of the document as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> Self {
+        Self { message: shown(&message.into()), marks: Vec::new(), hint: None }
+    }
+
+    /// A fault at a place. The label stands beside the caret and may be empty.
+    pub(crate) fn at(
+        span: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Self {
+        Self::whole(message).also(span, label)
+    }
+
+    /// Another place that explains it.
+    #[must_use]
+    pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.marks.push(Mark { span, label: shown(&label.into()) });
+        self
+    }
+
+    /// What would be right.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(shown(&hint.into()));
+        self
+    }
+}
+
+/// A plan that cannot be read. Displayed, it is the whole page: message, lines of the document with
+/// carets, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanError {
+    fault: Box<Fault>,
+    text: String,
+    file: String,
+}
+
+impl PlanError {
+    pub(crate) fn new(fault: Fault, text: &str, file: &str) -> Self {
+        let text = if fault.marks.is_empty() { String::new() } else { harmless(text) };
+        Self { fault: Box::new(fault), text, file: shown(file) }
+    }
+
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.fault.message
+    }
+
+    /// What would be right; the display contains it already.
+    pub fn hint(&self) -> Option<&str> {
+        self.fault.hint.as_deref()
+    }
+
+    /// The display in colours, for a terminal.
+    pub fn coloured(&self) -> String {
+        self.render(Renderer::styled())
+    }
+
+    fn render(&self, renderer: Renderer) -> String {
+        let title = Level::ERROR.primary_title(self.message());
+        let mut group = if self.fault.marks.is_empty() {
+            // Without a place in the text the file still has a name.
+            title.element(annotate_snippets::Origin::path(self.file.as_str()))
+        } else {
+            let marks = self.fault.marks.iter().enumerate().map(|(index, mark)| {
+                let kind =
+                    if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                let label = Some(mark.label.as_str()).filter(|label| !label.is_empty());
+                kind.span(within(&self.text, &mark.span)).label(label)
+            });
+            let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str());
+            title.element(snippet.annotations(marks))
+        };
+        if let Some(hint) = self.hint() {
+            group = group.element(Level::HELP.message(wrapped(hint)));
+        }
+        let groups: [Group<'_>; 1] = [group];
+        renderer.term_width(COLUMNS).render(&groups)
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Renderer::plain()))
+    }
+}
+
+impl Error for PlanError {}
+
+/// A hint in lines; they are aligned by the renderer.
+fn wrapped(hint: &str) -> String {
+    let mut lines = String::new();
+    let mut columns = 0;
+    for word in hint.split(' ') {
+        let chars = word.chars().count();
+        if columns > 0 && columns + 1 + chars > HINT_COLUMNS {
+            lines.push('\n');
+            columns = 0;
+        } else if columns > 0 {
+            lines.push(' ');
+            columns += 1;
+        }
+        lines.push_str(word);
+        columns += chars;
+    }
+    lines
+}
+
+/// The part of a span on its first line, at the boundaries of characters of this text.
+fn within(text: &str, span: &Range<usize>) -> Range<usize> {
+    let floor = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = floor(span.start);
+    let end = floor(span.end).max(start);
+    let first_line = text[start..end].find(['\r', '\n']).map_or(end, |line| start + line);
+    start..first_line
+}
+
+/// A text as it may be shown: control characters spelled out, not longer than a message may be.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == MESSAGE_CHARS_MAX {
+            shown.push('…');
+            break;
+        }
+        if is_invisible(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// A source of the same length in bytes, so that places in it stay. The renderer draws ASCII's
+/// control characters and leaves the others as they are.
+fn harmless(source: &str) -> String {
+    let replaced = |c: char| match c.len_utf8() {
+        2 if is_invisible(c) => '·',
+        3 if is_invisible(c) => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    source.chars().map(replaced).collect()
+}
+
+/// Characters that a terminal obeys instead of showing them: controls, and marks that turn the
+/// direction of writing.
+pub(crate) fn is_invisible(character: char) -> bool {
+    let turns = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns || character.is_control()
+}
+
+/// The beginning of a value, to be quoted in a message.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTE_CHARS_MAX) {
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, PlanError, quoted, within};
+
+    #[test]
+    fn spans_are_brought_within_the_text_and_its_first_line() {
+        let text = "aä\nb";
+        assert_eq!(within(text, &(0..9)), 0..3);
+        assert_eq!(within(text, &(2..3)), 1..3);
+        assert_eq!(within(text, &(70..90)), 5..5);
+        #[expect(clippy::reversed_empty_ranges, reason = "a fault of ours must not end in a panic")]
+        let reversed = 4..1;
+        assert_eq!(within(text, &reversed), 4..4);
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_shown() {
+        let fault = Fault::at(0..1, "a \u{1b}[31m b", "c\u{202e}d").hint("\u{7}");
+        let error = PlanError::new(fault, "x\u{1b}\u{202e}\u{9b}y", "f\u{1b}.toml");
+        let text = error.to_string();
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}', '\u{9b}']), "{text}");
+        assert_eq!(error.message(), "a \\u{1b}[31m b");
+        assert!(error.coloured().contains('\u{1b}'));
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        assert_eq!(quoted("ä"), "`ä`");
+        assert_eq!(quoted(&"ä".repeat(61)).chars().count(), 63);
+        let error = PlanError::new(Fault::whole("m".repeat(1000)), "", "f");
+        assert_eq!(error.message().chars().count(), 401);
+    }
+}

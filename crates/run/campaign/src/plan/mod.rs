@@ -1,0 +1,149 @@
+//! A plan: which variants run which jobs, how often, in which order, and when it ends.
+//!
+//! Plans come from a TOML document or from the quick flags of the command line; both make the same
+//! values. Nothing here touches a disk: a plan says what is wanted, the lab what can be had.
+
+mod digest;
+pub mod document;
+mod error;
+mod write;
+
+use std::fmt;
+
+use treering_model::{DeviceSpec, Variant};
+use treering_script::Job;
+
+pub use error::PlanError;
+
+/// A plan, complete: every default filled in, every name found, every option accepted.
+pub struct Plan {
+    /// Its name in the store and in reports.
+    pub name: String,
+    /// The question it answers, in a sentence; empty when it tells none.
+    pub question: String,
+    /// What is compared; the first is the baseline.
+    pub variants: Vec<Variant>,
+    /// What is run on each of them.
+    pub jobs: Vec<PlannedJob>,
+    /// When it ends.
+    pub stopping: Stopping,
+    /// How each cell is run.
+    pub conditions: Conditions,
+    /// What decides, and from which difference on.
+    pub judging: Judging,
+}
+
+/// A job of a plan.
+pub struct PlannedJob {
+    /// Its name in tables.
+    pub name: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Its options as given, by name: enough to make it again.
+    pub options: Vec<(String, String)>,
+    /// The job itself.
+    pub job: Box<dyn Job>,
+}
+
+/// When a plan ends: see the page on statistics for what each rule promises.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stopping {
+    /// After so many rounds.
+    Fixed {
+        /// Rounds.
+        rounds: u32,
+    },
+    /// When the intervals of all primary metrics are narrow enough.
+    Precision {
+        /// The half width they must reach, as a share: .015 is 1.5 %.
+        half_width: f64,
+        /// The fewest rounds, 6 or more.
+        fewest: u32,
+        /// The most rounds.
+        most: u32,
+    },
+    /// At planned looks, each at a lower level: as soon as every primary metric is decided.
+    Sequential {
+        /// After how many rounds it looks, rising; the last is the end.
+        looks: Vec<u32>,
+    },
+}
+
+impl Stopping {
+    /// The most rounds that it can take.
+    pub fn most_rounds(&self) -> u32 {
+        match self {
+            Self::Fixed { rounds } => *rounds,
+            Self::Precision { most, .. } => *most,
+            Self::Sequential { looks } => looks.last().copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// How each cell is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conditions {
+    /// Decides the order and what the workloads draw.
+    pub seed: u64,
+    /// Whether the first round is kept but not compared.
+    pub warm_up: bool,
+    /// Whether the baseline runs a second time in each round, as a control.
+    pub control: bool,
+    /// Whether the filesystem is unmounted and mounted again between phases.
+    pub remount: bool,
+    /// Rest between the preparation of a place and the trial, in seconds.
+    pub settle_seconds: f64,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self { seed: 1, warm_up: true, control: true, remount: false, settle_seconds: 0.0 }
+    }
+}
+
+/// What decides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judging {
+    /// The metrics that decide, as in JSON (`create/mib_per_second`); the workload's own choice
+    /// when empty.
+    pub primary: Vec<String>,
+    /// The smallest relative difference that matters: .03 is 3 %; by the kind of metric when not
+    /// given.
+    pub threshold: Option<f64>,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("name", &self.name)
+            .field("question", &self.question)
+            .field("variants", &self.variants)
+            .field("jobs", &self.jobs)
+            .field("stopping", &self.stopping)
+            .field("conditions", &self.conditions)
+            .field("judging", &self.judging)
+            .finish()
+    }
+}
+
+impl fmt::Debug for PlannedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlannedJob")
+            .field("name", &self.name)
+            .field("workload", &self.workload)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A loop image with the defaults of every plan: its blocks allocated, past the host's cache.
+pub fn loop_device(bytes: u64) -> DeviceSpec {
+    DeviceSpec::Loop {
+        bytes,
+        count: 1,
+        sparse: false,
+        direct_io: true,
+        sector_bytes: 512,
+        directory: None,
+    }
+}

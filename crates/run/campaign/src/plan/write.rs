@@ -1,0 +1,256 @@
+//! A plan written as a document that reads back to the same plan, every default spelled out.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use treering_model::{DeviceSpec, Variant};
+
+use super::{Plan, PlannedJob, Stopping};
+
+impl Plan {
+    /// The plan as a TOML document. Paths that are not UTF-8 have no spelling in TOML: what is not
+    /// is replaced.
+    pub fn to_toml(&self) -> String {
+        let mut to = String::new();
+        line(&mut to, "name", &text(&self.name));
+        if !self.question.is_empty() {
+            line(&mut to, "question", &text(&self.question));
+        }
+        if let Stopping::Fixed { rounds } = self.stopping {
+            line(&mut to, "rounds", &rounds.to_string());
+        }
+        let conditions = &self.conditions;
+        line(&mut to, "seed", &conditions.seed.to_string());
+        line(&mut to, "warm-up", &conditions.warm_up.to_string());
+        line(&mut to, "control", &conditions.control.to_string());
+        line(&mut to, "remount", &conditions.remount.to_string());
+        line(&mut to, "settle-seconds", &conditions.settle_seconds.to_string());
+        stopping(&mut to, &self.stopping);
+        let shared = shared_device(&self.variants);
+        if let Some(spec) = shared {
+            header(&mut to, "[device]");
+            device_keys(spec).into_iter().for_each(|(key, value)| line(&mut to, key, &value));
+        }
+        self.variants.iter().for_each(|each| variant(&mut to, each, shared.is_none()));
+        self.jobs.iter().for_each(|planned| job(&mut to, planned));
+        self.write_judging(&mut to);
+        to
+    }
+
+    fn write_judging(&self, to: &mut String) {
+        let judging = &self.judging;
+        if judging.primary.is_empty() && judging.threshold.is_none() {
+            return;
+        }
+        header(to, "[report]");
+        if !judging.primary.is_empty() {
+            line(to, "primary", &texts(&judging.primary));
+        }
+        if let Some(threshold) = judging.threshold {
+            line(to, "threshold", &share(threshold));
+        }
+    }
+}
+
+fn stopping(to: &mut String, rule: &Stopping) {
+    match rule {
+        Stopping::Fixed { .. } => {}
+        Stopping::Precision { half_width, fewest, most } => {
+            header(to, "[stopping]");
+            line(to, "rule", "\"precision\"");
+            line(to, "half-width", &share(*half_width));
+            line(to, "fewest", &fewest.to_string());
+            line(to, "most", &most.to_string());
+        }
+        Stopping::Sequential { looks } => {
+            header(to, "[stopping]");
+            line(to, "rule", "\"sequential\"");
+            let looks: Vec<String> = looks.iter().map(u32::to_string).collect();
+            line(to, "looks", &format!("[{}]", looks.join(", ")));
+        }
+    }
+}
+
+fn variant(to: &mut String, variant: &Variant, with_device: bool) {
+    header(to, "[[variant]]");
+    line(to, "name", &text(&variant.name));
+    if !variant.filesystem.is_empty() {
+        line(to, "filesystem", &text(&variant.filesystem));
+    }
+    for (key, options) in [("mkfs", &variant.mkfs), ("mount", &variant.mount)] {
+        if !options.is_empty() {
+            line(to, key, &texts(options));
+        }
+    }
+    if let Some(kernel) = &variant.kernel {
+        line(to, "kernel", &text(kernel));
+    }
+    if with_device {
+        let pairs = device_keys(&variant.device);
+        let pairs: Vec<String> =
+            pairs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        line(to, "device", &format!("{{ {} }}", pairs.join(", ")));
+    }
+}
+
+fn job(to: &mut String, planned: &PlannedJob) {
+    header(to, "[[job]]");
+    line(to, "name", &text(&planned.name));
+    line(to, "workload", &text(&planned.workload));
+    if !planned.options.is_empty() {
+        header(to, "[job.options]");
+        for (name, value) in &planned.options {
+            line(to, &key(name), &option_value(value));
+        }
+    }
+}
+
+/// The device of all variants, when all have the same.
+fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
+    let first = &variants.first()?.device;
+    variants.iter().all(|variant| variant.device == *first).then_some(first)
+}
+
+fn device_keys(spec: &DeviceSpec) -> Vec<(&'static str, String)> {
+    match spec {
+        DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } => {
+            let mut keys = vec![
+                ("loop", text(&size(*bytes))),
+                ("count", count.to_string()),
+                ("sparse", sparse.to_string()),
+                ("direct-io", direct_io.to_string()),
+                ("sector-bytes", sector_bytes.to_string()),
+            ];
+            keys.extend(directory.as_ref().map(|directory| ("images", path(directory))));
+            keys
+        }
+        DeviceSpec::Block { paths } => {
+            let paths: Vec<String> = paths.iter().map(|device| path(device)).collect();
+            vec![("block", format!("[{}]", paths.join(", ")))]
+        }
+        DeviceSpec::Directory { path: directory } => vec![("directory", path(directory))],
+    }
+}
+
+fn header(to: &mut String, header: &str) {
+    let _memory_takes_it = writeln!(to, "\n{header}");
+}
+
+fn line(to: &mut String, key: &str, value: &str) {
+    let _memory_takes_it = writeln!(to, "{key} = {value}");
+}
+
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
+}
+
+/// What reads back to the same text, as people would write it.
+fn option_value(value: &str) -> String {
+    let is_number = value.parse::<u64>().is_ok_and(|number| number.to_string() == value);
+    if is_number || value == "true" { value.to_owned() } else { text(value) }
+}
+
+fn path(path: &Path) -> String {
+    text(&path.to_string_lossy())
+}
+
+fn texts(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|each| text(each)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// A basic string of TOML.
+fn text(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            control if control.is_control() => {
+                let _memory_takes_it = write!(quoted, "\\u{:04X}", u32::from(control));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Bytes with the largest suffix that loses nothing.
+fn size(bytes: u64) -> String {
+    let suffixes = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = |shift: &u32| bytes != 0 && bytes.trailing_zeros() >= *shift;
+    match suffixes.iter().find(|(_, shift)| whole(shift)) {
+        Some((suffix, shift)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+/// A share as a percentage, exactly: the shortest decimal number that means this share, its point
+/// moved two places.
+fn share(share: f64) -> String {
+    let scientific = format!("{:e}", share.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let point = exponent.parse::<i64>().unwrap_or_default() + 3;
+    let percent = match usize::try_from(point) {
+        Ok(point) if point >= digits.len() => {
+            format!("{digits}{}", "0".repeat(point - digits.len()))
+        }
+        Ok(point) if point > 0 => format!("{}.{}", &digits[..point], &digits[point..]),
+        _ => {
+            let zeros = usize::try_from(-point).unwrap_or_default();
+            format!("0.{}{digits}", "0".repeat(zeros))
+        }
+    };
+    let percent = percent.trim_start_matches('0');
+    let percent = match percent.chars().next() {
+        None => "0".to_owned(),
+        Some('.') => format!("0{percent}"),
+        Some(_) => percent.to_owned(),
+    };
+    text(&format!("{percent}%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{key, option_value, share, size, text};
+
+    #[test]
+    fn sizes_lose_nothing() {
+        assert_eq!(size(8 << 30), "8GiB");
+        assert_eq!(size(1536), "1536");
+        assert_eq!(size(3 << 39), "1536GiB");
+        assert_eq!(size(0), "0");
+    }
+
+    #[test]
+    fn shares_are_percentages_as_people_write_them() {
+        let cases = [
+            (0.015, "1.5%"),
+            (0.03, "3%"),
+            (0.0, "0%"),
+            (1.0, "100%"),
+            (0.0001, "0.01%"),
+            (0.123_45, "12.345%"),
+            (2.5, "250%"),
+            (0.5, "50%"),
+            (1e-7, "0.00001%"),
+        ];
+        for (value, written) in cases {
+            assert_eq!(share(value), format!("\"{written}\""));
+        }
+    }
+
+    #[test]
+    fn texts_and_keys_are_quoted_where_they_must_be() {
+        assert_eq!(text("a\"b\\c\nd\u{7f}"), "\"a\\\"b\\\\c\\u000Ad\\u007F\"");
+        assert_eq!(key("drop-caches"), "drop-caches");
+        assert_eq!(key("a b"), "\"a b\"");
+        assert_eq!(option_value("007"), "\"007\"");
+        assert_eq!(option_value("7"), "7");
+        assert_eq!(option_value("true"), "true");
+    }
+}

@@ -1,0 +1,164 @@
+//! The place of a cell: a fresh filesystem, mounted, quiet, its caches empty; and given back.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use treering_lab::{
+    CacheDrop, Device, Doubt, EraseList, Lab, LabError, Mounted, SettleLimits, drop_and_verify,
+    settle,
+};
+use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
+use treering_sys::StopFlag;
+
+use crate::plan::Conditions;
+
+/// The directory within a place in which trials work.
+const WORK: &str = "treering-work";
+
+/// What a device is known by: variants of equal specification share it. Memory is no device.
+type Key = (DeviceSpec, bool);
+
+/// The devices of a plan, each held from the beginning to the end.
+pub(crate) struct Devices<'l> {
+    lab: &'l Lab,
+    erasing: EraseList,
+    held: HashMap<Key, Device>,
+}
+
+impl<'l> Devices<'l> {
+    /// Takes all devices. Everything is looked at before the first is made or erased.
+    pub(crate) fn acquire(
+        variants: &[Variant],
+        erasing: &EraseList,
+        lab: &'l Lab,
+    ) -> Result<Self, LabError> {
+        for variant in variants {
+            Device::check(variant, lab)?;
+        }
+        let mut devices = Self { lab, erasing: erasing.clone(), held: HashMap::new() };
+        for variant in variants {
+            if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
+                place.insert(Device::acquire(variant, erasing, lab)?);
+            }
+        }
+        Ok(devices)
+    }
+
+    /// Prepares the place of a variant.
+    pub(crate) fn prepare(
+        &mut self,
+        variant: &Variant,
+        conditions: &Conditions,
+        stop: &StopFlag,
+    ) -> Result<Stage, LabError> {
+        let device = match self.held.remove(&key(variant)) {
+            Some(device) => device,
+            // A failure took the last one away.
+            None => Device::acquire(variant, &self.erasing, self.lab)?,
+        };
+        let mut cautions: Vec<Caution> = device.doubts().iter().map(Doubt::caution).collect();
+        let volume = device.format(&variant.filesystem, &variant.mkfs)?;
+        let mounted = volume.mount(&variant.mount)?;
+        let limits = SettleLimits {
+            rest: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
+            ..SettleLimits::default()
+        };
+        let settled = settle(mounted.root(), &limits, stop)?;
+        if !settled.is_quiet {
+            let message = format!("{} bytes were still to be written", settled.dirty_bytes);
+            cautions.push(Caution { code: CautionCode::NotQuiet, message });
+        }
+        let dropped = drop_and_verify(mounted.root())?;
+        cautions.extend(doubt_about(&dropped));
+        let mut facts = facts(variant, &mounted);
+        facts.push(fact("caches.dropped", word(&dropped).to_owned()));
+        Ok(Stage { mounted, key: key(variant), cautions, facts })
+    }
+
+    /// Takes back the device of a place.
+    pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
+        if !stage.is_fresh() {
+            // Nothing of ours stays in a directory of the user's.
+            let _not_empty_or_never_made = std::fs::remove_dir(stage.work());
+        }
+        let device = stage.mounted.release()?;
+        self.held.insert(stage.key, device);
+        Ok(())
+    }
+
+    /// Gives all of them back.
+    pub(crate) fn release(self) -> Result<(), LabError> {
+        let freed: Vec<_> = self.held.into_values().map(Device::release).collect();
+        freed.into_iter().collect()
+    }
+}
+
+/// The place of one cell.
+pub struct Stage {
+    mounted: Mounted,
+    key: Key,
+    /// What makes its measurements doubtful.
+    pub cautions: Vec<Caution>,
+    /// How it was made.
+    pub facts: Vec<Fact>,
+}
+
+impl Stage {
+    /// The directory to work in; it may have to be made.
+    pub fn work(&self) -> PathBuf {
+        self.mounted.root().join(WORK)
+    }
+
+    /// Whether the whole filesystem is ours: then nothing in it need be removed.
+    pub fn is_fresh(&self) -> bool {
+        !matches!(self.key.0, DeviceSpec::Directory { .. })
+    }
+}
+
+fn key(variant: &Variant) -> Key {
+    (variant.device.clone(), variant.filesystem == "tmpfs")
+}
+
+/// How a place was made, as facts of its trials.
+fn facts(variant: &Variant, mounted: &Mounted) -> Vec<Fact> {
+    let mut facts = vec![fact("variant.name", variant.name.clone())];
+    if let Some(record) = mounted.format_record().filter(|record| !record.command.is_empty()) {
+        facts.push(fact("mkfs.command", record.command.join(" ")));
+        facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
+        facts.push(fact("mkfs.output", record.output.trim().to_owned()));
+    }
+    if !variant.mount.is_empty() {
+        facts.push(fact("mount.asked", variant.mount.join(",")));
+    }
+    facts
+}
+
+fn fact(name: &str, value: String) -> Fact {
+    Fact { name: name.to_owned(), value }
+}
+
+fn word(dropped: &CacheDrop) -> &'static str {
+    match dropped {
+        CacheDrop::Verified(_) => "verified",
+        CacheDrop::StillCached(_) => "still cached",
+        CacheDrop::Unverified => "unverified",
+        CacheDrop::InMemory => "in memory",
+        CacheDrop::Refused(_) => "refused",
+    }
+}
+
+fn doubt_about(dropped: &CacheDrop) -> Option<Caution> {
+    let message = match dropped {
+        CacheDrop::Verified(_) | CacheDrop::Unverified | CacheDrop::InMemory => return None,
+        CacheDrop::StillCached(evidence) => format!(
+            "of {} pages of a file {} were still in memory after caches were dropped",
+            evidence.before.resident_pages, evidence.after.resident_pages
+        ),
+        CacheDrop::Refused(error) => {
+            format!("caches could not be dropped: {}", std::io::Error::from(error.errno()))
+        }
+    };
+    Some(Caution { code: CautionCode::CachesNotDropped, message })
+}

@@ -1,0 +1,176 @@
+//! The examples and the reference page: every plan in them can be read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use treering_campaign::plan::{Plan, Stopping};
+use treering_model::DeviceSpec;
+use treering_script::TargetFacts;
+
+use crate::{read_file, read_plan};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the workspace above")
+}
+
+#[test]
+fn the_examples_read_and_are_what_their_questions_ask_for() {
+    let mut plans: BTreeMap<String, Plan> = BTreeMap::new();
+    for entry in fs::read_dir(root().join("examples/plans")).unwrap() {
+        let file = entry.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        let text = fs::read_to_string(file.path()).unwrap();
+        let plan = read_file(&text, &name).unwrap_or_else(|error| panic!("{error}"));
+        let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+        assert!(head.contains('?'), "{name}: no question at the top");
+        assert!(head.contains(&format!("treering compare examples/plans/{name}")), "{name}");
+        assert!(!plan.question.is_empty(), "{name}");
+        assert_eq!(format!("{}.toml", plan.name), name);
+        fits(&plan);
+        plans.insert(plan.name.clone(), plan);
+    }
+    let names = |plan: &str| -> Vec<&str> {
+        plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
+    };
+    assert_eq!(plans.len(), 6);
+    assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
+    assert_eq!(names("feature-as-mount-option")[1], "data=journal");
+    assert_eq!(names("kernels").len(), 1);
+    assert_eq!(names("btrfs-four-devices"), ["noatime", "relatime"]);
+    assert!(plans["btrfs-four-devices"].variants.iter().all(|variant| {
+        matches!(variant.device, DeviceSpec::Loop { count: 4, .. }) && !variant.mkfs.is_empty()
+    }));
+    let [ext3, btrfs] = plans["ext3-against-btrfs"].variants.as_slice() else { panic!("two") };
+    assert_eq!(ext3.device, btrfs.device);
+    let directories = &plans["directories"];
+    assert!(directories.variants.iter().all(|variant| variant.filesystem.is_empty()));
+    assert!(directories.jobs[0].options.contains(&("drop-caches".into(), "none".into())));
+}
+
+/// Nobody is to find out after an hour that an example needs a larger image.
+fn fits(plan: &Plan) {
+    for variant in &plan.variants {
+        let DeviceSpec::Loop { bytes, count, .. } = variant.device else { continue };
+        for planned in &plan.jobs {
+            let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
+            // A quarter for what the filesystem itself needs: inodes, journal, metadata twice.
+            let has = bytes * u64::from(count) / 4 * 3;
+            assert!(needs < has, "{}, {}: {needs} of {has}", plan.name, planned.name);
+        }
+    }
+}
+
+/// The fenced blocks of a document that are TOML.
+fn blocks(text: &str) -> Vec<String> {
+    let mut blocks: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        match line {
+            "```toml" => {
+                inside = true;
+                blocks.push(String::new());
+            }
+            "```" => inside = false,
+            line if inside => {
+                let block = blocks.last_mut().unwrap();
+                block.push_str(line);
+                block.push('\n');
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_block_of_the_reference_reads() {
+    let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
+    let blocks = blocks(&text);
+    assert!(blocks.len() >= 6, "{}", blocks.len());
+    // The first is a whole plan; the others show one section.
+    assert!(blocks[0].lines().count() <= 10);
+    read_plan(&blocks[0]).unwrap_or_else(|error| panic!("{error}"));
+    for block in &blocks {
+        let variant = "\n[[variant]]\nfilesystem = \"btrfs\"\nname = \"of the test\"\n\
+                       device = { loop = \"4GiB\" }\n";
+        let whole =
+            if block.contains("[[variant]]") { block.clone() } else { format!("{block}{variant}") };
+        read_plan(&whole).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn every_key_stands_in_the_reference_with_its_default() {
+    let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
+    for key in [
+        "name",
+        "question",
+        "rounds",
+        "seed",
+        "warm-up",
+        "control",
+        "remount",
+        "settle-seconds",
+        "baseline",
+        "rule",
+        "half-width",
+        "fewest",
+        "most",
+        "looks",
+        "loop",
+        "block",
+        "directory",
+        "count",
+        "sparse",
+        "direct-io",
+        "sector-bytes",
+        "images",
+        "filesystem",
+        "mkfs",
+        "mount",
+        "kernel",
+        "device",
+        "workload",
+        "options",
+        "primary",
+        "threshold",
+    ] {
+        assert!(text.contains(&format!("| `{key}` |")), "{key}");
+    }
+}
+
+#[test]
+fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
+    let sequential = read_plan(
+        "[stopping]\nrule = \"sequential\"\n[[variant]]\nfilesystem = \"xfs\"\n\
+         [variant.device]\nloop = \"1GiB\"\n",
+    )
+    .unwrap();
+    assert_eq!(sequential.stopping, Stopping::Sequential { looks: vec![6, 10, 15, 20, 30] });
+    assert_eq!(sequential.stopping.most_rounds(), 30);
+    let braces = read_plan("variant = [{ filesystem = \"xfs\", device = { loop = \"1GiB\" } }]\n");
+    assert_eq!(braces.unwrap().digest(), sequential.digest());
+}
+
+#[test]
+fn options_are_split_as_a_shell_and_mount_would() {
+    let plan = read_plan(
+        "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = \"-d raid0 -L 'my disk'\"\n\
+         mount = [\"noatime,compress=zstd:1\", 'context=\"a,b\"']\n",
+    )
+    .unwrap();
+    assert_eq!(plan.variants[0].mkfs, ["-d", "raid0", "-L", "my disk"]);
+    assert_eq!(plan.variants[0].mount, ["noatime", "compress=zstd:1", "context=\"a,b\""]);
+}
+
+#[test]
+fn the_baseline_comes_first_and_a_directory_has_its_path_as_name() {
+    let plan = read_plan(
+        "baseline = \"/mnt/c\"\n[[variant]]\nfilesystem = \"xfs\"\n[[variant]]\n\
+         filesystem = \"ext4\"\n[[variant]]\ndevice = { directory = \"/mnt/c\" }\n",
+    )
+    .unwrap();
+    let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["/mnt/c", "xfs", "ext4"]);
+}

@@ -1,0 +1,170 @@
+//! What is refused, and what is said then: one golden of all renderings.
+
+use crate::{read_file, read_plan};
+
+/// Documents with one fault each, by what is wrong.
+const FAULTS: &[(&str, &str)] = &[
+    ("a string without quotation marks", "loop = 8GiB\n"),
+    ("no value", "name =\n[[variant]]\n"),
+    ("a section never closed", "[[variant]\nfilesystem = \"ext4\"\n"),
+    ("a key twice", "rounds = 6\nrounds = 8\n"),
+    ("an unknown key", "[[variant]]\nfilesytem = \"ext4\"\n"),
+    ("an unknown key that is known elsewhere", "[[variant]]\nfilesystem = \"xfs\"\nrounds = 8\n"),
+    ("an unknown key like no other", "colour = 3\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("a wrong type", "rounds = \"6\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("a number out of range", "rounds = 0\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("no variants", "name = \"nothing\"\n"),
+    ("single brackets", "[variant]\nfilesystem = \"ext4\"\n"),
+    ("double brackets", "[[device]]\nloop = \"4GiB\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("an unknown filesystem", "[[variant]]\nfilesystem = \"brtfs\"\n"),
+    ("no filesystem", "[[variant]]\nname = \"a\"\n"),
+    (
+        "two variants of one name",
+        "[[variant]]\nfilesystem = \"xfs\"\n[[variant]]\nname = \"xfs\"\n\
+      filesystem = \"xfs\"\nmount = \"noatime\"\n",
+    ),
+    ("an empty name", "[[variant]]\nname = \"\"\nfilesystem = \"ext4\"\n"),
+    ("a name with a control character", "name = \"a\\u001b[31m\"\n[[variant]]\n"),
+    ("the name of a control", "[[variant]]\nname = \"xfs (again)\"\nfilesystem = \"xfs\"\n"),
+    ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),
+    ("no device in a device", "[device]\nsparse = true\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("a key of another device", "[device]\nblock = \"/dev/sdb1\"\ncount = 4\n[[variant]]\n"),
+    ("a relative path", "[device]\nblock = \"sdb1\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("a device twice", "[device]\nblock = [\"/dev/sdb\", \"/dev/sdb\"]\n"),
+    (
+        "a filesystem on a directory",
+        "[device]\ndirectory = \"/mnt/x\"\n\n[[variant]]\nfilesystem = \"ext4\"\n",
+    ),
+    (
+        "several devices for one",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+      device = { loop = \"4GiB\", count = 4 }\n",
+    ),
+    ("a device too small", "[device]\nloop = \"4MiB\"\n[[variant]]\nfilesystem = \"btrfs\"\n"),
+    (
+        "an option that mkfs may not have",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+      mkfs = \"-m 1 /dev/sda\"\n",
+    ),
+    ("a quotation never closed", "[[variant]]\nfilesystem = \"ext4\"\nmkfs = \"-L 'my disk\"\n"),
+    (
+        "a mount option that is not the kernel's",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+      mount = [\"noatime\", \"noauto\"]\n",
+    ),
+    ("read-only", "[[variant]]\nfilesystem = \"ext4\"\nmount = \"ro\"\n"),
+    (
+        "mounting a directory again",
+        "remount = true\n[[variant]]\n\
+      device = { directory = \"/mnt/x\" }\n",
+    ),
+    (
+        "two endings",
+        "rounds = 10\n\n[stopping]\nrule = \"sequential\"\n\n[[variant]]\n\
+      filesystem = \"ext4\"\n",
+    ),
+    ("an unknown rule", "[stopping]\nrule = \"precise\"\n"),
+    ("a key of another rule", "[stopping]\nrule = \"precision\"\nlooks = [6]\n"),
+    ("precision without a width", "[stopping]\nrule = \"precision\"\n"),
+    ("a percentage without its sign", "[stopping]\nrule = \"precision\"\nhalf-width = 1.5\n"),
+    (
+        "too few rounds for an interval",
+        "[stopping]\nrule = \"precision\"\nhalf-width = \"1%\"\n\
+      fewest = 4\n",
+    ),
+    (
+        "fewest above most",
+        "[stopping]\nrule = \"precision\"\nhalf-width = \"1%\"\n\
+      fewest = 20\nmost = 10\n",
+    ),
+    ("looks that do not rise", "[stopping]\nrule = \"sequential\"\nlooks = [6, 10, 10]\n"),
+    (
+        "an unknown workload",
+        "[[job]]\nworkload = \"compilebenhc\"\n\n[[variant]]\n\
+      filesystem = \"ext4\"\n",
+    ),
+    (
+        "an unknown option",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n[job.options]\n\
+      initial_dirs = 3\n",
+    ),
+    (
+        "an option of the classic command line",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { no-sync = true }\n",
+    ),
+    (
+        "a value that the workload refuses",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      [job.options]\ndataset = \"linux-6.1-small\"\nmix = \"create=1,destroy=2\"\n",
+    ),
+    (
+        "options that exclude each other",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { fill = \"40%\", initial-dirs = 3 }\n",
+    ),
+    (
+        "an unknown data set",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { dataset = \"linux-6.1-smal\" }\n",
+    ),
+    (
+        "a flag that is none",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { makej = \"yes\" }\n",
+    ),
+    (
+        "a share as a number",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { fill = 0.4 }\n",
+    ),
+    (
+        "two jobs of one name",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
+      options = { dataset = \"linux-6.1-small\" }\n\n[[job]]\n\
+      options = { dataset = \"linux-6.1-small\", runs = 3 }\n",
+    ),
+    (
+        "a metric that is none",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[report]\n\
+      primary = [\"create/MiB per second\"]\n",
+    ),
+    (
+        "a threshold without its sign",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[report]\n\
+      threshold = 3\n",
+    ),
+];
+
+#[test]
+fn every_fault_is_shown_at_its_place_with_what_would_be_right() {
+    let mut golden = String::new();
+    for (what, text) in FAULTS {
+        let error = read_plan(text).expect_err(what);
+        assert!(!error.message().contains('\n'), "{what}");
+        golden.push_str(&format!("## {what}\n\n{error}\n\n"));
+    }
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("errors", golden);
+    });
+}
+
+#[test]
+fn errors_offer_their_parts_and_colours() {
+    let error = read_plan("[[variant]]\nfilesytem = \"ext4\"\n").unwrap_err();
+    assert_eq!(error.message(), "[[variant]] has no key `filesytem`");
+    assert!(error.hint().unwrap().starts_with("did you mean `filesystem`?"));
+    assert!(!error.to_string().contains('\u{1b}'));
+    assert!(error.coloured().contains('\u{1b}'));
+    let source: &dyn std::error::Error = &error;
+    assert!(source.source().is_none());
+}
+
+#[test]
+fn a_file_of_more_than_a_mebibyte_is_refused() {
+    let error = read_file(&"#\n".repeat((1 << 19) + 1), "large.toml").unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("large.toml") && text.contains("1048576"), "{text}");
+}

@@ -1,0 +1,27 @@
+//! Plan documents: what reads, what is refused and in which words, and what is written.
+
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+mod documents;
+mod errors;
+mod hostile;
+mod round_trip;
+
+use treering_campaign::plan::document::{Known, read};
+use treering_campaign::plan::{Plan, PlanError};
+use treering_lab::filesystems;
+
+/// Reads a plan with everything that this program knows.
+fn read_plan(text: &str) -> Result<Plan, PlanError> {
+    read_file(text, "plan.toml")
+}
+
+fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
+    let filesystems: Vec<&str> = filesystems::ALL.iter().map(|each| each.name()).collect();
+    let known = Known {
+        workloads: treering_workloads::ALL,
+        filesystems: &filesystems,
+        data_dirs: Vec::new(),
+    };
+    read(text, name, &known)
+}

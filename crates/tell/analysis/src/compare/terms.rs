@@ -1,0 +1,34 @@
+//! On which terms sides are compared: what decides, from which difference on, at which level.
+
+use treering_model::Trial;
+use treering_stats::ALPHA;
+
+use super::side::{Side, fact};
+
+/// The fact of a trial that tells the level of its plan: looks of a sequential plan are each made
+/// at a lower one, so that all of them together keep 5 %.
+pub const LEVEL_FACT: &str = "plan.level";
+
+/// What the user decided beforehand. The default leaves it to the metrics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// The smallest relative difference that matters (.03 is 3 %). When not given: 3 %, for a p99
+    /// 5 %, for counts of errors any.
+    pub threshold: Option<f64>,
+    /// The metrics that decide, by their names in JSON; those that the workload names when empty.
+    pub primary: Vec<String>,
+}
+
+impl Terms {
+    /// Whether a metric decides.
+    pub(super) fn is_primary(&self, name: &str, by_itself: bool) -> bool {
+        if self.primary.is_empty() { by_itself } else { self.primary.iter().any(|one| one == name) }
+    }
+}
+
+/// The level of the tests: the lowest that any trial was planned with.
+pub(super) fn level<'s>(sides: impl Iterator<Item = &'s Side>) -> f64 {
+    let of_trial = |trial: &Trial| fact(trial, LEVEL_FACT)?.parse::<f64>().ok();
+    let told = sides.flat_map(|side| &side.trials).filter_map(of_trial);
+    told.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min)
+}

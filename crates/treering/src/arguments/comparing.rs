@@ -1,0 +1,170 @@
+//! Arguments of the verbs that compare: `compare` and `report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::StoreArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP)]
+pub(crate) struct CompareArgs {
+    /// A plan in TOML [default: a quick plan made of the options below].
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) quick: QuickArgs,
+    /// Allow this block device to be erased, whatever it carries; may be given several times.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) erase: Vec<PathBuf>,
+    /// Go on where an earlier run of the same plan stopped or was killed.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Print every cell in its order with an estimate of time and space, and touch no disk.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the plan as a document for `treering compare PLAN`, and touch no disk.
+    #[arg(long)]
+    pub(crate) print_plan: bool,
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    /// No progress; the report alone.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// The format of the report: terminal, plain, markdown, csv, json, benchstat or lkp
+    /// [default: terminal; plain in a pipe].
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// Write the report to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What a quick plan is made of.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The quick plan")]
+pub(crate) struct QuickArgs {
+    /// The filesystems, the first being the baseline [default: those of ext4, xfs and btrfs that
+    /// can be made here; without root: --directories].
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
+    pub(crate) filesystems: Vec<String>,
+    /// Directories to compare as they are, the first being the baseline; needs no root
+    /// [default without root: the present one and /dev/shm].
+    #[arg(long, value_delimiter = ',', value_name = "DIR,…",
+        conflicts_with_all = ["plan", "filesystems"])]
+    pub(crate) directories: Vec<PathBuf>,
+    /// The workload.
+    #[arg(long, default_value = "compilebench", conflicts_with = "plan")]
+    pub(crate) workload: String,
+    /// Bytes of each loop image; its blocks are allocated beforehand.
+    #[arg(long, default_value = "4GiB", conflicts_with = "plan")]
+    pub(crate) size: String,
+    /// Block devices to make the filesystems on, instead of loop images.
+    #[arg(long, value_delimiter = ',', value_name = "DEVICE,…",
+        conflicts_with_all = ["plan", "size", "images", "directories"])]
+    pub(crate) device: Vec<PathBuf>,
+    /// Where the images are made [default: the lab's own directory in /var/tmp].
+    #[arg(long, value_name = "DIR", conflicts_with = "plan")]
+    pub(crate) images: Option<PathBuf>,
+    /// Mount options for every variant.
+    #[arg(long, value_delimiter = ',', value_name = "OPTION,…", conflicts_with = "plan")]
+    pub(crate) mount: Vec<String>,
+    /// Rounds; in each every variant runs once. Six is the fewest that can show a difference.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000),
+        conflicts_with = "plan")]
+    pub(crate) rounds: u16,
+    /// Instead of a fixed number: run until every primary interval is this narrow, as 1.5%.
+    #[arg(long, value_name = "N%", conflicts_with_all = ["plan", "rounds", "sequential"])]
+    pub(crate) precision: Option<String>,
+    /// Instead of a fixed number: look after 6, 10, 15, 20 and 30 rounds, each at a lower level.
+    #[arg(long, conflicts_with_all = ["plan", "rounds"])]
+    pub(crate) sequential: bool,
+    /// The most rounds that --precision may take.
+    #[arg(long, default_value_t = 30, requires = "precision",
+        value_parser = clap::value_parser!(u16).range(6..=1000))]
+    pub(crate) most_rounds: u16,
+    /// The seed of the order and of the workload.
+    #[arg(long, default_value_t = 1, conflicts_with = "plan")]
+    pub(crate) seed: u64,
+    /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
+    #[arg(long, value_name = "N%", conflicts_with = "plan")]
+    pub(crate) threshold: Option<String>,
+    /// The plan's name in the store.
+    #[arg(long, value_name = "NAME", default_value = "quick", conflicts_with = "plan")]
+    pub(crate) name: String,
+    /// Do without the second arm of the baseline, which shows how much chance alone does.
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) no_control: bool,
+    /// Do without the warm-up round, which is kept but not compared.
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) no_warm_up: bool,
+    /// Options of the workload, as for `treering run`.
+    #[arg(last = true, default_values = QUICK, value_name = "WORKLOAD OPTIONS",
+        conflicts_with = "plan")]
+    pub(crate) options: Vec<String>,
+}
+
+/// A run of compilebench that takes seconds.
+const QUICK: [&str; 6] = ["--dataset", "linux-6.1-small", "--initial-dirs", "3", "--runs", "12"];
+
+const COMPARE_HELP: &str = "\
+Filesystems are made on one loop image (or device) one after the other, each trial on a fresh one,
+in rounds in which every variant runs once in random order. What a killed run leaves is shown by
+`treering lab list`; its finished trials are kept, and --resume goes on with the others.
+  treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
+  treering compare plan.toml --dry-run
+  treering compare plan.toml --erase /dev/sdb1 --gate";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_HELP)]
+pub(crate) struct ReportArgs {
+    /// The side to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
+    /// variant:NAME, fs:TYPE or target:DIR.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) baseline: Option<String>,
+    /// What to compare with it; may be several [default: all other values of the same kind].
+    #[arg(long, value_name = "SEL", num_args = 1.., conflicts_with = "by")]
+    pub(crate) contender: Vec<String>,
+    /// Group all trials by this, the oldest or --baseline VALUE being the baseline
+    /// [default: label; variant with --plan or --campaign].
+    #[arg(long, value_name = "WHAT", value_parser = ["label", "kernel", "variant", "fs", "target"])]
+    pub(crate) by: Option<String>,
+    /// Only trials of the plan of this name; by variant, those of its newest campaign.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+    /// Only trials of this campaign: a unique beginning of the ID of its first trial.
+    #[arg(long, value_name = "ID", conflicts_with = "plan")]
+    pub(crate) campaign: Option<String>,
+    /// Only trials of this workload.
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
+    #[arg(long, value_name = "N%")]
+    pub(crate) threshold: Option<String>,
+    /// The metrics that decide, by their names in JSON, as create/mib_per_second [default: the
+    /// workload's choice].
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]
+    pub(crate) primary: Vec<String>,
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// The format: terminal, plain, markdown, csv, json, benchstat or lkp [default: terminal;
+    /// plain in a pipe].
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const REPORT_HELP: &str = "\
+The trials of a side are its rounds in the order of time; the k-th of one side is compared with the
+k-th of the other when there are equally many with the same parameters; rounds of one campaign by their numbers.
+  treering report --baseline before --contender after
+  treering report --by kernel
+  treering report --plan filesystems --format markdown";

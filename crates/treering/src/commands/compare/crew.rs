@@ -1,0 +1,276 @@
+//! Runs the trials of a campaign, keeps them, and says how far it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use treering_analysis::compare::LEVEL_FACT;
+use treering_campaign::plan::{Plan, Stopping};
+use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
+use treering_lab::{LabError, remove_leftovers};
+use treering_model::{
+    Beginning, Cell, CellRole, EVENT_VERSION, Ending, Fact, TrialEvent, TrialId, TrialSink,
+};
+use treering_stats::RECOMMENDED_LOOK_ALPHA;
+use treering_sys::StopFlag;
+
+use super::following::Following;
+use super::ledger::Ledger;
+use super::quick::LOOKS;
+use crate::arguments::{AnyRunArgs, CompareArgs};
+use crate::classic_voice::say;
+use crate::commands::trial::{Asked, run as run_trial, take};
+use crate::commands::workload;
+use crate::failure::{Failure, Kind, chain};
+use crate::progress::ProgressShow;
+use crate::storage::Keeping;
+
+/// Runs a plan's trials into the store.
+pub(super) struct Crew<'a> {
+    plan: &'a Plan,
+    args: &'a CompareArgs,
+    ledger: Ledger,
+    stop: &'a StopFlag,
+    following: Following<'a>,
+    /// The kernel that runs, when a variant asks for one.
+    kernel: String,
+    all: usize,
+    /// Cells that were run now, and how long they took with everything around them.
+    ran: usize,
+    began: Instant,
+}
+
+/// How many cells a plan has at most.
+pub(super) fn planned_cells(plan: &Plan) -> usize {
+    rounds(plan).iter().map(Vec::len).sum()
+}
+
+impl<'a> Crew<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        args: &'a CompareArgs,
+        ledger: Ledger,
+        stop: &'a StopFlag,
+    ) -> Self {
+        Self {
+            plan,
+            args,
+            stop,
+            following: Following::new(plan, args),
+            kernel: treering_observe::kernel_release(),
+            all: planned_cells(plan),
+            ran: 0,
+            began: Instant::now(),
+            ledger,
+        }
+    }
+
+    /// The campaign, once it has a trial.
+    pub(super) fn campaign(&self) -> Option<TrialId> {
+        self.ledger.campaign
+    }
+
+    fn say(&self, words: &str) {
+        if !self.args.quiet {
+            say(words);
+        }
+    }
+
+    /// The cell as it is kept, and the identity of its trial.
+    fn cell(&mut self, planned: &PlannedCell) -> (TrialId, Cell) {
+        let trial = TrialId::new();
+        let campaign = *self.ledger.campaign.get_or_insert(trial);
+        let cell = Cell {
+            campaign,
+            plan: self.plan.name.clone(),
+            digest: self.ledger.digest.clone(),
+            variant: self.plan.variants[planned.variant].name.clone(),
+            job: self.plan.jobs[planned.job].name.clone(),
+            round: planned.round,
+            role: planned.role,
+        };
+        (trial, cell)
+    }
+
+    fn label(&self, planned: &PlannedCell) -> String {
+        let name = &self.plan.variants[planned.variant].name;
+        match planned.role {
+            CellRole::WarmUp => format!("{name} (warm-up)"),
+            CellRole::Round => name.clone(),
+            CellRole::Control => format!("{name} (again)"),
+        }
+    }
+
+    /// What is done, and about how long the rest will take.
+    fn progress(&self) -> String {
+        let done = self.ledger.done.len();
+        let left = self.all.saturating_sub(done);
+        if self.ran == 0 {
+            return format!("trial {} of {}", done + 1, self.all);
+        }
+        let each = self.began.elapsed().as_secs_f64() / self.ran as f64;
+        let left = duration(each * left as f64);
+        format!("trial {} of {}, about {left} left", done + 1, self.all)
+    }
+
+    /// Facts of every trial of the plan.
+    fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        match &self.plan.stopping {
+            Stopping::Sequential { looks } => {
+                vec![fact(LEVEL_FACT, level(looks).to_string())]
+            }
+            Stopping::Fixed { .. } | Stopping::Precision { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The level of each look, so that all looks together keep 5 %.
+pub(super) fn level(looks: &[u32]) -> f64 {
+    if looks == LOOKS {
+        return RECOMMENDED_LOOK_ALPHA;
+    }
+    let shape = treering_stats::BoundaryShape::Pocock;
+    let spent = treering_stats::group_sequential(looks, treering_stats::ALPHA, shape);
+    let lowest = spent.map(|looks| looks.iter().map(|look| look.alpha).fold(1.0, f64::min));
+    // Bonferroni holds always.
+    lowest.unwrap_or(treering_stats::ALPHA / looks.len().max(1) as f64)
+}
+
+impl Conducting for Crew<'_> {
+    type Error = Failure;
+
+    fn has(&self, cell: &PlannedCell) -> bool {
+        let wanted = self.plan.variants[cell.variant].kernel.as_ref();
+        let elsewhere = wanted.is_some_and(|kernel| *kernel != self.kernel);
+        elsewhere || self.ledger.done.contains_key(cell)
+    }
+
+    fn begins(&mut self, cell: &PlannedCell) {
+        let round = match cell.round {
+            0 => "warm-up".to_owned(),
+            round => format!("round {round}"),
+        };
+        let job = match self.plan.jobs.len() {
+            1 => String::new(),
+            _ => format!(", {}", self.plan.jobs[cell.job].name),
+        };
+        let name = &self.plan.variants[cell.variant].name;
+        let again = if cell.role == CellRole::Control { " (again)" } else { "" };
+        self.say(&format!("{round}: {name}{again}{job} ({})", self.progress()));
+    }
+
+    fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        let (trial, cell) = self.cell(planned);
+        let job = &self.plan.jobs[planned.job];
+        let workload = workload(&job.workload)
+            .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", job.workload)))?;
+        let any = AnyRunArgs {
+            label: self.label(planned),
+            store: self.args.store.store.clone(),
+            ..AnyRunArgs::default()
+        };
+        let facts = [stage.facts.clone(), self.facts()].concat();
+        let asked = Asked {
+            workload,
+            job: job.job.as_ref(),
+            any: &any,
+            trial,
+            cell: Some(cell),
+            parameters: Vec::new(),
+            engine: EngineOptions {
+                latency: LatencyMode::Sampled,
+                payload: PayloadKind::Native { compressibility: 0 },
+                seed: self.plan.conditions.seed,
+                clock: TrialClock::begin(),
+            },
+            // The next cell formats the device: removing trees would only take time.
+            keep: stage.is_fresh(),
+            cautions: stage.cautions.clone(),
+            facts,
+        };
+        let progress = Arc::new(Progress::new());
+        let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
+        if !self.args.quiet && std::io::stderr().is_terminal() {
+            let operations = job.job.outline(&treering_script::TargetFacts::unknown()).len();
+            listeners.push(Box::new(ProgressShow::begin(operations as u64, &progress)));
+        }
+        let work = stage.work();
+        if self.args.resume && work.is_dir() {
+            // What a killed run of this plan left: only trees that its mark names.
+            remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;
+        }
+        let done = run_trial(asked, take(&work)?, listeners, &progress, &mut |_| {})?;
+        if let Some(failure) = done.unmoved {
+            return Err(failure);
+        }
+        if let Ending::Failed { why } = &done.conclusion.ending {
+            say(&format!("{}: the trial failed: {why}", self.label(planned)));
+        }
+        if done.conclusion.ending != Ending::Interrupted {
+            self.ledger.done.insert(*planned, trial);
+        }
+        self.ran += 1;
+        Ok(())
+    }
+
+    fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
+        let why = chain(why);
+        say(&format!("{}: its place could not be made: {why}", self.label(planned)));
+        let (trial, cell) = self.cell(planned);
+        let job = &self.plan.jobs[planned.job];
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let beginning = Beginning {
+            event_version: EVENT_VERSION,
+            trial,
+            started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+            treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+            workload: job.workload.clone(),
+            mode: job.job.mode(),
+            label: self.label(planned),
+            target: String::new(),
+            parameters: job.job.parameters(),
+            cell: Some(cell),
+        };
+        let events = [
+            TrialEvent::Began(beginning),
+            TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
+        ];
+        let place = std::path::Path::new("/");
+        let named = self.args.store.store.as_deref();
+        let mut keeping = Keeping::open(named, false, place, trial)?;
+        if let Some(store) = keeping.store() {
+            let mut recorder = store.recorder();
+            for event in &events {
+                recorder.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))?;
+            }
+        }
+        keeping.settle()?;
+        self.ledger.done.insert(*planned, trial);
+        Ok(())
+    }
+
+    fn round_ended(&mut self, round: u32) -> Result<bool, Failure> {
+        if self.stop.is_raised() {
+            return Ok(false);
+        }
+        let trials: BTreeSet<TrialId> = self.ledger.done.values().copied().collect();
+        let cells: BTreeMap<PlannedCell, TrialId> = self.ledger.done.clone();
+        if trials.is_empty() {
+            return Ok(true);
+        }
+        self.following.after(round, &cells)
+    }
+}
+
+/// A duration for people.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
+    match whole {
+        0..90 => format!("{whole} s"),
+        90..5400 => format!("{} min", (whole + 30) / 60),
+        _ => format!("{:.1} h", whole as f64 / 3600.0),
+    }
+}

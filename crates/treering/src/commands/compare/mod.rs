@@ -1,0 +1,111 @@
+//! `treering compare`: a plan's variants under its jobs, in interleaved rounds, and what came of
+//! it.
+
+mod crew;
+mod dry_run;
+mod following;
+mod ledger;
+mod quick;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use treering_campaign::conduct_plan;
+use treering_campaign::plan::Plan;
+use treering_campaign::plan::document::{Known, read};
+use treering_lab::{EraseList, Lab, filesystems};
+use treering_sys::SignalWatch;
+
+use self::crew::Crew;
+use self::ledger::Ledger;
+use super::lab;
+use super::report::{self, Campaign};
+use crate::arguments::CompareArgs;
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+
+/// Longer than any plan that a person writes.
+const LONGEST_PLAN: u64 = 1 << 20;
+
+/// Compares.
+pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let lab = lab::open()?;
+    let plan = match &args.plan {
+        Some(path) => read_plan(path)?,
+        None => quick::plan(&args.quick, &lab)?,
+    };
+    if args.print_plan {
+        super::output::with_writer(args.output.as_deref(), |out| {
+            out.write_all(plan.to_toml().as_bytes())
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::check_format(args.format.as_deref())?;
+    if args.dry_run {
+        return dry_run::show(&plan, args);
+    }
+    conduct(&plan, args, &lab)
+}
+
+fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        let message = format!("cannot read the plan {}: {error}", path.display());
+        Failure::new(Kind::Environment, message)
+    };
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(|error| failed(&error))?;
+    file.take(LONGEST_PLAN + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
+        Failure::new(Kind::Usage, message).hint("a plan is a TOML document in UTF-8")
+    })?;
+    let names: Vec<&str> = filesystems::ALL.iter().map(|one| one.name()).collect();
+    let known = Known {
+        workloads: treering_workloads::ALL,
+        filesystems: &names,
+        data_dirs: crate::places::dataset_dirs(),
+    };
+    read(&text, &path.to_string_lossy(), &known).map_err(|error| {
+        let colour = std::io::IsTerminal::is_terminal(&std::io::stderr())
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let words = if colour { error.coloured() } else { error.to_string() };
+        Failure::new(Kind::Usage, format!("the plan cannot be used\n{}", words.trim_end()))
+    })
+}
+
+fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failure> {
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let ledger = Ledger::open(plan, args)?;
+    let mut crew = Crew::new(plan, args, ledger, signals.flag());
+    let erasing = EraseList::new(args.erase.iter().cloned());
+    let conducted = conduct_plan(plan, lab, &erasing, &mut crew, signals.flag());
+    let campaign = crew.campaign();
+    conducted?;
+    if signals.flag().is_raised() {
+        say("interrupted: finished trials are kept; --resume goes on with the others");
+        return Ok(ExitCode::from(Kind::Interrupted.code()));
+    }
+    let Some(campaign) = campaign else {
+        say("nothing in this plan runs under this kernel");
+        return Ok(ExitCode::SUCCESS);
+    };
+    if plan.variants.len() < 2 {
+        say(&format!(
+            "one variant is not compared with anything here; `treering report --plan {} --by \
+             kernel` joins runs under several kernels",
+            super::trial::quoted(&plan.name)
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::of_campaign(&Campaign {
+        trial: campaign,
+        baseline: &plan.variants[0].name,
+        judging: &plan.judging,
+        args,
+    })
+}

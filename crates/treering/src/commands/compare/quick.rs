@@ -1,0 +1,166 @@
+//! The quick plan: what the options of the command line make, in the same form as a document.
+
+use std::path::PathBuf;
+
+use treering_campaign::plan::{Conditions, Judging, Plan, PlannedJob, Stopping, loop_device};
+use treering_lab::{Availability, Lab, filesystems};
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::is_root;
+
+use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
+use crate::commands::workload;
+use crate::failure::{Failure, Kind};
+
+/// The filesystems of the quick plan, as far as they can be made.
+const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// Looks after so many rounds; docs/statistics.md says why these.
+pub(super) const LOOKS: [u32; 5] = treering_stats::RECOMMENDED_LOOKS;
+
+/// The plan of these options.
+pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
+    let variants = variants(args, lab)?;
+    let threshold =
+        args.threshold.as_deref().map(|text| percentage("--threshold", text)).transpose();
+    Ok(Plan {
+        name: args.name.clone(),
+        question: String::new(),
+        variants,
+        jobs: vec![job(args)?],
+        stopping: stopping(args)?,
+        conditions: Conditions {
+            seed: args.seed,
+            warm_up: !args.no_warm_up,
+            control: !args.no_control,
+            ..Conditions::default()
+        },
+        judging: Judging { primary: Vec::new(), threshold: threshold? },
+    })
+}
+
+fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
+    let workload = workload(&args.workload).ok_or_else(|| {
+        let known: Vec<&str> =
+            treering_workloads::ALL.iter().map(|one| one.manifest().name).collect();
+        let message =
+            format!("--workload: '{}' is not one of: {}", args.workload, known.join(", "));
+        Failure::new(Kind::Usage, message)
+    })?;
+    let settings = settings_of_words(workload.manifest().native, &args.options)?;
+    let job = workload.native(&settings)?;
+    let name = args.workload.clone();
+    Ok(PlannedJob { workload: name.clone(), name, options: settings.given().to_vec(), job })
+}
+
+fn stopping(args: &QuickArgs) -> Result<Stopping, Failure> {
+    if args.sequential {
+        return Ok(Stopping::Sequential { looks: LOOKS.to_vec() });
+    }
+    Ok(match &args.precision {
+        Some(text) => Stopping::Precision {
+            half_width: percentage("--precision", text)?,
+            fewest: 6,
+            most: args.most_rounds.into(),
+        },
+        None => Stopping::Fixed { rounds: args.rounds.into() },
+    })
+}
+
+fn variants(args: &QuickArgs, lab: &Lab) -> Result<Vec<Variant>, Failure> {
+    let is_root = is_root();
+    if !args.directories.is_empty() {
+        return directories(args.directories.clone());
+    }
+    if args.filesystems.is_empty() && !is_root {
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(Kind::Environment, format!("where is the present directory? {error}"))
+        })?;
+        return directories(vec![here, PathBuf::from("/dev/shm")]);
+    }
+    let device = device(args)?;
+    let names = names(args, lab)?;
+    Ok(names
+        .into_iter()
+        .map(|name| Variant {
+            kernel: None,
+            device: device.clone(),
+            filesystem: name.clone(),
+            mkfs: Vec::new(),
+            mount: args.mount.clone(),
+            name,
+        })
+        .collect())
+}
+
+fn device(args: &QuickArgs) -> Result<DeviceSpec, Failure> {
+    if !args.device.is_empty() {
+        return Ok(DeviceSpec::Block { paths: args.device.clone() });
+    }
+    let bytes = size("--size", &args.size)?;
+    let mut device = loop_device(bytes);
+    if let DeviceSpec::Loop { directory, .. } = &mut device {
+        directory.clone_from(&args.images);
+    }
+    Ok(device)
+}
+
+/// The filesystems asked for, or those of the usual ones that can be made.
+fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    if args.filesystems.is_empty() {
+        let can_be_made = |name: &str| {
+            let found = filesystems::find(name);
+            found.is_some_and(|one| !matches!(lab.availability(one), Availability::Missing { .. }))
+        };
+        names.extend(USUAL.into_iter().filter(|name| can_be_made(name)).map(str::to_owned));
+        if names.len() < 2 {
+            let message = format!("of {} fewer than two can be made here", USUAL.join(", "));
+            return Err(Failure::new(Kind::Environment, message)
+                .hint("`treering lab filesystems` says what is missing and how to get it"));
+        }
+        return Ok(names);
+    }
+    for name in &args.filesystems {
+        let filesystem = filesystems::find(name).ok_or_else(|| {
+            let known: Vec<&str> = filesystems::ALL.iter().map(|one| one.name()).collect();
+            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            Failure::new(Kind::Usage, message)
+        })?;
+        if let Availability::Missing { why, how } = lab.availability(filesystem) {
+            return Err(Failure::new(Kind::Environment, format!("{name}: {why}")).hint(how));
+        }
+        if names.contains(name) {
+            let message = format!("--filesystems: '{name}' is there twice");
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("the baseline is run twice anyway, as a control"));
+        }
+        names.push(name.clone());
+    }
+    Ok(names)
+}
+
+fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let found = path.canonicalize().ok().filter(|path| path.is_dir());
+        let found = found.ok_or_else(|| {
+            Failure::new(Kind::Usage, format!("--directories: {name} is not a directory"))
+        })?;
+        let device = DeviceSpec::Directory { path: found };
+        if variants.iter().any(|variant| variant.device == device) {
+            let message = format!("--directories: {name} is there twice");
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("the baseline is run twice anyway, as a control"));
+        }
+        variants.push(Variant {
+            name,
+            kernel: None,
+            device,
+            filesystem: String::new(),
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+        });
+    }
+    Ok(variants)
+}

@@ -1,0 +1,196 @@
+//! `treering report`: stored trials against each other. Which trials form a side is for the
+//! selection; what they say about each other is told elsewhere.
+
+mod selection;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare};
+use treering_campaign::plan::Judging;
+use treering_model::TrialId;
+use treering_report::formats;
+use treering_report::pages::comparison::{DataFormat, View, gate_sentence, page};
+use treering_store::{Detail, Store};
+
+use self::selection::{Known, Pick};
+use super::output::{self, with_writer};
+use super::trial::{command_line, quoted};
+use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+use crate::storage::{failure, no_results, open_to_read};
+
+/// Up to so many trials their tasks are read too, for the system CPU of each kind of operation.
+const TASKS_READ: usize = 1000;
+
+/// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
+const UNCLEAR: u8 = 5;
+
+/// A campaign that has just been conducted.
+pub(crate) struct Campaign<'a> {
+    /// Its first trial.
+    pub(crate) trial: TrialId,
+    /// The plan's baseline.
+    pub(crate) baseline: &'a str,
+    /// What the plan says of judging.
+    pub(crate) judging: &'a Judging,
+    /// The command line.
+    pub(crate) args: &'a CompareArgs,
+}
+
+/// Reports a campaign by its variants.
+pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
+    let Campaign { trial, baseline, judging, args } = campaign;
+    let opened = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
+    drop(opened);
+    run(&ReportArgs {
+        baseline: Some(format!("variant:{baseline}")),
+        contender: Vec::new(),
+        by: None,
+        plan: None,
+        campaign: Some(short),
+        workload: None,
+        threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
+        primary: judging.primary.clone(),
+        gate: args.gate,
+        store: args.store.clone(),
+        format: args.format.clone(),
+        output: args.output.clone(),
+    })
+}
+
+/// Compares them.
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    check_format(args.format.as_deref())?;
+    let format = DataFormat::by_name(args.format.as_deref().unwrap_or_default());
+    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let known = Known::read(&store, args)?;
+    let picks = known.picks(args)?;
+    let (baseline, contenders) = sides(&store, &picks)?;
+    let control = known.control(&picks[0]);
+    let control = control.map(|pick| side(&store, &pick, Detail::Headlines)).transpose()?;
+    let compared = Compared { baseline, contenders, control };
+    tell(args, format, &picks, &compared, &known.notes)
+}
+
+/// What is compared.
+struct Compared {
+    baseline: Side,
+    contenders: Vec<Side>,
+    /// The baseline a second time.
+    control: Option<Side>,
+}
+
+/// Writes the comparison in the format asked for.
+fn tell(
+    args: &ReportArgs,
+    format: Option<DataFormat>,
+    picks: &[Pick],
+    compared: &Compared,
+    notes: &[String],
+) -> Result<ExitCode, Failure> {
+    let Compared { baseline, contenders, control } = compared;
+    let refused = |error| Failure::of(Kind::Usage, &error);
+    let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
+    let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
+    let mut outcome = compare(baseline, contenders, &terms).map_err(refused)?;
+    if let Some(control) = control {
+        outcome.check_control(baseline, control, &terms).map_err(refused)?;
+    }
+    match format {
+        Some(format) => with_writer(args.output.as_deref(), |out| format.write(&outcome, out))?,
+        None => {
+            let command = again(args, picks);
+            let repeat = repeat(baseline, contenders);
+            let view = View { command: &command, repeat: &repeat, notes };
+            let output = OutputArgs { format: args.format.clone(), output: args.output.clone() };
+            output::write(&page(&outcome, &view), &output)?;
+        }
+    }
+    Ok(exit_code(args.gate, &outcome))
+}
+
+fn exit_code(gate: bool, outcome: &Outcome) -> ExitCode {
+    if !gate {
+        return ExitCode::SUCCESS;
+    }
+    let gate = Gate::of(outcome);
+    say(gate_sentence(gate));
+    match gate {
+        Gate::Pass => ExitCode::SUCCESS,
+        Gate::Worse => ExitCode::from(1),
+        Gate::Unclear => ExitCode::from(UNCLEAR),
+    }
+}
+
+/// Refuses a format that nobody knows before anything is read.
+pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
+    if DataFormat::by_name(name).is_some() || formats::by_name(name).is_some() {
+        return Ok(());
+    }
+    let pages = formats::ALL.iter().map(|format| format.name());
+    let others = DataFormat::ALL.iter().map(|format| format.name());
+    let mut names: Vec<&str> = pages.chain(others).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
+    Err(Failure::new(Kind::Usage, message))
+}
+
+/// The sides with their trials.
+fn sides(store: &Store, picks: &[Pick]) -> Result<(Side, Vec<Side>), Failure> {
+    let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
+    let detail = if all <= TASKS_READ { Detail::Tasks } else { Detail::Headlines };
+    let mut sides = picks.iter().map(|pick| side(store, pick, detail));
+    let baseline = sides.next().ok_or_else(no_results)??;
+    Ok((baseline, sides.collect::<Result<Vec<_>, Failure>>()?))
+}
+
+fn side(store: &Store, pick: &Pick, detail: Detail) -> Result<Side, Failure> {
+    let trials = store.load_many(&pick.trials, detail).map_err(|error| failure(&error))?;
+    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
+}
+
+/// The command line that gives the same page again, with every side named.
+fn again(args: &ReportArgs, picks: &[Pick]) -> String {
+    let mut line = "treering report".to_owned();
+    let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
+    if let Some(store) = &args.store.store {
+        add("store", &store.to_string_lossy());
+    }
+    if let Some(plan) = &args.plan {
+        add("plan", plan);
+    }
+    if let Some(campaign) = &args.campaign {
+        add("campaign", campaign);
+    }
+    for (place, pick) in picks.iter().enumerate() {
+        add(if place == 0 { "baseline" } else { "contender" }, &pick.selector());
+    }
+    if let Some(workload) = &args.workload {
+        add("workload", workload);
+    }
+    if let Some(threshold) = &args.threshold {
+        add("threshold", threshold);
+    }
+    if !args.primary.is_empty() {
+        add("primary", &args.primary.join(","));
+    }
+    line
+}
+
+/// For each side the command line that repeats its newest trial, label included.
+fn repeat(baseline: &Side, contenders: &[Side]) -> Vec<(String, String)> {
+    let of_side = |side: &Side| {
+        let newest = side.trials.last()?;
+        let label = match newest.beginning.label.as_str() {
+            "" => String::new(),
+            label => format!(" --label {}", quoted(label)),
+        };
+        Some((side.name.clone(), format!("{}{label}", command_line(newest))))
+    };
+    std::iter::once(baseline).chain(contenders).filter_map(of_side).collect()
+}

@@ -1,0 +1,295 @@
+//! `treering compare`: plans and quick plans on directories and on real filesystems, what is kept
+//! of them, how they go on after a kill, and that nothing stays.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use treering_model::{CellRole, Ending, Trial};
+use treering_store::{Access, Detail, Filter, Store, TrialState};
+use treering_testkit::{FourLists, Program, TempDir, require_loop_fs, temp_dir_in, tree_of};
+
+use crate::program;
+
+/// A program with a small data set and two empty directories.
+fn prepared() -> Program {
+    let program = program();
+    FourLists::tiny().write_to(&program.home().join("lists"));
+    fs::create_dir(program.home().join("a")).unwrap();
+    fs::create_dir(program.home().join("b")).unwrap();
+    program
+}
+
+/// The trials of a store, oldest first.
+fn trials(store: &Path) -> Vec<Trial> {
+    let store = Store::open(store, Access::ReadOnly).unwrap();
+    store.check().unwrap();
+    let ids: Vec<_> =
+        store.trials(&Filter::default()).unwrap().iter().rev().map(|one| one.trial).collect();
+    store.load_many(&ids, Detail::Tasks).unwrap()
+}
+
+/// How many trials there are of each variant and role, by round.
+fn cells(trials: &[Trial]) -> BTreeMap<(u32, CellRole, String), usize> {
+    let mut cells = BTreeMap::new();
+    for trial in trials {
+        let cell = trial.beginning.cell.as_ref().unwrap();
+        *cells.entry((cell.round, cell.role, cell.variant.clone())).or_default() += 1;
+    }
+    cells
+}
+
+const JOB: [&str; 7] = ["--", "--dataset", "./lists", "--initial-dirs", "2", "--runs", "4"];
+
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["compare", "--store", "/dev/shm/none"][..], more].concat()
+}
+
+/// `compare` of two directories with a store of its own.
+fn directories<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let compare = ["compare", "--directories", "a,b", "--store", store];
+    [&compare[..], more, &JOB[..]].concat()
+}
+
+/// A file for results on another filesystem than the directories.
+struct Results(TempDir);
+
+impl Results {
+    fn new() -> Self {
+        Self(temp_dir_in(Path::new("/dev/shm")))
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.0.path().join("results.treering")
+    }
+
+    fn text(&self) -> String {
+        self.path().to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let ran = program.run(directories(&store, &["--rounds", "2", "--format", "json"])).ends_with(0);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&document["baseline"]["name"], &document["contenders"][0]["name"]),
+        (&"a".into(), &"b".into())
+    );
+    assert!(document["comparisons"].as_array().unwrap().iter().all(|one| one["pairs"] == 2));
+    assert!(ran.stderr.contains("  after 2 rounds, b / a: "), "{ran}");
+    let kept = trials(&results.path());
+    let expected = [
+        ((0, CellRole::WarmUp, "a"), 1),
+        ((0, CellRole::WarmUp, "b"), 1),
+        ((1, CellRole::Round, "a"), 1),
+        ((1, CellRole::Round, "b"), 1),
+        ((1, CellRole::Control, "a"), 1),
+        ((2, CellRole::Round, "a"), 1),
+        ((2, CellRole::Round, "b"), 1),
+        ((2, CellRole::Control, "a"), 1),
+    ];
+    let expected = expected.map(|((round, role, name), n)| ((round, role, name.to_owned()), n));
+    assert_eq!(cells(&kept), BTreeMap::from(expected));
+    let campaign = kept[0].beginning.trial;
+    assert!(kept.iter().all(|one| one.beginning.cell.as_ref().unwrap().campaign == campaign));
+    assert!(kept.iter().all(|one| one.facts.iter().any(|fact| fact.name == "caches.dropped")));
+    for dir in ["a", "b"] {
+        assert!(tree_of(&program.home().join(dir)).is_empty(), "{dir}");
+        assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
+    }
+    // The page can be had again, by the plan's name as by the printed command.
+    let again = program.run(["report", "--plan", "quick", "--store", &store, "--format", "json"]);
+    let again: Value = serde_json::from_str(&again.ends_with(0).stdout).unwrap();
+    assert_eq!(again["comparisons"], document["comparisons"]);
+    let gate = program.run(["report", "--plan", "quick", "--store", &store, "--gate"]);
+    gate.ends_with(5);
+}
+
+/// Waits until so many trials of a store are over.
+fn wait_for_trials(store: &Path, count: usize) {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(120) {
+        let over = Store::open(store, Access::ReadOnly)
+            .and_then(|store| store.trials(&Filter::default()))
+            .map(|all| all.iter().filter(|one| one.state != TrialState::Running).count());
+        if over.is_ok_and(|over| over >= count) {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("no {count} trials");
+}
+
+#[test]
+fn a_killed_campaign_goes_on_where_it_was() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let line = directories(&store, &["--rounds", "4", "--no-warm-up"]);
+    let run = program.start(&line);
+    wait_for_trials(&results.path(), 3);
+    run.send("KILL");
+    run.finish();
+    let before = trials(&results.path());
+    let done = before.iter().filter(|trial| trial.ending == Ending::Completed).count();
+    assert!((3..12).contains(&done), "{done}");
+
+    let told = program
+        .run([&line[..5], &["--rounds", "4", "--no-warm-up", "--dry-run"], &JOB[..]].concat());
+    told.ends_with(0);
+    let resume = directories(&store, &["--rounds", "4", "--no-warm-up", "--resume"]);
+    let ran = program.run(&resume).ends_with(0);
+    assert!(ran.stderr.contains(&format!("{done} of 12 cells are done")), "{ran}");
+    let after = trials(&results.path());
+    let mut completed = after.clone();
+    completed.retain(|trial| trial.ending == Ending::Completed);
+    assert_eq!(completed.len(), 12);
+    assert!(cells(&completed).values().all(|count| *count == 1));
+    assert!(before.iter().filter(|t| t.ending == Ending::Completed).all(|t| after.contains(t)));
+    for dir in ["a", "b"] {
+        assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
+    }
+    // More rounds of the same plan go on with it, too; nothing is run twice.
+    let more = directories(&store, &["--rounds", "5", "--no-warm-up", "--resume"]);
+    program.run(&more).ends_with(0);
+    let mut completed = trials(&results.path());
+    completed.retain(|trial| trial.ending == Ending::Completed);
+    assert_eq!(completed.len(), 15);
+}
+
+#[test]
+fn ctrl_c_ends_it_with_everything_given_back() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let mut run = program.start(directories(&store, &["--rounds", "50"]));
+    run.wait_for("round 1: ");
+    run.send("INT");
+    let ran = run.finish().ends_with(130);
+    assert!(ran.stderr.contains("--resume"), "{ran}");
+    for dir in ["a", "b"] {
+        assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
+    }
+}
+
+/// Two filesystems of this machine by a plan, one with a mount option.
+const PLAN: &str = r#"
+name = "two"
+question = "Is xfs better than ext4 at nothing much?"
+rounds = 2
+warm-up = false
+
+[device]
+loop = "320MiB"
+
+[[variant]]
+name = "ext4"
+filesystem = "ext4"
+
+[[variant]]
+name = "xfs, no access times"
+filesystem = "xfs"
+mount = "noatime"
+
+[[job]]
+name = "small"
+[job.options]
+dataset = "./lists"
+initial-dirs = 2
+runs = 4
+
+[[job]]
+name = "sorted"
+[job.options]
+dataset = "./lists"
+initial-dirs = 1
+runs = 2
+order = "sorted"
+
+[report]
+primary = ["initial create/seconds"]
+threshold = "10%"
+"#;
+
+#[test]
+fn a_plan_is_conducted_on_filesystems_made_for_it() {
+    require_loop_fs!("ext4");
+    require_loop_fs!("xfs");
+    let (program, results) = (prepared(), Results::new());
+    fs::write(program.home().join("plan.toml"), PLAN).unwrap();
+    let store = results.text();
+    let line = ["compare", "plan.toml", "--store", &store, "--gate", "--format", "json"];
+    let ran = program.run(line).ends_with(5);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let comparisons = document["comparisons"].as_array().unwrap();
+    let primary: Vec<&Value> = comparisons.iter().filter(|one| one["primary"] == true).collect();
+    assert_eq!(primary.len(), 2, "one of each job");
+    assert!(
+        primary
+            .iter()
+            .all(|one| one["metric"] == "initial create/seconds" && one["threshold"] == 0.1)
+    );
+    let kept = trials(&results.path());
+    assert_eq!(kept.len(), 12);
+    let fact = |trial: &Trial, name: &str| {
+        trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
+    };
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed);
+        let cell = trial.beginning.cell.as_ref().unwrap();
+        let kind = if cell.variant == "ext4" { "ext4" } else { "xfs" };
+        assert_eq!(fact(trial, "filesystem.type").unwrap(), kind);
+        assert!(fact(trial, "mkfs.command").unwrap().contains(&format!("mkfs.{kind}")));
+        // Tests beside this one drop the caches too, in the wrong moment then.
+        let dropped = fact(trial, "caches.dropped").unwrap();
+        assert!(["verified", "unverified"].contains(&&*dropped), "{dropped}");
+        let options = fact(trial, "filesystem.mount_options").unwrap_or_default();
+        assert_eq!(options.contains("noatime"), kind == "xfs", "{options}");
+    }
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("that is gone"), "{left}");
+}
+
+#[test]
+fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
+    require_loop_fs!("ext4");
+    let (program, results) = (prepared(), Results::new());
+    let plan = PLAN.replace("\"noatime\"", "\"noatime,no-such-option\"");
+    fs::write(program.home().join("plan.toml"), plan).unwrap();
+    let line = ["compare", "plan.toml", "--store", &results.text()];
+    let ran = program.run(line).ends_with(3);
+    assert!(ran.stderr.contains("no-such-option"), "{ran}");
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("that is gone"), "{left}");
+}
+
+#[test]
+fn a_wrong_plan_is_refused_with_its_line() {
+    let program = prepared();
+    fs::write(program.home().join("plan.toml"), PLAN.replace("runs = 4", "rnus = 4")).unwrap();
+    let ran = program.run(words(&["plan.toml"])).ends_with(2);
+    assert!(ran.stderr.contains("plan.toml:24") && ran.stderr.contains("rnus = 4"), "{ran}");
+    assert!(ran.stderr.contains("runs"), "names what would be right: {ran}");
+    fs::write(program.home().join("plan.toml"), b"name = \"\xff\"").unwrap();
+    program.run(words(&["plan.toml"])).ends_with(2).complains("UTF-8");
+    program.run(words(&["nowhere.toml"])).ends_with(3).complains("nowhere.toml");
+    program.run(words(&["plan.toml", "--rounds", "3"])).ends_with(2);
+}
+
+#[test]
+fn a_quick_plan_can_be_printed_and_read_again() {
+    let program = prepared();
+    let quick = ["compare", "--directories", "a,b", "--sequential", "--print-plan"];
+    let printed = program.run([&quick[..], &JOB[..]].concat()).ends_with(0).stdout;
+    fs::write(program.home().join("quick.toml"), &printed).unwrap();
+    let again = program.run(["compare", "quick.toml", "--print-plan"]).ends_with(0).stdout;
+    assert_eq!(again, printed);
+    let shown = program.run(["compare", "quick.toml", "--dry-run"]).ends_with(0).stdout;
+    assert!(shown.contains("round 30 a (again)"), "{shown}");
+    assert!(shown.contains("92 trials, about "), "{shown}");
+    assert!(tree_of(&program.home().join("a")).is_empty());
+}
