@@ -26,7 +26,26 @@ mkfs.xfs xfsprogs
 mkfs.btrfs btrfs-progs
 mkfs.f2fs f2fs-tools
 losetup mount
-blkid util-linux'
+blkid util-linux
+cryptsetup cryptsetup-bin
+pvcreate lvm2
+mdadm mdadm
+make-bcache bcache-tools
+mkfs.fat dosfstools
+mkfs.exfat exfatprogs
+mkfs.ntfs ntfs-3g
+mkfs.jfs jfsutils
+mkfs.nilfs2 nilfs-tools
+mkfs.reiserfs reiserfsprogs
+mkfs.gfs2 gfs2-utils
+mkfs.erofs erofs-utils
+mkudffs udftools
+mksquashfs squashfs-tools
+genisoimage genisoimage
+xorriso xorriso
+hformat hfsutils
+sfdisk fdisk
+parted parted'
 
 # The packages of a list whose command is not here.
 missing() {

@@ -80,7 +80,8 @@ impl CautionCode {
             Self::NotLocked => "make sure that nothing else works in the directory",
             Self::ConfinedByWalk => "use Linux 5.6 or newer, or allow openat2 in the sandbox",
             Self::HostCacheAnswers => {
-                "keep the image on a filesystem that allows direct I/O (--images DIR), or use a block device"
+                "keep the image on a filesystem that allows direct I/O (--images DIR), or use a \
+                 block device"
             }
             Self::ImageInMemory => "keep the image on a disk (--images DIR)",
             Self::HostMayFill => "allocate the images beforehand, or make them smaller",

@@ -1,5 +1,6 @@
-//! Measures a store of many trials: `store_scale FILE [TRIALS [TASKS]]` fills a new file with
-//! trials of so many tasks each, unless it is there already, and times what commands ask of it.
+//! Measures a store of many trials: `store_scale FILE [TRIALS [TASKS [LABELS]]]` fills a new file
+//! with trials of so many tasks each and so many labels, unless it is there already, and times
+//! what commands ask of it.
 
 use std::error::Error;
 use std::io::Write;
@@ -22,10 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = Path::new(arguments.first().ok_or("name a file")?);
     let trials = arguments.get(1).map_or(Ok(10_000), |text| text.parse())?;
     let tasks = arguments.get(2).map_or(Ok(10), |text| text.parse())?;
+    let labels = arguments.get(3).map_or(Ok(40), |text| text.parse())?;
     let mut out = io::stdout();
     if !path.exists() {
         let began = Instant::now();
-        fill(path, trials, tasks)?;
+        fill(path, trials, tasks, labels)?;
         let mib = fs::metadata(path)?.len() as f64 / 1_048_576.0;
         let seconds = began.elapsed().as_secs_f64();
         writeln!(out, "fill: {trials} trials, {tasks} tasks each, {mib:.0} MiB, {seconds:.1} s")?;
@@ -65,11 +67,11 @@ fn measure(path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn fill(path: &Path, trials: u32, tasks: u32) -> Result<(), Box<dyn Error>> {
+fn fill(path: &Path, trials: u32, tasks: u32, labels: u32) -> Result<(), Box<dyn Error>> {
     let mut store = Store::open(path, Access::ReadWrite)?;
     for trial in 0..trials {
         let mut recorder = store.recorder();
-        recorder.accept(&beginning(trial))?;
+        recorder.accept(&beginning(trial, labels))?;
         recorder.accept(&TrialEvent::Environment { facts: facts() })?;
         for phase in 0..3 {
             recorder.accept(&TrialEvent::PhaseBegan {
@@ -94,7 +96,7 @@ fn fill(path: &Path, trials: u32, tasks: u32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn beginning(trial: u32) -> TrialEvent {
+fn beginning(trial: u32, labels: u32) -> TrialEvent {
     let parameters = (0..15).map(|n| (format!("parameter-{n}"), format!("value {n}")));
     TrialEvent::Began(Beginning {
         event_version: EVENT_VERSION,
@@ -103,7 +105,7 @@ fn beginning(trial: u32) -> TrialEvent {
         treering_version: "0.1.0".into(),
         workload: ["compilebench", "fs_mark", "ffsb"][trial as usize % 3].into(),
         mode: Mode::Native,
-        label: format!("label-{}", trial % 40),
+        label: format!("label-{}", trial % labels.max(1)),
         target: "/mnt/target".into(),
         parameters: parameters.collect(),
         cell: None,

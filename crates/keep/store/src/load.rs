@@ -1,5 +1,7 @@
 //! Trials read back: whole, or without what a comparison of thousands does not need.
 
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
 use treering_model::{
     Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric, Op,
     OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
@@ -54,6 +56,26 @@ impl Store {
         self.read(trial, Detail::Everything)
     }
 
+    /// Several trials without tasks, and of their facts only those with these names: what a
+    /// comparison of thousands reads.
+    ///
+    /// # Errors
+    /// As [`Store::load`], for the first trial that cannot be read.
+    pub fn load_with_facts(
+        &self,
+        trials: &[TrialId],
+        facts: &[&str],
+    ) -> Result<Vec<Trial>, StoreError> {
+        let _snapshot = self.snapshot()?;
+        let names = vec!["?"; facts.len()].join(", ");
+        let query = format!(
+            "SELECT name, value FROM facts WHERE trial = ?1 AND name IN ({names}) \
+             ORDER BY seq, ordinal"
+        );
+        let read = |trial: &TrialId| self.read_with(*trial, Detail::Headlines, &query, facts);
+        trials.iter().map(read).collect()
+    }
+
     /// Several trials in the order asked for. What `detail` leaves out is empty in them.
     ///
     /// # Errors
@@ -64,6 +86,17 @@ impl Store {
     }
 
     pub(crate) fn read(&self, id: TrialId, detail: Detail) -> Result<Trial, StoreError> {
+        self.read_with(id, detail, FACTS, &[])
+    }
+
+    /// A trial whose facts are those of a query of the trial's number and these names.
+    fn read_with(
+        &self,
+        id: TrialId,
+        detail: Detail,
+        facts: &str,
+        names: &[&str],
+    ) -> Result<Trial, StoreError> {
         let Some((trial, mut beginning)) = self.one(BEGINNING, id.text(), "trials", |fields| {
             let trial: i64 = fields.integer()?;
             Ok((trial, beginning(id, fields)?))
@@ -75,11 +108,13 @@ impl Store {
             Ok((fields.text()?, fields.text()?))
         })?;
         beginning.cell = self.one(CELL, trial, "cells", cell)?;
+        let values = std::iter::once(Value::Integer(trial))
+            .chain(names.iter().map(|name| Value::Text((*name).to_owned())));
         let (ending, wall_ns) =
             self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
         Ok(Trial {
             beginning,
-            facts: self.rows(FACTS, [trial], "facts", |fields| {
+            facts: self.rows(facts, params_from_iter(values), "facts", |fields| {
                 Ok(Fact { name: fields.text()?, value: fields.text()? })
             })?,
             phases: self.phases(trial, detail)?,

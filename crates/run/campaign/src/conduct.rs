@@ -1,9 +1,12 @@
 //! One trial: prepared, observed, run and released.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
-use treering_engine::{EngineError, EngineOptions, Progress, run};
-use treering_lab::Workplace;
+use treering_engine::{
+    EngineError, EngineOptions, Progress, Renewable, Target, run_on_target, run_renewing,
+};
+use treering_lab::{LabError, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink,
 };
@@ -28,7 +31,12 @@ pub struct TrialPlan<'a> {
     pub cautions: Vec<Caution>,
     /// What is known of the place beyond what observers see: how it was made.
     pub facts: Vec<Fact>,
+    /// Unmounts and mounts the place again between two phases, where that is asked for.
+    pub remount: Option<Remount<'a>>,
 }
+
+/// Unmounts a place and mounts it again; says where it is then.
+pub type Remount<'a> = &'a dyn Fn() -> Result<PathBuf, LabError>;
 
 /// How a trial came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +95,7 @@ struct Listeners<'a> {
 /// From the beginning to the end, as events.
 fn perform(
     plan: &TrialPlan<'_>,
-    place: &Workplace,
+    place: &mut Workplace,
     cautions: Vec<Caution>,
     target_facts: &TargetFacts,
     to: &mut Listeners<'_>,
@@ -101,11 +109,38 @@ fn perform(
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let mut session = plan.job.begin(target_facts);
-    let ran = run(session.as_mut(), place.target(), &plan.engine, to.sink, to.progress, to.stop);
+    let ran = match plan.remount {
+        None => {
+            let (engine, target) = (&plan.engine, place.target());
+            run_on_target(session.as_mut(), target, engine, to.sink, to.progress, to.stop)
+        }
+        Some(again) => {
+            let holder = &mut Remounted { place, again };
+            let engine = &plan.engine;
+            run_renewing(session.as_mut(), holder, engine, to.sink, to.progress, to.stop)
+        }
+    };
     *remains = session.remains();
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
+    }
+}
+
+/// A place that is mounted again between phases.
+struct Remounted<'a> {
+    place: &'a mut Workplace,
+    again: Remount<'a>,
+}
+
+impl Renewable for Remounted<'_> {
+    fn target(&self) -> &Target {
+        self.place.target()
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        let again = self.again;
+        self.place.renew(&mut || again()).map_err(|error| error.to_string())
     }
 }
 
@@ -157,7 +192,7 @@ fn remove(
         place
             .target()
             .remove_tree(tree, &mut |_| ControlFlow::Continue(()))
-            .map_err(treering_lab::LabError::from)?;
+            .map_err(LabError::from)?;
     }
     Ok(())
 }

@@ -13,6 +13,6 @@ mod stage;
 
 pub use campaign::{Crew, conduct_plan};
 pub use cells::{PlannedCell, rounds};
-pub use conduct::{Conclusion, TrialPlan, conduct};
+pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
 pub use stage::Stage;

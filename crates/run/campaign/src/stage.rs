@@ -1,5 +1,6 @@
 //! The place of a cell: a fresh filesystem, mounted, quiet, its caches empty; and given back.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
@@ -74,6 +75,7 @@ impl<'l> Devices<'l> {
         cautions.extend(doubt_about(&dropped));
         let mut facts = facts(variant, &mounted);
         facts.push(fact("caches.dropped", word(&dropped).to_owned()));
+        let mounted = RefCell::new(Some(mounted));
         Ok(Stage { mounted, key: key(variant), cautions, facts })
     }
 
@@ -81,10 +83,11 @@ impl<'l> Devices<'l> {
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
         if !stage.is_fresh() {
             // Nothing of ours stays in a directory of the user's.
-            let _not_empty_or_never_made = std::fs::remove_dir(stage.work());
+            let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
-        let device = stage.mounted.release()?;
-        self.held.insert(stage.key, device);
+        if let Some(mounted) = stage.mounted.into_inner() {
+            self.held.insert(stage.key, mounted.release()?);
+        }
         Ok(())
     }
 
@@ -97,7 +100,8 @@ impl<'l> Devices<'l> {
 
 /// The place of one cell.
 pub struct Stage {
-    mounted: Mounted,
+    /// Empty only after a remount that failed.
+    mounted: RefCell<Option<Mounted>>,
     key: Key,
     /// What makes its measurements doubtful.
     pub cautions: Vec<Caution>,
@@ -107,14 +111,34 @@ pub struct Stage {
 
 impl Stage {
     /// The directory to work in; it may have to be made.
-    pub fn work(&self) -> PathBuf {
-        self.mounted.root().join(WORK)
+    ///
+    /// # Errors
+    /// After a remount that failed.
+    pub fn work(&self) -> Result<PathBuf, LabError> {
+        let mounted = self.mounted.borrow();
+        mounted.as_ref().map(|mounted| mounted.root().join(WORK)).ok_or_else(gone)
+    }
+
+    /// Unmounts it and mounts it again; says where the directory to work in is then.
+    ///
+    /// # Errors
+    /// When it is in use or cannot be mounted again.
+    pub fn remount(&self) -> Result<PathBuf, LabError> {
+        let mounted = self.mounted.take().ok_or_else(gone)?;
+        self.mounted.replace(Some(mounted.remount_cold()?));
+        self.work()
     }
 
     /// Whether the whole filesystem is ours: then nothing in it need be removed.
     pub fn is_fresh(&self) -> bool {
         !matches!(self.key.0, DeviceSpec::Directory { .. })
     }
+}
+
+/// A remount failed before.
+fn gone() -> LabError {
+    let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
+    LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
 }
 
 fn key(variant: &Variant) -> Key {

@@ -14,6 +14,7 @@ use treering_script::{Caches, Call, Phase, Session, Step, SyncScope, Task, Wave}
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
 use crate::gate::Gate;
+use crate::renewal::{Renewable, Renewing};
 use crate::worker::{TaskEnd, TaskRun, Worker};
 use crate::{
     Caller, EngineError, LatencyMode, MemoryCaller, MemoryFilesystem, Payload, PayloadKind,
@@ -52,6 +53,19 @@ pub trait Place {
 
     /// What must be said of the place before the first phase.
     fn cautions(&self) -> Vec<Caution>;
+
+    /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
+    fn is_renewed(&self) -> bool {
+        false
+    }
+
+    /// Renews it.
+    ///
+    /// # Errors
+    /// When it cannot be had again.
+    fn renew(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
 }
 
 impl Place for Target {
@@ -121,10 +135,46 @@ pub fn run<P: Place>(
     };
     let mut number = 0;
     while let Some(phase) = session.next_phase() {
+        if number > 0 && place.is_renewed() {
+            // With all that they have open.
+            conductor.workers.clear();
+            place.renew()?;
+        }
         conductor.phase(session, number, phase)?;
         number += 1;
     }
     Ok(())
+}
+
+/// [`run`] in a real directory. It exists so that the loop over the steps is compiled in this
+/// crate, which is compiled for speed, and not in the one that calls it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on_target(
+    session: &mut dyn Session,
+    target: &Target,
+    options: &EngineOptions,
+    sink: &mut dyn TrialSink,
+    progress: &Progress,
+    stop: &StopFlag,
+) -> Result<(), EngineError> {
+    run(session, target, options, sink, progress, stop)
+}
+
+/// [`run`] on a target that is renewed between the phases.
+///
+/// # Errors
+/// As [`run`], and when the target cannot be had again.
+pub fn run_renewing(
+    session: &mut dyn Session,
+    holder: &mut dyn Renewable,
+    options: &EngineOptions,
+    sink: &mut dyn TrialSink,
+    progress: &Progress,
+    stop: &StopFlag,
+) -> Result<(), EngineError> {
+    run(session, &Renewing::new(holder), options, sink, progress, stop)
 }
 
 struct Conductor<'r, P: Place> {

@@ -46,6 +46,12 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
+    /// The place could not be renewed between two phases.
+    #[error("the place could not be had again between two phases: {why}")]
+    Renewal {
+        /// Why.
+        why: String,
+    },
     /// A listener could not take an event.
     #[error(transparent)]
     Sink(#[from] SinkError),

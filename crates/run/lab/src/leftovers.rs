@@ -35,6 +35,11 @@ impl Mark {
         Ok(Self { path })
     }
 
+    /// The directory is found at another place now.
+    pub(crate) fn moved(&mut self, dir: &Path) {
+        self.path = dir.join(MARK);
+    }
+
     pub(crate) fn remove(self) -> Result<(), LabError> {
         fs::remove_file(&self.path).map_err(LabError::io("cannot remove", &self.path))
     }

@@ -1,6 +1,6 @@
 //! A directory to work in: made, locked, marked, and described.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
@@ -85,6 +85,28 @@ impl Workplace {
     pub fn mark(&mut self, trial: &str) -> Result<(), LabError> {
         self.refuse_leftovers()?;
         self.mark = Some(Mark::leave(self.target.path(), trial)?);
+        Ok(())
+    }
+
+    /// Lets go of the directory while its filesystem is unmounted and mounted again, and takes it
+    /// at the place where it is then.
+    ///
+    /// # Errors
+    /// When it cannot be mounted or taken again.
+    pub fn renew(
+        &mut self,
+        again: &mut dyn FnMut() -> Result<PathBuf, LabError>,
+    ) -> Result<(), LabError> {
+        // Something must be held meanwhile: a directory that is always there.
+        drop(std::mem::replace(&mut self.target, Target::open(Path::new("/"))?));
+        let path = again()?;
+        self.target = Target::open(&path)?;
+        if let Err(LockError::Held) = self.target.lock() {
+            return Err(LabError::Busy { path });
+        }
+        if let Some(mark) = &mut self.mark {
+            mark.moved(&path);
+        }
         Ok(())
     }
 

@@ -54,6 +54,7 @@ pub(crate) fn run(
         keep: true,
         cautions: Vec::new(),
         facts: Vec::new(),
+        remount: None,
     };
     let mut voice = CompilebenchVoice::default();
     let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(Borrowed(&mut voice))];

@@ -71,6 +71,7 @@ pub(crate) fn run(
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
+        remount: None,
     };
     let quiet = own.quiet;
     let mut removing = |tree: &str| {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use treering_campaign::{CampaignError, Conclusion, TrialPlan, conduct};
+use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, TrialClock};
 use treering_lab::Workplace;
 use treering_model::{Beginning, Caution, Cell, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
@@ -34,6 +34,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) cautions: Vec<Caution>,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
+    /// Mounts the place again between phases.
+    pub(crate) remount: Option<Remount<'a>>,
 }
 
 /// What came of it.
@@ -74,6 +76,7 @@ pub(crate) fn run(
         keep: asked.keep,
         cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
         facts: asked.facts.clone(),
+        remount: asked.remount,
     };
     let whole = Whole::default();
     let concluded = {
@@ -140,8 +143,12 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     let classic = beginning.mode == treering_model::Mode::Classic;
     let verb = if classic { "" } else { "run " };
     let dir = if classic { "-D" } else { "--dir" };
-    let mut line =
-        format!("treering {verb}{} {dir} {}", beginning.workload, quoted(&beginning.target));
+    // A place that was made for one cell of a plan is not there any more.
+    let target = match beginning.cell {
+        Some(_) => "DIR".to_owned(),
+        None => quoted(&beginning.target),
+    };
+    let mut line = format!("treering {verb}{} {dir} {target}", beginning.workload);
     let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
         let manifest = workload.manifest();
         if classic { manifest.classic } else { manifest.native }

@@ -182,6 +182,7 @@ name = "two"
 question = "Is xfs better than ext4 at nothing much?"
 rounds = 2
 warm-up = false
+remount = true
 
 [device]
 loop = "320MiB"
@@ -272,7 +273,7 @@ fn a_wrong_plan_is_refused_with_its_line() {
     let program = prepared();
     fs::write(program.home().join("plan.toml"), PLAN.replace("runs = 4", "rnus = 4")).unwrap();
     let ran = program.run(words(&["plan.toml"])).ends_with(2);
-    assert!(ran.stderr.contains("plan.toml:24") && ran.stderr.contains("rnus = 4"), "{ran}");
+    assert!(ran.stderr.contains("plan.toml:25") && ran.stderr.contains("rnus = 4"), "{ran}");
     assert!(ran.stderr.contains("runs"), "names what would be right: {ran}");
     fs::write(program.home().join("plan.toml"), b"name = \"\xff\"").unwrap();
     program.run(words(&["plan.toml"])).ends_with(2).complains("UTF-8");

@@ -8,6 +8,7 @@ use treering_stats::median;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
 use super::side::{Factor, fact, is_completed};
+use super::terms::LEVEL_FACT;
 
 /// Facts that should be alike on both sides, and the doubt when they are not.
 const FACTS: [(&str, Code); 6] = [
@@ -20,6 +21,10 @@ const FACTS: [(&str, Code); 6] = [
 ];
 
 const CAPACITY: &str = "filesystem.capacity_bytes";
+
+/// The facts of a trial that a comparison looks at; the others need not be read for it.
+pub const COMPARED_FACTS: [&str; 8] =
+    [FACTS[0].0, FACTS[1].0, FACTS[2].0, FACTS[3].0, FACTS[4].0, FACTS[5].0, CAPACITY, LEVEL_FACT];
 
 /// Filesystems keep some of their room for themselves, each its own share: only sizes further
 /// apart than this are of different devices.

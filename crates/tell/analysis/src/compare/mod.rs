@@ -17,6 +17,7 @@ mod side;
 mod terms;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
+pub use fairness::COMPARED_FACTS;
 pub use gate::Gate;
 pub use judging::{CompareError, compare};
 pub use outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};

@@ -134,7 +134,9 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     for scope in scopes {
         let own = || comparisons.iter().filter(|one| one.scope == *scope);
         let named = |names: &[&str]| own().find(|one| names.contains(&one.name.as_str()));
-        let score = own().find(|one| one.primary);
+        // Where the user chose what decides, a part without it still has its rate.
+        let rate = || own().find(|one| !matches!(one.unit, Unit::Seconds));
+        let score = own().find(|one| one.primary).or_else(rate);
         let figures = [
             score,
             named(&["seconds", "elapsed_seconds"]),

@@ -173,6 +173,7 @@ impl Conducting for Crew<'_> {
             ..AnyRunArgs::default()
         };
         let facts = [stage.facts.clone(), self.facts()].concat();
+        let remount = || stage.remount();
         let asked = Asked {
             workload,
             job: job.job.as_ref(),
@@ -190,6 +191,7 @@ impl Conducting for Crew<'_> {
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
             facts,
+            remount: self.plan.conditions.remount.then_some(&remount),
         };
         let progress = Arc::new(Progress::new());
         let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
@@ -197,7 +199,7 @@ impl Conducting for Crew<'_> {
             let operations = job.job.outline(&treering_script::TargetFacts::unknown()).len();
             listeners.push(Box::new(ProgressShow::begin(operations as u64, &progress)));
         }
-        let work = stage.work();
+        let work = stage.work()?;
         if self.args.resume && work.is_dir() {
             // What a killed run of this plan left: only trees that its mark names.
             remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;

@@ -104,7 +104,7 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
     }
     report::of_campaign(&Campaign {
         trial: campaign,
-        baseline: &plan.variants[0].name,
+        variants: plan.variants.iter().map(|variant| variant.name.as_str()).collect(),
         judging: &plan.judging,
         args,
     })

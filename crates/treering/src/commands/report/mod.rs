@@ -6,12 +6,12 @@ mod selection;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare};
+use treering_analysis::compare::{COMPARED_FACTS, Gate, Outcome, Side, Terms, compare};
 use treering_campaign::plan::Judging;
-use treering_model::TrialId;
+use treering_model::{CellRole, TrialId};
 use treering_report::formats;
 use treering_report::pages::comparison::{DataFormat, View, gate_sentence, page};
-use treering_store::{Detail, Store};
+use treering_store::{Detail, Filter, Store};
 
 use self::selection::{Known, Pick};
 use super::output::{self, with_writer};
@@ -31,8 +31,8 @@ const UNCLEAR: u8 = 5;
 pub(crate) struct Campaign<'a> {
     /// Its first trial.
     pub(crate) trial: TrialId,
-    /// The plan's baseline.
-    pub(crate) baseline: &'a str,
+    /// The names of the plan's variants, the baseline first.
+    pub(crate) variants: Vec<&'a str>,
     /// What the plan says of judging.
     pub(crate) judging: &'a Judging,
     /// The command line.
@@ -41,13 +41,20 @@ pub(crate) struct Campaign<'a> {
 
 /// Reports a campaign by its variants.
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
-    let Campaign { trial, baseline, judging, args } = campaign;
+    let Campaign { trial, variants, judging, args } = campaign;
     let opened = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
+    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
     drop(opened);
+    let cells = all.iter().filter_map(|one| one.cell.as_ref());
+    let of_campaign = cells.filter(|cell| cell.campaign == *trial && cell.role == CellRole::Round);
+    let there: BTreeSet<&str> = of_campaign.map(|cell| cell.variant.as_str()).collect();
+    // A variant for another kernel has no trials yet.
+    let there = variants.iter().filter(|name| there.contains(**name));
+    let mut selectors = there.map(|name| format!("variant:{name}"));
     run(&ReportArgs {
-        baseline: Some(format!("variant:{baseline}")),
-        contender: Vec::new(),
+        baseline: selectors.next(),
+        contender: selectors.collect(),
         by: None,
         plan: None,
         campaign: Some(short),
@@ -150,7 +157,11 @@ fn sides(store: &Store, picks: &[Pick]) -> Result<(Side, Vec<Side>), Failure> {
 }
 
 fn side(store: &Store, pick: &Pick, detail: Detail) -> Result<Side, Failure> {
-    let trials = store.load_many(&pick.trials, detail).map_err(|error| failure(&error))?;
+    let trials = match detail {
+        Detail::Headlines => store.load_with_facts(&pick.trials, &COMPARED_FACTS),
+        _ => store.load_many(&pick.trials, detail),
+    };
+    let trials = trials.map_err(|error| failure(&error))?;
     Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
 }
 

@@ -1,0 +1,57 @@
+//! A target that is taken away and given back between the phases of a session: unmounted and
+//! mounted again, say, so that nothing of a phase is in memory in the next.
+
+use std::cell::RefCell;
+use std::io;
+
+use treering_model::Caution;
+use treering_sys::DropCachesError;
+
+use crate::{EngineError, Payload, Place, SyncCaller, Target};
+
+/// Has a target that can be renewed. Nothing of it is open while it is.
+pub trait Renewable {
+    /// The target as it is now.
+    fn target(&self) -> &Target;
+
+    /// Lets go of it and takes it again.
+    ///
+    /// # Errors
+    /// When it cannot be had again; in words.
+    fn renew(&mut self) -> Result<(), String>;
+}
+
+/// A renewable target as a place of sessions.
+pub(crate) struct Renewing<'r> {
+    holder: RefCell<&'r mut dyn Renewable>,
+}
+
+impl<'r> Renewing<'r> {
+    pub(crate) fn new(holder: &'r mut dyn Renewable) -> Self {
+        Self { holder: RefCell::new(holder) }
+    }
+}
+
+impl Place for Renewing<'_> {
+    type Caller = SyncCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
+        self.holder.borrow().target().caller(payload, worker)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        self.holder.borrow().target().drop_caches()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.holder.borrow().target().cautions()
+    }
+
+    fn is_renewed(&self) -> bool {
+        true
+    }
+
+    fn renew(&self) -> Result<(), EngineError> {
+        self.holder.borrow_mut().renew().map_err(|why| EngineError::Renewal { why })
+    }
+}
