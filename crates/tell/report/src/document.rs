@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use treering_model::Caution;
 
-use crate::{Cell, Table};
+use crate::{Cell, Chart, Table};
 
 /// The version of the document's JSON.
 pub(crate) const REPORT_VERSION: u32 = 1;
@@ -55,6 +55,36 @@ pub enum Block {
         /// Its words.
         text: String,
     },
+    /// A chart, for formats that can draw.
+    Chart(Chart),
+    /// What was measured, number by number, for formats from which it can be copied.
+    RawNumbers {
+        /// The lists.
+        lists: Vec<RawList>,
+    },
+}
+
+impl Block {
+    /// Whether only pages with pictures show it: what it says stands in tables too, or is too long
+    /// to be read.
+    pub(crate) fn is_beside_text(&self) -> bool {
+        matches!(self, Self::Chart(_) | Self::RawNumbers { .. })
+    }
+}
+
+/// The values of a metric on one side, in the order of the rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RawList {
+    /// Workload and job.
+    pub job: String,
+    /// The metric's name, as in the JSON of a comparison.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// The side. Contenders follow the baseline whose rounds theirs are.
+    pub side: String,
+    /// The values.
+    pub values: Vec<f64>,
 }
 
 /// A name and its value.
@@ -113,6 +143,11 @@ impl Report {
         self.blocks.push(Block::Table(table));
     }
 
+    /// Adds a chart.
+    pub fn chart(&mut self, chart: Chart) {
+        self.blocks.push(Block::Chart(chart));
+    }
+
     /// Adds names and values.
     pub(crate) fn key_values(&mut self, pairs: impl IntoIterator<Item = (String, Cell)>) {
         let pairs = pairs.into_iter().map(|(key, value)| Pair { key, value }).collect();
@@ -142,7 +177,9 @@ impl Report {
             | Block::KeyValues { .. }
             | Block::Cautions { .. }
             | Block::Command { .. }
-            | Block::Note { .. } => None,
+            | Block::Note { .. }
+            | Block::Chart(_)
+            | Block::RawNumbers { .. } => None,
         })
     }
 }

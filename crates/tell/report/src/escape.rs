@@ -47,7 +47,7 @@ pub(crate) fn is_unsafe(c: char) -> bool {
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
             | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -78,6 +78,7 @@ mod tests {
         assert_eq!(visible("a\x1b[31mred\x07\r\n\tb"), "a\\x1b[31mred\\x07\\r\\n\\tb");
         assert_eq!(visible("\u{9b}31m\u{7f}"), "\\u{9b}31m\\x7f");
         assert_eq!(visible("abc\u{202e}fdp.exe\u{200b}"), "abc\\u{202e}fdp.exe\\u{200b}");
+        assert_eq!(visible("no\u{ffff}character"), "no\\u{ffff}character");
         assert_eq!(visible("größe 木"), "größe 木");
     }
 

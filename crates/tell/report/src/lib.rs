@@ -2,9 +2,11 @@
 //!
 //! Values of the model go in, bytes come out: nothing here reads a disk, a clock or the
 //! environment, and nothing prints. Pages (`pages`) say what a document tells; formats
-//! (`formats`) say how it looks, each in one file; `export` hands raw trials to other programs.
+//! (`formats`) say how it looks, each in one place; `charts` draws; `export` hands raw trials to
+//! other programs.
 //! What figures mean is worked out in `treering-analysis`.
 
+mod charts;
 mod document;
 mod escape;
 pub mod export;
@@ -15,7 +17,8 @@ mod number;
 pub mod pages;
 mod table;
 
-pub use document::{Block, Pair, Report, Warning};
+pub use charts::{Chart, Finding, Forest, ForestRow, Rounds, RoundsSide};
+pub use document::{Block, Pair, RawList, Report, Warning};
 pub use formats::Format;
 pub use number::{Number, Style};
 pub use table::{Align, Cell, Column, ColumnKind, Table, Tone};

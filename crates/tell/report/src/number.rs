@@ -90,6 +90,8 @@ impl Number {
             Style::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
             Style::Percent | Style::Change => percent(self.value),
             Style::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
+            // Three decimals of what is far from one would say nothing, or three hundred digits.
+            Style::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => significant(self.value, 4),
             Style::Probability | Style::Ratio => format!("{:.3}", self.value),
             Style::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),
             Style::Size => {
@@ -297,6 +299,9 @@ mod tests {
         assert_eq!(text(0.0, Style::Change), "0.0");
         assert_eq!(text(0.000_02, Style::Probability), "<0.001");
         assert_eq!(text(0.0123, Style::Probability), "0.012");
+        assert_eq!(text(0.923_4, Style::Ratio), "0.923");
+        assert_eq!(text(0.000_012_34, Style::Ratio), "1.234e-5");
+        assert_eq!(text(1.0e300, Style::Ratio), "1.000e300");
     }
 
     #[test]

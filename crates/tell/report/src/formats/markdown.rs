@@ -17,7 +17,7 @@ impl Format for Markdown {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         writeln!(out, "# {}", safe(&report.title))?;
-        for block in &report.blocks {
+        for block in report.blocks.iter().filter(|block| !block.is_beside_text()) {
             writeln!(out)?;
             match block {
                 Block::Heading { text } => writeln!(out, "## {}", safe(text))?,
@@ -27,6 +27,7 @@ impl Format for Markdown {
                 Block::KeyValues { pairs } => write_pairs(pairs, out)?,
                 Block::Cautions { cautions } => write_warnings(cautions, out)?,
                 Block::Command { purpose, line } => write_command(purpose, line, out)?,
+                Block::Chart(_) | Block::RawNumbers { .. } => {}
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The formats a document can be written in. A new one is a file here and a line in the list.
 
 pub(crate) mod csv;
+mod html;
 mod json;
 mod markdown;
 mod plain;
@@ -29,6 +30,7 @@ pub const ALL: &[&dyn Format] = &[
     &markdown::Markdown, // for issues and wikis
     &csv::Csv,           // for spreadsheets
     &json::Json,         // for programs
+    &html::Html,         // for a browser, a talk, a printer
 ];
 
 /// The format with this name.
@@ -45,6 +47,6 @@ mod tests {
         for format in ALL {
             assert_eq!(by_name(format.name()).unwrap().name(), format.name());
         }
-        assert!(by_name("html?").is_none());
+        assert!(by_name("html5").is_none());
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn render(report: &Report, look: &Look, out: &mut dyn Write) -> io::R
     }
     let rule: String = std::iter::repeat_n(look.title_rule, longest).collect();
     writeln!(out, "{}", (look.paint)(Role::Rule, &rule))?;
-    for block in &report.blocks {
+    for block in report.blocks.iter().filter(|block| !block.is_beside_text()) {
         writeln!(out)?;
         for line in lines(block, look) {
             writeln!(out, "{}", line.trim_end_matches(' '))?;
@@ -47,6 +47,7 @@ fn lines(block: &Block, look: &Look) -> Vec<String> {
         Block::KeyValues { pairs } => of_pairs(pairs, look),
         Block::Cautions { cautions } => of_warnings(cautions, look),
         Block::Command { purpose, line } => of_command(purpose, line, look),
+        Block::Chart(_) | Block::RawNumbers { .. } => Vec::new(),
     }
 }
 

@@ -1,19 +1,24 @@
 //! `treering report`: sets of trials against each other. First the verdict in words, then what is
 //! to be doubted, then the figures, last the command that gives the same page again.
 //!
-//! The tables are in `comparison_tables`; the formats for programs, which want the numbers and not
-//! the page, have a file each: `comparison_json`, `_csv`, `_benchstat`, `_lkp`.
+//! The tables are in `comparison_tables`, the charts in `comparison_charts`; the formats for
+//! programs, which want the numbers and not the page, have a file each: `comparison_json`, `_csv`,
+//! `_benchstat`, `_lkp`.
 
 use std::io;
 
 use treering_analysis::compare::{Gate, MetricComparison, Outcome, SideSummary, Verdict};
 
+use super::comparison_charts::{forest, raw_numbers, rounds};
 use super::comparison_tables::{figures, label, sides, verdicts};
 use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp};
 use crate::{Block, Report, Warning};
 
 /// Metrics that a sentence names; the others it counts.
 const NAMED: usize = 3;
+
+/// Contenders that the title names; the others it counts.
+const TITLED: usize = 6;
 
 /// What the page says beside the comparison.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,6 +101,8 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
             job.iter().copied().filter(|c| c.primary == primary).collect()
         };
         if let primary @ [_, ..] = of(true).as_slice() {
+            page.chart(forest(primary));
+            rounds(primary).into_iter().for_each(|chart| page.chart(chart));
             page.table(verdicts(primary, true, several));
         }
         for side in &outcome.contenders {
@@ -114,6 +121,7 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     for (side, line) in view.repeat {
         page.command(&format!("One more trial of '{side}'"), line);
     }
+    page.blocks.extend(raw_numbers(outcome));
     page
 }
 
@@ -144,8 +152,13 @@ pub fn gate_sentence(gate: Gate) -> &'static str {
 }
 
 fn title(outcome: &Outcome) -> String {
-    let names: Vec<&str> = outcome.contenders.iter().map(|side| side.name.as_str()).collect();
-    format!("{} against {}", names.join(", "), outcome.baseline.name)
+    let all = &outcome.contenders;
+    let names: Vec<&str> = all.iter().take(TITLED).map(|side| side.name.as_str()).collect();
+    let more = match all.len().saturating_sub(TITLED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more} against {}", names.join(", "), outcome.baseline.name)
 }
 
 /// The comparisons of each job of each workload, in the order in which they come.

@@ -2,6 +2,7 @@
 
 pub mod comparison;
 mod comparison_benchstat;
+mod comparison_charts;
 mod comparison_csv;
 mod comparison_json;
 mod comparison_lkp;

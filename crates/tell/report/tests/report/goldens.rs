@@ -1,4 +1,4 @@
-//! Every page in every format, as files to look at.
+//! Every page in every format, as files to look at; but HTML, which has tests of its own.
 //!
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
 //! anew; read the difference before committing it.
@@ -62,7 +62,7 @@ pub(crate) fn list() -> Report {
 
 /// The page in every format; the JSON with line ends, since nobody reviews one long line.
 fn golden(page: &str, report: &Report) {
-    for format in ALL {
+    for format in ALL.iter().filter(|format| format.name() != "html") {
         let mut text = rendered(report, *format);
         if format.name() == "json" {
             assert_eq!(text.lines().count(), 1);
@@ -163,5 +163,5 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn names_of_formats_are_words_of_the_command_line() {
     let names: Vec<&str> = ALL.iter().map(|format: &&dyn Format| format.name()).collect();
-    assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json"]);
+    assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }

@@ -13,7 +13,7 @@ use crate::fixture;
 use crate::goldens::{list, show};
 use crate::rendered;
 
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z ]{0,30}", "[a-z/]{60,160}", "[a-z ,.]{60,300}", any::<String>()]
 }
 
@@ -57,7 +57,7 @@ fn table() -> impl Strategy<Value = Table> {
     })
 }
 
-fn block() -> impl Strategy<Value = Block> {
+pub(crate) fn block() -> impl Strategy<Value = Block> {
     let pair = (text(), cell()).prop_map(|(key, value)| Pair { key, value });
     let warning = (text(), text(), text()).prop_map(|(code, message, advice)| Warning {
         code,

@@ -1,8 +1,9 @@
 //! The tests of pages, formats and exports, in one binary.
 //!
 //! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
-//! that wants to do harm; `comparison` does for comparisons what they do; `mail` holds the plain
-//! format to its 72 columns; `exports` reads every export back.
+//! that wants to do harm; `comparison` does for comparisons what they do; `html` holds the HTML to
+//! what it must say; `mail` holds the plain format to its 72 columns; `exports` reads every export
+//! back.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -11,6 +12,7 @@ mod exports;
 mod fixture;
 mod goldens;
 mod hostile;
+mod html;
 mod mail;
 
 use treering_report::{Format, Report};

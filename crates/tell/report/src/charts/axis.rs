@@ -1,0 +1,189 @@
+//! Axes: from values to places, and where ticks stand. Every place is finite and on the axis,
+//! whatever the value.
+
+/// How values are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// Equal differences are equally long.
+    Linear,
+    /// Equal ratios are equally long; values are above zero.
+    Log,
+}
+
+/// An axis between two values that differ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    pub(super) scale: Scale,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Where the lowest and the highest value stand.
+    from: f64,
+    to: f64,
+}
+
+/// From this ratio of its ends on, a logarithmic axis has ticks at powers and not at steps.
+const STEPS_BELOW: f64 = 6.0;
+
+/// The largest value an axis reaches, so that sums of two stay finite.
+const MOST: f64 = 1e307;
+
+impl Axis {
+    /// An axis whose ends stand at `from` and `to`. Equal ends are moved apart.
+    pub(super) fn new(scale: Scale, (low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
+        let bounded = |value: f64| if value.is_finite() { value.clamp(-MOST, MOST) } else { 0.0 };
+        let (mut low, mut high) = (bounded(low.min(high)), bounded(high.max(low)));
+        let scale = if low > 0.0 { scale } else { Scale::Linear };
+        let too_close = high - low <= 1e-9 * high.abs().max(low.abs());
+        if too_close {
+            let room = if high == 0.0 { 1.0 } else { high.abs() * 0.05 };
+            (low, high) = (low - room, high + room);
+        }
+        if high - low < f64::MIN_POSITIVE * 1e6 {
+            high = low + f64::MIN_POSITIVE * 1e6;
+        }
+        Self { scale, low, high, from, to }
+    }
+
+    /// Where a value stands; beyond the ends, at the end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            // Halves, since the difference of two large numbers may be none.
+            Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
+            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+        };
+        let share = if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) };
+        self.from + share * (self.to - self.from)
+    }
+
+    /// The values of at most about so many ticks, with their texts.
+    pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let is_steps = self.scale == Scale::Linear || self.high / self.low < STEPS_BELOW;
+        if is_steps { self.steps(most) } else { self.powers(most) }
+    }
+
+    /// Ticks at multiples of 1, 2 or 5 times a power of ten.
+    fn steps(&self, most: usize) -> Vec<(f64, String)> {
+        let wanted = (self.high / 2.0 - self.low / 2.0) / most.max(1) as f64 * 2.0;
+        let power = wanted.log10().floor();
+        let unit = 10f64.powf(power);
+        let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|nice| nice * unit >= wanted * 0.7);
+        let step = nice.unwrap_or(10.0) * unit;
+        if !step.is_normal() {
+            return Vec::new();
+        }
+        let decimals = decimals(step);
+        let largest = self.low.abs().max(self.high.abs());
+        let first = (self.low / step).ceil();
+        let values = (0..=most * 2).map(|place| (first + place as f64) * step);
+        // Rounding must not lose the tick at the very end.
+        let inside = values.take_while(|value| *value <= self.high + step * 1e-6);
+        inside.map(|value| (value, step_text(value, decimals, largest))).collect()
+    }
+
+    /// Ticks at 1, 2, 5 and their powers of ten, or at fewer of them where there is no room.
+    fn powers(&self, most: usize) -> Vec<(f64, String)> {
+        let decades = (self.high / self.low).log10();
+        let stride = (decades / most.max(1) as f64).ceil().max(1.0);
+        let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let of = |fine: &[f64]| self.powers_of(fine, stride);
+        let fitting = choices.into_iter().map(of).find(|ticks| ticks.len() <= most + 2);
+        fitting.unwrap_or_default()
+    }
+
+    fn powers_of(&self, fine: &[f64], stride: f64) -> Vec<(f64, String)> {
+        let (first, last) = (self.low.log10().floor(), self.high.log10().ceil());
+        // Multiples of the stride, so that 1 is among them.
+        let mut power = (first / stride).floor() * stride;
+        let mut ticks = Vec::new();
+        while power <= last {
+            for nice in fine {
+                let value = nice * 10f64.powf(power);
+                if value >= self.low * 0.999_999 && value <= self.high * 1.000_001 {
+                    ticks.push((value, power_text(value)));
+                }
+            }
+            power += stride;
+        }
+        ticks
+    }
+}
+
+/// Digits behind the point that tell multiples of a step apart.
+fn decimals(step: f64) -> usize {
+    let tells = |digits: &usize| {
+        format!("{step:.digits$}").parse::<f64>().is_ok_and(|read| (read / step - 1.0).abs() < 1e-6)
+    };
+    (0..9).find(tells).unwrap_or(9)
+}
+
+fn step_text(value: f64, decimals: usize, largest: f64) -> String {
+    // What is a rounding error beside the others is zero.
+    let value = if value.abs() < largest * 1e-12 { 0.0 } else { value };
+    if largest >= 1e7 || decimals > 6 {
+        return if value == 0.0 { "0".to_owned() } else { short_power(value) };
+    }
+    format!("{value:.decimals$}")
+}
+
+fn power_text(value: f64) -> String {
+    if (1e-3..1e6).contains(&value) {
+        let text = format!("{value:.3}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    short_power(value)
+}
+
+/// `1.25e9`, without zeros at the end of the mantissa.
+fn short_power(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    match text.split_once('e') {
+        Some((digits, power)) => {
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Axis, Scale};
+    use proptest::prelude::{any, proptest};
+
+    fn texts(scale: Scale, low: f64, high: f64, most: usize) -> Vec<String> {
+        let ticks = Axis::new(scale, (low, high), (0.0, 100.0)).ticks(most);
+        ticks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_numbers_people_like() {
+        assert_eq!(texts(Scale::Linear, 91.3, 131.0, 5), ["100", "110", "120", "130"]);
+        assert_eq!(texts(Scale::Linear, 0.0, 1.0, 5), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts(Scale::Log, 0.9, 1.1, 5), ["0.90", "0.95", "1.00", "1.05", "1.10"]);
+        assert_eq!(texts(Scale::Log, 0.1, 10.0, 7), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(texts(Scale::Log, 17.0, 1100.0, 5).len(), 6);
+        assert_eq!(texts(Scale::Log, 1e-3, 1e3, 7).len(), 7);
+        assert_eq!(texts(Scale::Linear, 0.0, 3e9, 4), ["0", "1e9", "2e9", "3e9"]);
+    }
+
+    #[test]
+    fn places_lie_between_the_ends() {
+        let axis = Axis::new(Scale::Log, (0.5, 2.0), (10.0, 110.0));
+        assert!((axis.place(1.0) - 60.0).abs() < 1e-9);
+        assert_eq!(axis.place(0.01), 10.0);
+        assert_eq!(axis.place(f64::INFINITY), 110.0);
+        assert_eq!(Axis::new(Scale::Linear, (3.0, 3.0), (0.0, 10.0)).place(3.0), 5.0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_axis_is_finite(low in any::<f64>(), high in any::<f64>(), value in any::<f64>()) {
+            for scale in [Scale::Linear, Scale::Log] {
+                let axis = Axis::new(scale, (low, high), (0.0, 100.0));
+                assert!((0.0..=100.0).contains(&axis.place(value)), "{axis:?}");
+                let ticks = axis.ticks(6);
+                assert!(ticks.len() <= 13, "{ticks:?}");
+                assert!(ticks.iter().all(|(value, _)| value.is_finite()), "{ticks:?}");
+            }
+        }
+    }
+}

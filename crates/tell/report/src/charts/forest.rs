@@ -1,0 +1,314 @@
+//! A forest plot: a line for each ratio with its interval, the band of what does not matter behind.
+//!
+//! It is drawn twice, wide with the names beside the plot and narrow with the names above their
+//! rows; the page's style shows the one that fits.
+
+use maud::{Markup, html};
+use treering_model::Better;
+
+use super::axis::{Axis, Scale};
+use super::mark::{Shape, change_text, label, line, mark, px, ratio_text};
+use super::{Finding, Forest, ForestRow};
+use crate::escape::visible;
+
+/// No plot shows more than a thousandfold to either side.
+const FARTHEST: f64 = 6.9;
+
+/// How many times the farthest ratio an interval may stretch the axis.
+const STRETCH: f64 = 3.0;
+
+/// Where things stand.
+struct Layout {
+    wide: bool,
+    width: f64,
+    /// From where to where the ratios go.
+    plot: (f64, f64),
+    /// The height of a row, and where in it the mark stands.
+    row: (f64, f64),
+    /// Room above the first row.
+    top: f64,
+    several: bool,
+    /// Whether rows say themselves which way is better.
+    mixed: bool,
+}
+
+impl Layout {
+    fn new(forest: &Forest, wide: bool) -> Self {
+        let first = forest.rows.first();
+        let several = forest.rows.iter().any(|row| Some(&row.contender) != first.map(contender));
+        let mixed = forest.rows.iter().any(|row| Some(row.better) != first.map(|row| row.better));
+        let (width, row, top) =
+            if wide { (900.0, (28.0, 14.0), 26.0) } else { (380.0, (64.0, 50.0), 26.0) };
+        let plot = match (wide, several) {
+            (true, true) => (305.0, 640.0),
+            (true, false) => (225.0, 640.0),
+            (false, _) => (8.0, 372.0),
+        };
+        Self { wide, width, plot, row, top, several, mixed }
+    }
+
+    fn bottom(&self, rows: usize) -> f64 {
+        self.top + self.row.0 * rows as f64
+    }
+}
+
+fn contender(row: &ForestRow) -> &String {
+    &row.contender
+}
+
+/// The chart with its legend, in both layouts.
+pub(super) fn figure(forest: &Forest) -> Markup {
+    let axis = |layout: &Layout| Axis::new(Scale::Log, ends(forest), layout.plot);
+    let clipped = forest.rows.iter().any(|row| {
+        let beyond = |(low, high): (f64, f64)| low < ends(forest).0 || high > ends(forest).1;
+        row.interval.is_some_and(beyond) || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
+    });
+    html! {
+        figure class="chart forest" {
+            figcaption {
+                b { "Ratio to " bdi { (visible(&forest.baseline)) } } " "
+                "with its 95 % interval, on a logarithmic axis. " (directions(forest)) " "
+                span class="aside" {
+                    "Grey band: " (band_words(forest)) ", too little to matter. "
+                    @if clipped { "An arrow: it goes on beyond the picture." }
+                }
+            }
+            @for wide in [true, false] {
+                @let layout = Layout::new(forest, wide);
+                (drawing(forest, &layout, &axis(&layout)))
+            }
+        }
+    }
+}
+
+/// Which way is better.
+fn directions(forest: &Forest) -> &'static str {
+    let has = |better| forest.rows.iter().any(|row| row.better == better);
+    match (has(Better::Higher), has(Better::Lower)) {
+        (true, true) => "↑: higher is better, ↓: lower is better.",
+        (false, true) => "Lower is better.",
+        _ => "Higher is better.",
+    }
+}
+
+fn band_words(forest: &Forest) -> String {
+    let least = forest.rows.iter().map(|row| row.threshold).fold(f64::INFINITY, f64::min);
+    let most = forest.rows.iter().map(|row| row.threshold).fold(0.0, f64::max);
+    let text = |share: f64| ratio_free(share * 100.0);
+    if least >= most {
+        return format!("less than {} %", text(most));
+    }
+    format!("less than {} to {} % (each metric has its own)", text(least), text(most))
+}
+
+/// A share in percent without needless digits.
+fn ratio_free(percent: f64) -> String {
+    let text = format!("{percent:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The lowest and the highest ratio of the axis: all estimates, the band, and the intervals as far
+/// as they do not push everything else together.
+fn ends(forest: &Forest) -> (f64, f64) {
+    let mut ends = (0f64, 0f64);
+    let mut take = |log: f64| {
+        let log = log.clamp(-FARTHEST, FARTHEST);
+        ends = (ends.0.min(log), ends.1.max(log));
+    };
+    for row in &forest.rows {
+        let margin = row.threshold.max(0.01).ln_1p() * 1.6;
+        take(margin);
+        take(-margin);
+        if let Some(ratio) = row.ratio {
+            take(ratio.ln());
+        }
+    }
+    let reach = ends.1.max(-ends.0) * STRETCH;
+    for (low, high) in forest.rows.iter().filter_map(|row| row.interval) {
+        ends.0 = ends.0.min(low.ln().max(-reach).max(-FARTHEST));
+        ends.1 = ends.1.max(high.ln().min(reach).min(FARTHEST));
+    }
+    let room = (ends.1 - ends.0) * 0.04;
+    ((ends.0 - room).exp(), (ends.1 + room).exp())
+}
+
+fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
+    let bottom = layout.bottom(forest.rows.len());
+    let class = if layout.wide { "wide" } else { "narrow" };
+    let said = format!("Ratios to {} with intervals", visible(&forest.baseline));
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" class=(class) role="img" aria-label=(said)
+            viewBox=(format!("0 0 {} {}", px(layout.width), px(bottom + 26.0))) {
+            @for (place, row) in forest.rows.iter().enumerate() {
+                (band(row, layout, axis, layout.bottom(place)))
+            }
+            (grid(forest, layout, axis, bottom))
+            @if !layout.wide {
+                // The names stand above the marks, and on nothing else.
+                @for place in 0..forest.rows.len() {
+                    rect class="clear" x="0" y=(px(layout.bottom(place)))
+                        width=(px(layout.width)) height="38" {}
+                }
+            }
+            @for (place, row) in forest.rows.iter().enumerate() {
+                @let repeats = place > 0 && forest.rows[place - 1].metric == row.metric;
+                (of_row(row, layout, axis, layout.bottom(place), repeats))
+            }
+        }
+    }
+}
+
+/// The band of differences that do not matter, as high as the row: neighbours join.
+fn band(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64) -> Markup {
+    let factor = 1.0 + row.threshold.max(0.0);
+    let (from, to) = (axis.place(1.0 / factor), axis.place(factor));
+    html! {
+        rect class="band" x=(px(from)) y=(px(top)) width=(px(to - from))
+            height=(px(layout.row.0)) {}
+    }
+}
+
+fn grid(forest: &Forest, layout: &Layout, axis: &Axis, bottom: f64) -> Markup {
+    let one = axis.place(1.0);
+    let (left, right) = layout.plot;
+    let all = |better| forest.rows.iter().all(|row| row.better == better);
+    let hints = match (all(Better::Higher), all(Better::Lower)) {
+        (true, _) => Some(("◀ worse", "better ▶")),
+        (_, true) => Some(("◀ better", "worse ▶")),
+        _ => None,
+    };
+    html! {
+        @for (value, text) in axis.ticks(5) {
+            @let x = axis.place(value);
+            (line("grid", (x, layout.top), (x, bottom)))
+            text class="tick" x=(px(x)) y=(px(bottom + 17.0)) text-anchor="middle" { (text) }
+        }
+        (line("one", (one, layout.top - 4.0), (one, bottom)))
+        text class="tick" x=(px(one)) y=(px(layout.top - 9.0))
+            text-anchor=(anchor(one, layout.plot)) { (label(&forest.baseline, 140.0)) }
+        @if let Some((before, behind)) = hints {
+            @if one - left > 130.0 {
+                text class="hint" x=(px(left)) y=(px(layout.top - 9.0)) { (before) }
+            }
+            @if right - one > 130.0 {
+                text class="hint" x=(px(right)) y=(px(layout.top - 9.0)) text-anchor="end" {
+                    (behind)
+                }
+            }
+        }
+    }
+}
+
+/// On which side of its place a text stands so that it stays in the plot.
+fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
+    match (x - left < 60.0, right - x < 60.0) {
+        (true, _) => "start",
+        (_, true) => "end",
+        _ => "middle",
+    }
+}
+
+fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool) -> Markup {
+    html! {
+        g class=(format!("row {}", row.finding.class())) {
+            title { (spoken(row)) }
+            @if !(layout.wide && repeats) {
+                (line("rule", (0.0, top), (layout.width, top)))
+            }
+            // Something to point at wherever the row is empty.
+            rect class="ground" x="0" y=(px(top)) width=(px(layout.width))
+                height=(px(layout.row.0)) {}
+            (names(row, layout, top, repeats))
+            @if let Some(ratio) = row.ratio {
+                (estimate(row, ratio, axis, top + layout.row.1))
+            }
+        }
+    }
+}
+
+fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
+    let sign = match (layout.mixed, row.better) {
+        (false, _) => "",
+        (true, Better::Higher) => " ↑",
+        (true, Better::Lower) => " ↓",
+    };
+    let metric = format!("{}{sign}", row.metric);
+    let figures = figures(row);
+    let (y, words) = (px(top + 18.0), row.finding.words());
+    html! {
+        @if layout.wide {
+            @if !repeats {
+                @let room = if layout.several { 164.0 } else { 216.0 };
+                text class="name" x="0" y=(y) { (label(&metric, room)) }
+            }
+            @if layout.several {
+                text class="name" x="172" y=(y) { (label(&row.contender, 126.0)) }
+            }
+            text class="value" x="654" y=(y) { (figures) }
+            text class="word" x="812" y=(y) { (words) }
+        } @else {
+            @let whole = if layout.several {
+                format!("{metric} · {}", row.contender)
+            } else {
+                metric
+            };
+            text class="name" x="0" y=(px(top + 17.0)) { (label(&whole, 292.0)) }
+            text class="value aside" x="0" y=(px(top + 34.0)) { (figures) }
+            text class="word" x=(px(layout.width)) y=(px(top + 17.0)) text-anchor="end" {
+                (words)
+            }
+        }
+    }
+}
+
+/// The ratio and its interval in figures.
+fn figures(row: &ForestRow) -> String {
+    match (row.ratio, row.interval) {
+        (Some(ratio), Some((low, high))) => {
+            format!("{} ({}–{})", ratio_text(ratio), ratio_text(low), ratio_text(high))
+        }
+        (Some(ratio), None) => ratio_text(ratio),
+        (None, _) => "no ratio".to_owned(),
+    }
+}
+
+/// The whole row in words.
+fn spoken(row: &ForestRow) -> String {
+    let who = format!("{}, {}", visible(&row.metric), visible(&row.contender));
+    let better = match row.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    let change = row.ratio.map_or_else(String::new, |ratio| format!(" = {}", change_text(ratio)));
+    format!("{who}: {}{change}, {} ({better})", figures(row), row.finding.words())
+}
+
+/// The interval as a line, with an arrow where it leaves the picture, and the estimate on it.
+fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
+    let (low, high) = row.interval.unwrap_or((ratio, ratio));
+    let (from, to, x) = (axis.place(low), axis.place(high), axis.place(ratio));
+    let arrow = |x: f64, back: f64| {
+        let (tip, wing) = (format!("{} {}", px(x), px(y)), px(x + back));
+        format!("M{wing} {}L{tip}L{wing} {}", px(y - 5.0), px(y + 5.0))
+    };
+    let cap = |x: f64| line("interval", (x, y - 4.0), (x, y + 4.0));
+    let (shape, size) = match row.finding {
+        Finding::Better => (Shape::Up, 6.0),
+        Finding::Worse => (Shape::Down, 6.0),
+        Finding::Small => (Shape::Diamond, 5.0),
+        Finding::Same => (Shape::Square, 5.0),
+        Finding::Unclear | Finding::SingleRun => (Shape::Circle, 5.0),
+    };
+    html! {
+        @if row.interval.is_some() {
+            (line("interval", (from, y), (to, y)))
+            @if low < axis.low { path class="interval" d=(arrow(from, 7.0)) {} }
+            @else { (cap(from)) }
+            @if high > axis.high { path class="interval" d=(arrow(to, -7.0)) {} }
+            @else { (cap(to)) }
+        }
+        @if ratio < axis.low { path class="interval" d=(arrow(x, 7.0)) {} }
+        @else if ratio > axis.high { path class="interval" d=(arrow(x, -7.0)) {} }
+        @else { g class="mark" { (mark(shape, x, y, size)) } }
+    }
+}

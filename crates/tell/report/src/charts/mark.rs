@@ -1,0 +1,129 @@
+//! Pieces that charts are drawn from: coordinates, shapes, texts that fit.
+//!
+//! Every element is closed, so that a drawing is also well-formed XML.
+
+use maud::{Markup, html};
+use unicode_width::UnicodeWidthChar;
+
+use crate::escape::visible;
+use crate::{Number, Style};
+
+/// The shapes of marks. Shape tells sides and findings apart where colour does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Circle,
+    Square,
+    Up,
+    Down,
+    Diamond,
+    Cross,
+}
+
+/// A coordinate as text; what is no number becomes zero.
+pub(super) fn px(value: f64) -> String {
+    let value = if value.is_finite() { value } else { 0.0 };
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
+}
+
+/// A mark around a point.
+pub(super) fn mark(shape: Shape, x: f64, y: f64, size: f64) -> Markup {
+    let at = |dx: f64, dy: f64| format!("{} {}", px(x + dx * size), px(y + dy * size));
+    let path = match shape {
+        Shape::Circle => {
+            return html! { circle cx=(px(x)) cy=(px(y)) r=(px(size)) {} };
+        }
+        Shape::Square => [at(-0.9, -0.9), at(0.9, -0.9), at(0.9, 0.9), at(-0.9, 0.9)].join("L"),
+        Shape::Up => [at(0.0, -1.2), at(1.1, 0.8), at(-1.1, 0.8)].join("L"),
+        Shape::Down => [at(0.0, 1.2), at(1.1, -0.8), at(-1.1, -0.8)].join("L"),
+        Shape::Diamond => [at(0.0, -1.3), at(1.3, 0.0), at(0.0, 1.3), at(-1.3, 0.0)].join("L"),
+        Shape::Cross => {
+            let (a, b) = ([at(-1.0, -1.0), at(1.0, 1.0)], [at(-1.0, 1.0), at(1.0, -1.0)]);
+            let path = format!("M{}M{}", a.join("L"), b.join("L"));
+            return html! { path class="open" d=(path) {} };
+        }
+    };
+    html! { path d=(format!("M{path}Z")) {} }
+}
+
+/// A straight line.
+pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Markup {
+    html! { line class=(class) x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) {} }
+}
+
+/// The text if it fits into so many units of a drawing; else its beginning, the whole being in the
+/// title.
+pub(super) fn label(text: &str, room: f64) -> Markup {
+    let whole = visible(text);
+    let short = shortened(&whole, room);
+    html! {
+        @if short != whole { title { (whole) } }
+        (short)
+    }
+}
+
+/// The text in the room there is, with an ellipsis where something is missing.
+fn shortened(text: &str, room: f64) -> String {
+    if text.chars().map(breadth).sum::<f64>() <= room {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut used = breadth('…');
+    for c in text.chars() {
+        used += breadth(c);
+        if used > room {
+            break;
+        }
+        short.push(c);
+    }
+    short.push('…');
+    short
+}
+
+/// About how broad a character is in a broad font of the size that names have.
+fn breadth(c: char) -> f64 {
+    let share = match c {
+        'i' | 'j' | 'l' | 'f' | 't' | 'r' | 'I' | ' ' | '.' | ',' | ':' | ';' | '\'' | '|'
+        | '/' | '\\' | '-' | '(' | ')' | '[' | ']' | '!' => 0.55,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '<' | '>' | '=' | '+' | '~' | '…' => 1.4,
+        c if c.is_ascii_uppercase() => 1.15,
+        _ => 1.0,
+    };
+    8.0 * share * c.width().unwrap_or(0) as f64
+}
+
+/// A ratio as tables write it; one far from 1 with three digits, which is all there is room for.
+pub(super) fn ratio_text(value: f64) -> String {
+    if (9.9995..1e4).contains(&value) {
+        let decimals = usize::from(value < 99.95);
+        return format!("{value:.decimals$}");
+    }
+    Number { value, unit: String::new(), style: Style::Ratio }.text()
+}
+
+/// A ratio as a change in percent: `-7.7 %`.
+pub(super) fn change_text(ratio: f64) -> String {
+    let value = (ratio - 1.0) * 100.0;
+    format!("{} %", Number { value, unit: String::new(), style: Style::Change }.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{px, shortened};
+
+    #[test]
+    fn coordinates_are_short_and_numbers() {
+        assert_eq!(px(12.04), "12");
+        assert_eq!(px(12.06), "12.1");
+        assert_eq!(px(f64::NAN), "0");
+        assert_eq!(px(f64::INFINITY), "0");
+    }
+
+    #[test]
+    fn long_names_end_with_an_ellipsis() {
+        assert_eq!(shortened("create MiB/s", 100.0), "create MiB/s");
+        assert_eq!(shortened("create MiB/s", 60.0), "create …");
+        assert_eq!(shortened("木木木木", 50.0), "木木…");
+        assert_eq!(shortened("illicit", 40.0), "illicit");
+    }
+}

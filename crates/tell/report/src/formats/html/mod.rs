@@ -1,0 +1,216 @@
+//! One HTML file: nothing is loaded from anywhere, and it reads the same without its script.
+//!
+//! maud escapes every text; what acts on a screen or hides is made visible before. Charts are
+//! drawn by `charts`; the style and the script are files beside this one.
+
+mod table;
+
+use std::io;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::escape::visible;
+use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// What a browser may load for this page: nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                      script-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                      form-action 'none'";
+
+/// From so many headings on, a page begins with a list of them.
+const LISTED_FROM: usize = 4;
+
+/// The format for a browser, and for paper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Html;
+
+impl Format for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(page(report).0.as_bytes())?;
+        writeln!(out)
+    }
+}
+
+fn page(report: &Report) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                // A browser that finds no icon here would ask a server for one.
+                link rel="icon" href="data:,";
+                title { (visible(&report.title)) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    h1 { (visible(&report.title)) }
+                    (blocks(&report.blocks))
+                    footer { "Made by treering. This file loads nothing from anywhere." }
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+fn blocks(all: &[Block]) -> Markup {
+    let headings = all.iter().filter(|block| matches!(block, Block::Heading { .. })).count();
+    let mut lead = true;
+    let mut number = 0;
+    let mut place = 0;
+    let mut parts: Vec<Markup> = Vec::new();
+    while let Some(block) = all.get(place) {
+        // Paragraphs right below the title are what the page has to say.
+        lead &= matches!(block, Block::Paragraph { .. });
+        let run = all[place..].iter().take_while(|block| is_small_chart(block)).count();
+        if run > 0 {
+            parts.push(html! {
+                div class="charts" { @for block in &all[place..place + run] { (one(block)) } }
+            });
+            place += run;
+            continue;
+        }
+        match block {
+            Block::Heading { text } => {
+                if number == 0 && headings >= LISTED_FROM {
+                    parts.push(contents(all));
+                }
+                number += 1;
+                parts.push(html! { h2 id=(format!("part-{number}")) { (visible(text)) } });
+            }
+            Block::Paragraph { text } if lead => {
+                parts.push(html! { p class="lead" { (visible(text)) } });
+            }
+            other => parts.push(one(other)),
+        }
+        place += 1;
+    }
+    html! { @for part in &parts { (part) } }
+}
+
+/// Charts that stand beside each other where there is room.
+fn is_small_chart(block: &Block) -> bool {
+    matches!(block, Block::Chart(Chart::Rounds(_)))
+}
+
+/// The headings with links to them.
+fn contents(all: &[Block]) -> Markup {
+    let headings = all.iter().filter_map(|block| match block {
+        Block::Heading { text } => Some(text),
+        _ => None,
+    });
+    html! {
+        nav aria-label="Contents" {
+            ol {
+                @for (number, text) in headings.enumerate() {
+                    li { a href=(format!("#part-{}", number + 1)) { (visible(text)) } }
+                }
+            }
+        }
+    }
+}
+
+fn one(block: &Block) -> Markup {
+    match block {
+        Block::Heading { text } => html! { h2 { (visible(text)) } },
+        Block::Paragraph { text } => html! { p { (visible(text)) } },
+        Block::Note { text } => html! { p class="note" { (visible(text)) } },
+        Block::Table(table) => table::markup(table),
+        Block::KeyValues { pairs } => of_pairs(pairs),
+        Block::Cautions { cautions } => of_cautions(cautions),
+        Block::Command { purpose, line } => html! {
+            div class="command" {
+                p { (visible(purpose)) ":" }
+                pre class="copied" { (visible(line)) }
+            }
+        },
+        Block::Chart(chart) => chart.figure(),
+        Block::RawNumbers { lists } => of_raw_numbers(lists),
+    }
+}
+
+fn of_pairs(pairs: &[Pair]) -> Markup {
+    html! {
+        dl {
+            @for Pair { key, value } in pairs {
+                div {
+                    dt { (visible(key)) }
+                    dd class=(tone_class(value.tone())) { (visible(&value.shown(""))) }
+                }
+            }
+        }
+    }
+}
+
+/// A box for each kind of caution: advice is given once.
+fn of_cautions(cautions: &[Warning]) -> Markup {
+    html! {
+        section class="cautions" aria-label="Cautions" {
+            @for of_kind in cautions.chunk_by(|one, next| one.code == next.code) {
+                @let Warning { code, advice, .. } = &of_kind[0];
+                div class="caution" {
+                    @if let [only] = of_kind {
+                        p {
+                            b { "⚠ Caution" } " " (visible(&only.message)) " "
+                            span class="code" { (visible(code)) }
+                        }
+                    } @else {
+                        p { b { "⚠ Cautions" } " " span class="code" { (visible(code)) } }
+                        ul { @for warning in of_kind { li { (visible(&warning.message)) } } }
+                    }
+                    p class="advice" { "Advice: " (visible(advice)) "." }
+                }
+            }
+        }
+    }
+}
+
+/// Lists of numbers in columns that a spreadsheet takes: tabs between them.
+fn of_raw_numbers(lists: &[RawList]) -> Markup {
+    let most = lists.iter().map(|list| list.values.len()).max().unwrap_or(0);
+    let mut text = String::from("job\tmetric\tunit\tside");
+    for round in 1..=most {
+        text += &format!("\t{round}");
+    }
+    text.push('\n');
+    for RawList { job, metric, unit, side, values } in lists {
+        let names = [job, metric, unit, side].map(|name| visible(name));
+        text += &names.join("\t");
+        for &value in values {
+            let number = Number { value, unit: String::new(), style: Style::Measured };
+            text.push('\t');
+            text += &if value.is_finite() { number.exact() } else { String::new() };
+        }
+        text.push('\n');
+    }
+    html! {
+        h2 id="raw-numbers" { "Raw numbers" }
+        p {
+            "What was measured of the primary metrics, a column for each round (where rounds are "
+            "pairs: those that count), with tabs between them. A contender stands below the "
+            "baseline that it was compared with."
+        }
+        pre class="copied raw" { (text) }
+    }
+}
+
+fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Good => "good",
+        Tone::Doubt => "doubt",
+        Tone::Bad => "bad",
+    }
+}

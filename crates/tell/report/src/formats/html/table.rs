@@ -1,0 +1,92 @@
+//! Tables in HTML: they scroll in a box of their own where they are wide, the names of the rows
+//! staying in sight.
+
+use maud::{Markup, html};
+use treering_model::Better;
+use unicode_width::UnicodeWidthStr;
+
+use super::tone_class;
+use crate::escape::visible;
+use crate::{Align, Cell, Column, Table};
+
+/// Texts up to this width are not broken into lines.
+const ONE_LINE: usize = 30;
+
+pub(super) fn markup(table: &Table) -> Markup {
+    html! {
+        @if !table.caption.is_empty() { p class="caption" { (visible(&table.caption)) } }
+        @if table.rows.is_empty() {
+            p class="aside" { "(no rows)" }
+        } @else {
+            // With a tab stop, so that it can be scrolled with the keyboard.
+            div class="scroll" tabindex="0" role="region" aria-label=(visible(&table.name)) {
+                table {
+                    thead {
+                        tr {
+                            @for (place, column) in table.columns.iter().enumerate() {
+                                (heading(column, table.shown_unit(place)))
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in 0..table.rows.len() {
+                            tr {
+                                @for (place, column) in table.columns.iter().enumerate() {
+                                    (cell(table.cell(row, place), column, place < table.keys))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(directions) = table.directions() {
+                p class="aside" { (visible(&directions)) }
+            }
+        }
+    }
+}
+
+fn heading(column: &Column, unit: &str) -> Markup {
+    let arrow = match column.better {
+        Some(Better::Higher) => Some(("↑", "higher is better")),
+        Some(Better::Lower) => Some(("↓", "lower is better")),
+        None => None,
+    };
+    html! {
+        th scope="col" class=(side(column)) {
+            (visible(&column.name))
+            @if !unit.is_empty() { " " span class="unit" { "[" (visible(unit)) "]" } }
+            @if let Some((sign, words)) = arrow { " " span title=(words) { (sign) } }
+        }
+    }
+}
+
+/// A cell; those that name the row are headings of it.
+fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
+    let text = visible(&cell.shown(&column.unit));
+    let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
+    let class = format!("{}{wraps}", side(column));
+    // What the table is sorted by: people see rounded and scaled numbers.
+    let value = match cell {
+        Cell::Number(number) => Some(number.exact()),
+        Cell::Range { low, .. } => Some(low.exact()),
+        Cell::Missing | Cell::Text { .. } => None,
+    };
+    let tone = tone_class(cell.tone());
+    html! {
+        @if names_row {
+            th scope="row" class=(class) data-v=[value] { (text) }
+        } @else if tone == "plain" {
+            td class=(class) data-v=[value] { (text) }
+        } @else {
+            td class=(class) data-v=[value] { span class=(format!("tone {tone}")) { (text) } }
+        }
+    }
+}
+
+fn side(column: &Column) -> &'static str {
+    match column.align {
+        Align::Left => "l",
+        Align::Right => "r",
+    }
+}
