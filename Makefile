@@ -20,7 +20,7 @@ test: ## Everything CI runs; as root also on loop-mounted ext4, xfs and btrfs
 	@scripts/setup.sh
 	@cargo run --quiet --package xtask -- ci
 
-build: ## Build the release, static where the musl target is installed
+build: ## Build the release, one static program: target/release/treering
 	@scripts/build.sh
 
 install: ## Install the release under PREFIX (/usr/local), DESTDIR respected

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the release: static with musl when that target and its C compiler are installed, otherwise
-# for this machine's own libc. The program ends up at the place `--path` prints.
+# Builds the release as one static program: with musl when that target and its C compiler are
+# installed, otherwise with this machine's own libc, linked statically where that can be done. The
+# program ends up at the place `--path` prints.
 #
 #   scripts/build.sh            build, then say where the program is
 #   scripts/build.sh --path     only print where the program is, or would be
@@ -10,22 +11,29 @@ cd "$(dirname "$0")/.."
 PATH="$PATH:${HOME:-/root}/.cargo/bin"
 
 target=${CARGO_TARGET_DIR:-target}
-triple="$(uname -m)-unknown-linux-musl"
-
-# The bundled C code (SQLite, zstd) needs a C compiler for musl besides Rust's own part.
-if [ -d "$(rustc --print target-libdir --target "$triple" 2>/dev/null)" ] &&
-    command -v musl-gcc >/dev/null 2>&1; then
-    program="$target/$triple/release/treering"
-    set -- "${1:-}" --target "$triple"
-else
-    program="$target/release/treering"
-    set -- "${1:-}"
-fi
-
-case "$1" in
+program="$target/release/treering"
+case "${1:-}" in
+    '') ;;
     --path) echo "$program"; exit 0 ;;
-    '') shift ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
-cargo build --release --package treering "$@"
-echo "built $program ($(du -h "$program" | cut -f1))"
+
+# The bundled C code (SQLite, zstd) needs a C compiler for musl besides Rust's own part.
+musl="$(uname -m)-unknown-linux-musl"
+host=$(rustc -vV | sed -n 's/^host: //p')
+if [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ] &&
+    command -v musl-gcc >/dev/null 2>&1; then
+    triple=$musl
+elif [ -e "$(cc -print-file-name=libc.a)" ]; then
+    triple=$host
+    # Only for the program: what runs during the build has to load macros.
+    name=$(echo "$host" | tr 'a-z-' 'A-Z_')
+    export "CARGO_TARGET_${name}_RUSTFLAGS=-C target-feature=+crt-static"
+else
+    echo "build: no libc.a here (package libc6-dev): the program will need this machine's libraries"
+    triple=$host
+fi
+cargo build --release --package treering --target "$triple"
+mkdir -p "$target/release"
+ln -f "$target/$triple/release/treering" "$program"
+echo "built $program ($(du -h "$program" | cut -f1), for $triple)"

@@ -9,7 +9,7 @@ PATH="$PATH:${HOME:-/root}/.cargo/bin"
 
 target=${CARGO_TARGET_DIR:-target}
 treering="$target/release/treering"
-cargo build --release --package treering
+scripts/build.sh
 
 mkdir -p "$target/demo"
 place=$(mktemp -d "$target/demo/tree.XXXXXX")
@@ -29,6 +29,8 @@ show show last
 # Root also sees filesystems compared: made anew on a loop image in each round, and taken away.
 if [ "$(id -u)" = 0 ] && command -v mkfs.xfs mkfs.btrfs >/dev/null 2>&1; then
     show compare examples/plans/demo.toml
+    show report --plan demo --format html --output "$target/demo/report.html"
+    echo "The same page with charts: $target/demo/report.html"
 else
     echo
     echo "As root, 'treering compare examples/plans/demo.toml' compares ext4, xfs and btrfs here."

@@ -34,8 +34,15 @@ impl TrialSink for CompilebenchVoice {
                 CautionCode::CachesNotDropped => {
                     say("error on drop caches, will skip it from now on");
                 }
-                CautionCode::StoreStaged => {}
-                _ => say(&format!("treering: {}", caution.message)),
+                CautionCode::AppendedToExisting
+                | CautionCode::MayNotFit
+                | CautionCode::NotLocked
+                | CautionCode::ConfinedByWalk => {
+                    say(&format!("treering: {}", caution.message));
+                }
+                // What is doubtful about the machine stands in the store: the lines stay those of
+                // the original.
+                _ => {}
             },
             _ => {}
         }

@@ -28,11 +28,25 @@ pub enum CautionCode {
     OtherSectors,
     /// Other programs still wrote when the trial began.
     NotQuiet,
+    /// The host of the virtual machine took CPU time away.
+    Stolen,
+    /// Other programs used the CPUs meanwhile.
+    OtherLoad,
+    /// The machine swapped meanwhile.
+    Swapped,
+    /// The kernel warned meanwhile.
+    KernelWarning,
+    /// The kernel is built to find its own faults, and slow.
+    DebugKernel,
+    /// The CPUs change their frequency as they like.
+    Governor,
+    /// The payload can be compressed, and the filesystem does so.
+    CompressibleData,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 18] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -44,6 +58,13 @@ impl CautionCode {
         Self::HostMayFill,
         Self::OtherSectors,
         Self::NotQuiet,
+        Self::Stolen,
+        Self::OtherLoad,
+        Self::Swapped,
+        Self::KernelWarning,
+        Self::DebugKernel,
+        Self::Governor,
+        Self::CompressibleData,
     ];
 
     /// The word used in JSON and in the store.
@@ -60,6 +81,13 @@ impl CautionCode {
             Self::HostMayFill => "host_may_fill",
             Self::OtherSectors => "other_sectors",
             Self::NotQuiet => "not_quiet",
+            Self::Stolen => "stolen",
+            Self::OtherLoad => "other_load",
+            Self::Swapped => "swapped",
+            Self::KernelWarning => "kernel_warning",
+            Self::DebugKernel => "debug_kernel",
+            Self::Governor => "governor",
+            Self::CompressibleData => "compressible_data",
         }
     }
 
@@ -88,6 +116,19 @@ impl CautionCode {
             Self::OtherSectors => "leave sector-bytes out, or use a kernel that can set them",
             Self::NotQuiet => {
                 "stop what writes to the machine's disks, or repeat at a quieter time"
+            }
+            Self::Stolen => "measure on a quiet host, or on hardware of its own",
+            Self::OtherLoad => "stop them, or repeat at a quieter time",
+            Self::Swapped => "free memory, or switch swap off while measuring",
+            Self::KernelWarning => {
+                "read the lines in `dmesg`: the device or the filesystem may be at fault"
+            }
+            Self::DebugKernel => {
+                "use a kernel without these options, or compare with the same only"
+            }
+            Self::Governor => "`cpupower frequency-set -g performance` while measuring",
+            Self::CompressibleData => {
+                "use --payload random --compressibility 0%, or mount without compression"
             }
         }
     }

@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, Progress, Renewable, Target, run_on_target, run_renewing,
+    EngineError, EngineOptions, PayloadKind, Progress, Renewable, Target, run_on_target,
+    run_renewing,
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink,
 };
-use treering_observe::{Scene, facts};
+use treering_observe::{Scene, look, watch};
 use treering_script::{Job, TargetFacts};
 use treering_sys::StopFlag;
 
@@ -103,11 +104,14 @@ fn perform(
 ) -> Result<Conclusion, SinkError> {
     let scene = Scene { target: place.target().path() };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
-    let facts = plan.facts.iter().cloned().chain(facts(&scene)).collect();
+    let mut seen = look(&scene);
+    seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
+    let facts = plan.facts.iter().cloned().chain(seen.facts).collect();
     to.sink.accept(&TrialEvent::Environment { facts })?;
-    for caution in cautions {
+    for caution in cautions.into_iter().chain(seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
+    let watching = watch(&scene);
     let mut session = plan.job.begin(target_facts);
     let ran = match plan.remount {
         None => {
@@ -121,10 +125,31 @@ fn perform(
         }
     };
     *remains = session.remains();
+    let seen = watching.end();
+    if !matches!(ran, Err(EngineError::Sink(_))) {
+        to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
+        for caution in seen.cautions {
+            to.sink.accept(&TrialEvent::Cautioned(caution))?;
+        }
+    }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
     }
+}
+
+/// The doubt about a payload that shrinks on a filesystem that compresses.
+fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
+    let what = match payload {
+        PayloadKind::Native { compressibility: 0 } => return None,
+        PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
+        PayloadKind::Classic => "the payload of the classic tool, one letter,".to_owned(),
+    };
+    let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
+    let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
+    let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
+    let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
+    Some(Caution { code: CautionCode::CompressibleData, message })
 }
 
 /// A place that is mounted again between phases.

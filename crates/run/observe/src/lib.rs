@@ -2,11 +2,12 @@
 //!
 //! One folder each, one line each in [`ALL`].
 
+mod conditions;
 mod environment;
 
 use std::path::Path;
 
-use treering_model::Fact;
+use treering_model::{Caution, Fact};
 
 /// Where an observer looks.
 #[derive(Clone, Copy, Debug)]
@@ -15,21 +16,65 @@ pub struct Scene<'a> {
     pub target: &'a Path,
 }
 
-/// Looks before a trial. What it cannot see it leaves out: that is never an error.
+/// What an observer has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// What is there.
+    pub facts: Vec<Fact>,
+    /// What of it makes a trial doubtful.
+    pub cautions: Vec<Caution>,
+}
+
+impl Seen {
+    fn join(mut self, other: Self) -> Self {
+        self.facts.extend(other.facts);
+        self.cautions.extend(other.cautions);
+        self
+    }
+}
+
+/// Looks before a trial, and may watch it. What it cannot see it leaves out: that is never an
+/// error.
 pub trait Observer: Sync {
-    /// Its name, the first part of the names of its facts.
+    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// What it sees.
-    fn look(&self, scene: &Scene<'_>) -> Vec<Fact>;
+    /// What it sees beforehand.
+    fn look(&self, scene: &Scene<'_>) -> Seen;
+
+    /// Begins to watch; nothing when there is nothing to be seen meanwhile.
+    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+        None
+    }
+}
+
+/// An observer that watches a trial.
+pub trait Watch {
+    /// The trial is over: what was seen.
+    fn end(self: Box<Self>) -> Seen;
 }
 
 /// Every observer.
-pub const ALL: &[&dyn Observer] = &[&environment::Environment];
+pub const ALL: &[&dyn Observer] = &[&environment::Environment, &conditions::Conditions];
 
-/// Everything that all observers see.
-pub fn facts(scene: &Scene<'_>) -> Vec<Fact> {
-    ALL.iter().flat_map(|observer| observer.look(scene)).collect()
+/// Everything that all observers see beforehand.
+pub fn look(scene: &Scene<'_>) -> Seen {
+    ALL.iter().map(|observer| observer.look(scene)).fold(Seen::default(), Seen::join)
+}
+
+/// All observers that watch a trial, from now on.
+pub struct Watching(Vec<Box<dyn Watch>>);
+
+/// Begins to watch.
+pub fn watch(scene: &Scene<'_>) -> Watching {
+    Watching(ALL.iter().filter_map(|observer| observer.watch(scene)).collect())
+}
+
+impl Watching {
+    /// Ends it: everything that was seen.
+    pub fn end(self) -> Seen {
+        self.0.into_iter().map(Watch::end).fold(Seen::default(), Seen::join)
+    }
 }
 
 /// The release of the kernel that runs; empty without `/proc`.
@@ -40,13 +85,13 @@ pub fn kernel_release() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Scene, facts};
+    use super::{ALL, Scene, look, watch};
     use std::collections::HashSet;
     use std::path::Path;
 
     #[test]
     fn facts_have_one_value_each() {
-        let seen = facts(&Scene { target: Path::new("/proc") });
+        let seen = look(&Scene { target: Path::new("/proc") }).facts;
         let names: HashSet<&str> = seen.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names.len(), seen.len());
         assert!(names.contains("kernel.release"), "{names:?}");
@@ -55,7 +100,15 @@ mod tests {
 
     #[test]
     fn a_place_that_is_not_there_still_has_a_machine() {
-        let seen = facts(&Scene { target: Path::new("/nowhere/at/all") });
+        let seen = look(&Scene { target: Path::new("/nowhere/at/all") }).facts;
         assert!(seen.iter().any(|fact| fact.name == "memory.bytes"));
+    }
+
+    #[test]
+    fn what_happens_meanwhile_is_seen() {
+        let watching = watch(&Scene { target: Path::new("/") });
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let seen = watching.end();
+        assert!(seen.facts.iter().any(|fact| fact.name == "conditions.load_average"), "{seen:?}");
     }
 }

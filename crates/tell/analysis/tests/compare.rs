@@ -425,3 +425,73 @@ fn looks_of_a_sequential_plan_are_made_at_their_level() {
     assert_eq!(verdict(Some("0.0001")), Verdict::Unclear);
     assert_eq!(verdict(Some("nonsense")), Verdict::Worse);
 }
+
+/// Gives every trial of a side these facts.
+fn with_facts(mut side: Side, facts: &[(&str, &str)]) -> Side {
+    for trial in &mut side.trials {
+        let facts = facts.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        trial.facts.extend(facts.map(|(name, value)| Fact { name, value }));
+    }
+    side
+}
+
+fn doubts(base: &Side, other: Side) -> Vec<Code> {
+    let outcome = compare(base, &[other], &Terms::default()).unwrap();
+    outcome.cautions.iter().map(|caution| caution.code).collect()
+}
+
+#[test]
+fn mount_options_that_nobody_declared_are_doubted() {
+    let options = |name: &str, late: i64, options: &str| {
+        with_facts(side(name, late, &P10A), &[("filesystem.mount_options", options)])
+    };
+    let base = options("a", 0, "rw,relatime");
+    assert!(!doubts(&base, options("b", 1, "rw,relatime")).contains(&Code::MountOptionsDiffer));
+    assert!(doubts(&base, options("b", 1, "rw,noatime")).contains(&Code::MountOptionsDiffer));
+    assert!(doubts(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer));
+    // Variants of a plan may differ: that is what they are for.
+    let mut variant = options("b", 1, "rw,noatime");
+    variant.factor = Factor::Variant;
+    assert!(!doubts(&base, variant).contains(&Code::MountOptionsDiffer));
+    // Of different filesystems only access times can be compared.
+    let other = |options: &str| {
+        let facts = [("filesystem.mount_options", options)];
+        let mut side = with_facts(side("b", 1, &P10A), &facts);
+        side.factor = Factor::Filesystem;
+        for trial in &mut side.trials {
+            trial
+                .facts
+                .iter_mut()
+                .filter(|f| f.value == "ext4")
+                .for_each(|f| f.value = "xfs".into());
+        }
+        side
+    };
+    assert!(!doubts(&base, other("rw,relatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
+    assert!(doubts(&base, other("rw,noatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
+}
+
+#[test]
+fn devices_of_another_kind_are_doubted() {
+    let on = |name: &str, late: i64, rotational: &str| {
+        with_facts(side(name, late, &P10A), &[("device.rotational", rotational)])
+    };
+    let base = on("a", 0, "0");
+    assert!(!doubts(&base, on("b", 1, "0")).contains(&Code::DevicesDiffer));
+    assert!(doubts(&base, on("b", 1, "1")).contains(&Code::DevicesDiffer));
+    let mut target = on("b", 1, "1");
+    target.factor = Factor::Target;
+    assert!(!doubts(&base, target).contains(&Code::DevicesDiffer));
+}
+
+#[test]
+fn rounds_that_resemble_their_neighbours_are_doubted() {
+    let flat = [50.0; 16];
+    let wave: Vec<f64> = (0..16).map(|k| 50.0 + 4.0 * (f64::from(k) / 3.0).sin()).collect();
+    assert!(doubts(&side("a", 0, &flat), side("b", 1, &wave)).contains(&Code::SerialRounds));
+    let mixed: Vec<f64> = [3, 9, 1, 14, 6, 12, 0, 8, 15, 4, 10, 2, 13, 7, 11, 5]
+        .iter()
+        .map(|k| 50.0 + f64::from(*k) * 0.3)
+        .collect();
+    assert!(!doubts(&side("a", 0, &flat), side("b", 1, &mixed)).contains(&Code::SerialRounds));
+}

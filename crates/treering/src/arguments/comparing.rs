@@ -34,7 +34,7 @@ pub(crate) struct CompareArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The format of the report: terminal, plain, markdown, csv, json, benchstat or lkp
+    /// The format of the report: terminal, plain, markdown, html, csv, json, benchstat or lkp
     /// [default: terminal; plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
@@ -153,7 +153,7 @@ pub(crate) struct ReportArgs {
     pub(crate) gate: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The format: terminal, plain, markdown, csv, json, benchstat or lkp [default: terminal;
+    /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: terminal;
     /// plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,

@@ -51,6 +51,8 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
     Compare(CompareArgs),
+    /// Say what would make measurements here doubtful, before anybody measures.
+    Doctor(DoctorArgs),
     /// What the lab can make here, and what killed runs left in it.
     Lab(LabArgs),
     /// Remove what a killed run left in a directory.
@@ -90,7 +92,8 @@ pub(crate) struct ListArgs {
 /// How a page is written.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// The format: terminal, plain, markdown, csv or json [default: terminal; plain in a pipe].
+    /// The format: terminal, plain, markdown, html, csv or json [default: terminal; plain in a
+    /// pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
     /// Write to this file instead of standard output.
@@ -127,6 +130,14 @@ pub(crate) struct ExportArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// A directory, a block device or a plan [default: the present directory].
+    pub(crate) path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod clean;
 mod compare;
 mod dataset;
 mod dataset_pages;
+mod doctor;
 mod export;
 mod lab;
 mod list;
@@ -43,6 +44,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Report(args) => report::run(&args),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {

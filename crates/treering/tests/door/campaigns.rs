@@ -176,6 +176,35 @@ fn ctrl_c_ends_it_with_everything_given_back() {
     }
 }
 
+#[test]
+fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    // Trials of a second or so, so that the place is lost while the other one is worked in.
+    FourLists::wide(400, 3000).write_to(&program.home().join("wide"));
+    let compare = ["compare", "--directories", "a,b", "--store", &store, "--no-warm-up"];
+    let more = ["--rounds", "4", "--no-control", "--format", "json"];
+    let job = ["--", "--dataset", "./wide", "--initial-dirs", "20", "--runs", "20"];
+    let mut run = program.start([&compare[..], &more, &job].concat());
+    run.wait_for("round 2: a ");
+    fs::rename(program.home().join("b"), program.home().join("gone")).unwrap();
+    let ran = run.finish().ends_with(0);
+    assert!(ran.stderr.contains("its place could not be made"), "{ran}");
+    let kept = trials(&results.path());
+    assert_eq!(kept.len(), 8, "every cell has its trial");
+    let failed = |trial: &&Trial| matches!(trial.ending, Ending::Failed { .. });
+    let failed: Vec<&Trial> = kept.iter().filter(failed).collect();
+    assert!(!failed.is_empty());
+    assert!(failed.iter().all(|trial| trial.beginning.cell.as_ref().unwrap().variant == "b"));
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let codes = document["cautions"].as_array().unwrap().iter().map(|one| &one["code"]);
+    assert!(codes.into_iter().any(|code| code == "failed_trial"), "{document}");
+    // Never as zero: rounds that one side failed are in no comparison.
+    let whole = 4 - failed.len();
+    let comparisons = document["comparisons"].as_array().unwrap();
+    assert!(comparisons.iter().all(|one| one["pairs"] == whole), "{whole}: {document}");
+}
+
 /// Two filesystems of this machine by a plan, one with a mount option.
 const PLAN: &str = r#"
 name = "two"

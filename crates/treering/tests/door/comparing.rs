@@ -86,7 +86,7 @@ fn the_gate_answers_with_its_code() {
         ["--baseline", "base", "--contender", "nobody"],
         ["--baseline", "base", "--contender", "label:base"],
         ["--baseline", "fs:zfs", "--threshold", "3%"],
-        ["--baseline", "base", "--format", "html"],
+        ["--baseline", "base", "--format", "docx"],
     ] {
         program.run(["report", "--store", file, "--gate"].into_iter().chain(wrong)).ends_with(2);
     }

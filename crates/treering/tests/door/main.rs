@@ -20,6 +20,9 @@ mod comparing;
 /// Data sets that are wrong.
 mod data_sets;
 
+/// Doubts whose causes are planted, and the doctor.
+mod doubts;
+
 /// Filesystems that are too small or fill up.
 mod full;
 

@@ -101,3 +101,16 @@ fn the_help_names_every_option_with_its_default() {
         }
     }
 }
+
+#[test]
+fn every_doubt_has_its_row_in_the_documents() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap();
+    let (fair, json) = (read("fair.md"), read("json.md"));
+    for code in treering_model::CautionCode::ALL {
+        assert!(fair.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
+    }
+    for code in treering_analysis::compare::ComparisonCautionCode::ALL {
+        assert!(json.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
+    }
+}

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use treering_model::{Ending, Op, Trial};
+use treering_model::{CautionCode, Ending, Op, Trial};
 use treering_store::{Access, Store};
 use treering_testkit::{FileSizes, Program};
 
@@ -43,9 +43,20 @@ pub(crate) fn count(program: &Program) -> usize {
     text.lines().filter(|line| line.contains("compilebench")).count()
 }
 
-/// The names of a trial's cautions.
+/// What tests beside this one, and the machine they run on, do to a trial.
+const OF_THE_MACHINE: [CautionCode; 6] = [
+    CautionCode::Stolen,
+    CautionCode::OtherLoad,
+    CautionCode::Swapped,
+    CautionCode::KernelWarning,
+    CautionCode::DebugKernel,
+    CautionCode::Governor,
+];
+
+/// The names of a trial's cautions, but for those about the machine.
 pub(crate) fn cautions(trial: &Trial) -> Vec<&'static str> {
-    trial.cautions.iter().map(|caution| caution.code.name()).collect()
+    let own = trial.cautions.iter().filter(|caution| !OF_THE_MACHINE.contains(&caution.code));
+    own.map(|caution| caution.code.name()).collect()
 }
 
 /// Kind and subject of each finished task.

@@ -6,7 +6,7 @@ mod machine;
 use treering_model::Fact;
 use treering_sys::{MountTable, filesystem_facts};
 
-use crate::{Observer, Scene};
+use crate::{Observer, Scene, Seen};
 
 /// Sees what does not change during a trial.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,11 @@ impl Observer for Environment {
         "environment"
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Vec<Fact> {
+    fn look(&self, scene: &Scene<'_>) -> Seen {
         let mut facts = machine::facts();
         facts.extend(filesystem(scene));
         facts.extend(device::facts(scene.target));
-        facts
+        Seen { facts, cautions: Vec::new() }
     }
 }
 

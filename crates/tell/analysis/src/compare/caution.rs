@@ -19,6 +19,10 @@ pub enum ComparisonCautionCode {
     FilesystemsDiffer,
     /// The filesystems are not of the same size.
     SizesDiffer,
+    /// The devices are not of the same kind, or their queues are not set alike.
+    DevicesDiffer,
+    /// They are mounted with other options.
+    MountOptionsDiffer,
     /// The machines differ.
     MachinesDiffer,
     /// The trials of one side differ among themselves.
@@ -29,6 +33,8 @@ pub enum ComparisonCautionCode {
     Unpaired,
     /// One side was run after the other, not in turns.
     NotInterleaved,
+    /// Neighbouring rounds resemble each other.
+    SerialRounds,
     /// The ratio changed in the course of the rounds.
     Drifting,
     /// The baseline differs from itself.
@@ -41,7 +47,7 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
@@ -50,11 +56,14 @@ impl ComparisonCautionCode {
         Self::KernelsDiffer,
         Self::FilesystemsDiffer,
         Self::SizesDiffer,
+        Self::DevicesDiffer,
+        Self::MountOptionsDiffer,
         Self::MachinesDiffer,
         Self::MixedSide,
         Self::TooFewRounds,
         Self::Unpaired,
         Self::NotInterleaved,
+        Self::SerialRounds,
         Self::Drifting,
         Self::Unstable,
         Self::MetricMissing,
@@ -72,11 +81,14 @@ impl ComparisonCautionCode {
             Self::KernelsDiffer => "kernels_differ",
             Self::FilesystemsDiffer => "filesystems_differ",
             Self::SizesDiffer => "sizes_differ",
+            Self::DevicesDiffer => "devices_differ",
+            Self::MountOptionsDiffer => "mount_options_differ",
             Self::MachinesDiffer => "machines_differ",
             Self::MixedSide => "mixed_side",
             Self::TooFewRounds => "too_few_rounds",
             Self::Unpaired => "unpaired",
             Self::NotInterleaved => "not_interleaved",
+            Self::SerialRounds => "serial_rounds",
             Self::Drifting => "drifting",
             Self::Unstable => "unstable",
             Self::MetricMissing => "metric_missing",
@@ -102,6 +114,14 @@ impl ComparisonCautionCode {
                 "select by `fs:` when filesystems are what is compared, else use one filesystem"
             }
             Self::SizesDiffer => "make the filesystems of both sides equally large",
+            Self::DevicesDiffer => {
+                "run both sides on one device, with its queue set alike; select by `target:` when \
+                 devices are what is compared"
+            }
+            Self::MountOptionsDiffer => {
+                "mount both sides alike; make the option a variant of a plan when it is what is \
+                 compared"
+            }
             Self::MachinesDiffer => "run both sides on one machine",
             Self::MixedSide => "choose trials that were made under the same conditions",
             Self::TooFewRounds => "run more rounds; until then no difference can be shown",
@@ -111,6 +131,10 @@ impl ComparisonCautionCode {
             }
             Self::NotInterleaved => {
                 "let the sides take turns: what changed with time looks like a difference"
+            }
+            Self::SerialRounds => {
+                "the intervals are too narrow: rest between trials (settle-seconds), or run more \
+                 rounds at other times"
             }
             Self::Drifting => "look for what changed meanwhile: fill, heat, other load",
             Self::Unstable => {

@@ -11,20 +11,36 @@ use super::side::{Factor, fact, is_completed};
 use super::terms::LEVEL_FACT;
 
 /// Facts that should be alike on both sides, and the doubt when they are not.
-const FACTS: [(&str, Code); 6] = [
+const FACTS: [(&str, Code); 10] = [
     ("kernel.release", Code::KernelsDiffer),
     ("filesystem.type", Code::FilesystemsDiffer),
     ("cpu.model", Code::MachinesDiffer),
     ("cpu.count", Code::MachinesDiffer),
     ("memory.bytes", Code::MachinesDiffer),
     ("machine.architecture", Code::MachinesDiffer),
+    ("device.model", Code::DevicesDiffer),
+    ("device.rotational", Code::DevicesDiffer),
+    ("device.scheduler", Code::DevicesDiffer),
+    ("device.logical_block_bytes", Code::DevicesDiffer),
 ];
 
 const CAPACITY: &str = "filesystem.capacity_bytes";
+const TYPE: &str = "filesystem.type";
+const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.
-pub const COMPARED_FACTS: [&str; 8] =
-    [FACTS[0].0, FACTS[1].0, FACTS[2].0, FACTS[3].0, FACTS[4].0, FACTS[5].0, CAPACITY, LEVEL_FACT];
+pub const COMPARED_FACTS: [&str; FACTS.len() + 4] = {
+    let mut names = [CAPACITY; FACTS.len() + 4];
+    let mut place = 0;
+    while place < FACTS.len() {
+        names[place] = FACTS[place].0;
+        place += 1;
+    }
+    names[place] = OPTIONS[0];
+    names[place + 1] = OPTIONS[1];
+    names[place + 2] = LEVEL_FACT;
+    names
+};
 
 /// Filesystems keep some of their room for themselves, each its own share: only sizes further
 /// apart than this are of different devices.
@@ -113,8 +129,35 @@ pub(super) fn of_places(baseline: Seen<'_>, contender: Seen<'_>) -> Vec<Comparis
             note(Code::SizesDiffer, "the filesystem's size", &mib(left), &mib(right));
         }
     }
+    if let Some((left, right)) = differing_options(baseline, contender) {
+        note(Code::MountOptionsDiffer, "mounted with", &left, &right);
+    }
     let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
     differing.into_iter().map(caution).collect()
+}
+
+/// The mount options that one side has and the other lacks, unless they were declared to differ. Of
+/// different filesystems only access times can be held against each other.
+fn differing_options(baseline: Seen<'_>, contender: Seen<'_>) -> Option<(String, String)> {
+    if matches!(contender.factor, Factor::Variant | Factor::Target) {
+        return None;
+    }
+    let is_same_type = values(baseline, TYPE) == values(contender, TYPE);
+    let options = |side: Seen<'_>| -> BTreeSet<String> {
+        let all = OPTIONS.iter().flat_map(|name| values(side, name));
+        let all = all.flat_map(|text| text.split(','));
+        let counts = |option: &&str| is_same_type || option.ends_with("atime");
+        all.filter(counts).map(str::to_owned).collect()
+    };
+    let (left, right) = (options(baseline), options(contender));
+    if left.is_empty() || right.is_empty() {
+        return None; // of an imported log, say: nothing is known
+    }
+    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+        let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+        if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
+    };
+    (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }
 
 /// What is wrong with a job: unequal work, no pairs, no turns.
@@ -209,7 +252,10 @@ fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
         Factor::Label | Factor::Id => false,
         Factor::Kernel => code == Code::KernelsDiffer,
-        Factor::Variant | Factor::Filesystem | Factor::Target => code == Code::FilesystemsDiffer,
+        Factor::Filesystem => code == Code::FilesystemsDiffer,
+        Factor::Variant | Factor::Target => {
+            matches!(code, Code::FilesystemsDiffer | Code::DevicesDiffer)
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::fmt;
 
 use treering_model::{Better, Metric, Trial};
 use treering_stats::{
-    ALPHA, Comparison, Criteria, Direction, Finding, Question, Role, Scale, StatsError,
-    THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired, judge_family,
-    median, pair_rounds,
+    ALPHA, Comparison, Criteria, Direction, Finding, Question, Role, Scale, SerialCheck,
+    StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
+    judge_family, median, pair_rounds, serial_check,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -130,6 +130,7 @@ fn ask(
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
     let mut drifting = Vec::new();
+    let mut serial = Vec::new();
     let decides = |metric: &Metric| {
         terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
     };
@@ -141,6 +142,9 @@ fn ask(
                 let drift = one.question.comparison.drift.is_some_and(|drift| drift.drifting);
                 if drift && metric.primary {
                     drifting.push(metric_name(&metric.scope, &metric.name));
+                }
+                if metric.primary && is_serial(&one.about) {
+                    serial.push(metric_name(&metric.scope, &metric.name));
                 }
                 asked.push(one);
             }
@@ -155,10 +159,24 @@ fn ask(
         let message = format!("{about}: not on both sides: {}", missing.join(", "));
         cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
     }
+    if !serial.is_empty() {
+        let message = format!("{about}: rounds resemble their neighbours: {}", serial.join(", "));
+        cautions.push(ComparisonCaution::new(Code::SerialRounds, message));
+    }
     if !drifting.is_empty() {
         let message = format!("{about}: the ratio drifts over the rounds: {}", drifting.join(", "));
         cautions.push(ComparisonCaution::new(Code::Drifting, message));
     }
+}
+
+/// Whether the ratios of neighbouring rounds resemble each other more than chance would have it;
+/// with few rounds nobody can tell. Only likeness makes intervals too narrow, and both signs of it
+/// are wanted, since a comparison asks this of every primary metric.
+fn is_serial(one: &MetricComparison) -> bool {
+    let pairs = one.baseline_values.iter().zip(&one.contender_values);
+    let ratios: Vec<f64> = pairs.map(|(base, other)| (other / base).ln()).collect();
+    let is_alike = |check: SerialCheck| check.lag1 > check.lag1_bound && check.ljung_box_p < 0.05;
+    one.paired && serial_check(&ratios).is_ok_and(is_alike)
 }
 
 /// The question about one metric; `None` when there is nothing to compare it with.

@@ -1,7 +1,8 @@
 //! Runs the trials of a campaign, keeps them, and says how far it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +10,7 @@ use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::{Plan, Stopping};
 use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
-use treering_lab::{LabError, remove_leftovers};
+use treering_lab::{LabError, Workplace, remove_leftovers};
 use treering_model::{
     Beginning, Cell, CellRole, EVENT_VERSION, Ending, Fact, TrialEvent, TrialId, TrialSink,
 };
@@ -21,7 +22,7 @@ use super::ledger::Ledger;
 use super::quick::LOOKS;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_voice::say;
-use crate::commands::trial::{Asked, run as run_trial, take};
+use crate::commands::trial::{Asked, run as run_trial};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind, chain};
 use crate::progress::ProgressShow;
@@ -163,6 +164,15 @@ impl Conducting for Crew<'_> {
     }
 
     fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        let work = stage.work()?;
+        if self.args.resume && work.is_dir() {
+            // What a killed run of this plan left: only trees that its mark names.
+            remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;
+        }
+        let place = match occupy(&work) {
+            Ok(place) => place,
+            Err(error) => return self.failed(planned, &error),
+        };
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
         let workload = workload(&job.workload)
@@ -199,12 +209,7 @@ impl Conducting for Crew<'_> {
             let operations = job.job.outline(&treering_script::TargetFacts::unknown()).len();
             listeners.push(Box::new(ProgressShow::begin(operations as u64, &progress)));
         }
-        let work = stage.work()?;
-        if self.args.resume && work.is_dir() {
-            // What a killed run of this plan left: only trees that its mark names.
-            remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;
-        }
-        let done = run_trial(asked, take(&work)?, listeners, &progress, &mut |_| {})?;
+        let done = run_trial(asked, place, listeners, &progress, &mut |_| {})?;
         if let Some(failure) = done.unmoved {
             return Err(failure);
         }
@@ -240,7 +245,7 @@ impl Conducting for Crew<'_> {
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
-        let place = std::path::Path::new("/");
+        let place = Path::new("/");
         let named = self.args.store.store.as_deref();
         let mut keeping = Keeping::open(named, false, place, trial)?;
         if let Some(store) = keeping.store() {
@@ -265,6 +270,18 @@ impl Conducting for Crew<'_> {
         }
         self.following.after(round, &cells)
     }
+}
+
+/// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.
+fn occupy(work: &Path) -> Result<Workplace, LabError> {
+    if let Err(error) = std::fs::create_dir(work)
+        && error.kind() != ErrorKind::AlreadyExists
+    {
+        return Err(LabError::Io { what: "cannot make", path: work.to_owned(), source: error });
+    }
+    let place = Workplace::take(work)?;
+    place.refuse_leftovers()?;
+    Ok(place)
 }
 
 /// A duration for people.

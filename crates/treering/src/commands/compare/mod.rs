@@ -49,7 +49,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     conduct(&plan, args, &lab)
 }
 
-fn read_plan(path: &Path) -> Result<Plan, Failure> {
+/// The plan in a file.
+pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::new(Kind::Environment, message)

@@ -1,0 +1,72 @@
+//! The kernel's log from a moment on: its warnings and errors, as `/dev/kmsg` gives them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// What `open` calls it when a read must not wait.
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+/// A record is at most this long.
+const RECORD: usize = 8192;
+/// So many records are read at most: a log that never ends must not hold a trial.
+const RECORDS: usize = 10_000;
+/// Warnings and what is graver (`KERN_WARNING`).
+const WARNING: u32 = 4;
+
+/// The log from the moment it was opened.
+pub(super) struct KernelLog {
+    log: File,
+}
+
+impl KernelLog {
+    /// `None` where we may not read it.
+    pub(super) fn from_now() -> Option<Self> {
+        let mut log =
+            OpenOptions::new().read(true).custom_flags(NONBLOCK).open("/dev/kmsg").ok()?;
+        log.seek(SeekFrom::End(0)).ok()?;
+        Some(Self { log })
+    }
+
+    /// The kernel's warnings since then; what programs wrote there is not the kernel's.
+    pub(super) fn warnings(mut self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut record = vec![0; RECORD];
+        for _ in 0..RECORDS {
+            match self.log.read(&mut record) {
+                Ok(0) => break,
+                Ok(length) => found.extend(warning(&String::from_utf8_lossy(&record[..length]))),
+                // Records were overwritten before we read them: what follows is there.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        found
+    }
+}
+
+/// The message of a record, when it is a warning of the kernel's:
+/// `4,1234,5678901,-;message`, the first number being 8 × facility + level.
+fn warning(record: &str) -> Option<String> {
+    let (head, rest) = record.split_once(';')?;
+    let priority: u32 = head.split(',').next()?.parse().ok()?;
+    let message = rest.lines().next()?;
+    let is_kernels = priority >> 3 == 0;
+    (is_kernels && priority & 7 <= WARNING).then(|| message.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warning;
+
+    #[test]
+    fn warnings_of_the_kernel_are_told_from_other_lines() {
+        let text = "4,10,99,-;EXT4-fs (sda): warning\n SUBSYSTEM=block\n";
+        assert_eq!(warning(text).as_deref(), Some("EXT4-fs (sda): warning"));
+        assert!(warning("3,11,99,-;I/O error\n").is_some());
+        assert_eq!(warning("6,12,99,-;loop0: detected capacity change\n"), None);
+        // Facility 1: a program wrote it.
+        assert_eq!(warning("12,13,99,-;from a program\n"), None);
+        assert_eq!(warning("nonsense"), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Doubts about a trial whose cause is planted for real, and what the doctor says beforehand.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use treering_model::{CautionCode, Trial};
+use treering_testkit::{FourLists, LoopFs, Program, require_loop_fs};
+
+use crate::program;
+use crate::trial::last;
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::wide(400, 3000).write_to(&program.home().join("lists"));
+    program
+}
+
+fn run(program: &Program, dir: &Path, more: &[&str]) -> Trial {
+    let dir = dir.to_str().unwrap();
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", dir, "--quiet"];
+    program.run([&words[..], more].concat()).ends_with(0);
+    last(program)
+}
+
+fn has(trial: &Trial, code: CautionCode) -> bool {
+    trial.cautions.iter().any(|caution| caution.code == code)
+}
+
+#[test]
+fn other_programs_that_keep_the_processors_busy_are_told() {
+    let program = prepared();
+    let over = AtomicBool::new(false);
+    let trial = thread::scope(|scope| {
+        let busy = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        for _ in 0..busy {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let place = program.home().join("w");
+        let trial = run(&program, &place, &["--initial-dirs", "20", "--runs", "60"]);
+        over.store(true, Ordering::Relaxed);
+        trial
+    });
+    assert!(has(&trial, CautionCode::OtherLoad), "{:?}", trial.cautions);
+    assert!(trial.facts.iter().any(|fact| fact.name == "conditions.other_programs_percent"));
+}
+
+#[test]
+fn data_that_shrink_on_a_compressing_filesystem_are_told() {
+    require_loop_fs!("btrfs");
+    let program = prepared();
+    let place = LoopFs::new("btrfs", 256);
+    let dir = place.path().join("w");
+    let few = ["--initial-dirs", "1", "--runs", "1"];
+    let classic = [&few[..], &["--payload", "classic"]].concat();
+    assert!(!has(&run(&program, &dir, &classic), CautionCode::CompressibleData));
+    let remount = Command::new("mount")
+        .args(["-o", "remount,compress=zstd"])
+        .arg(place.path())
+        .status()
+        .unwrap();
+    assert!(remount.success());
+    assert!(has(&run(&program, &dir, &classic), CautionCode::CompressibleData));
+    let half = [&few[..], &["--compressibility", "50%"]].concat();
+    assert!(has(&run(&program, &dir, &half), CautionCode::CompressibleData));
+    assert!(!has(&run(&program, &dir, &few), CautionCode::CompressibleData), "random bytes");
+}
+
+#[test]
+fn the_doctor_looks_at_a_directory_on_a_loop_device() {
+    require_loop_fs!("ext4");
+    let program = prepared();
+    let place = LoopFs::new("ext4", 64);
+    let path = place.path().to_str().unwrap();
+    let said = program.run(["doctor", path]).ends_with(0).stdout;
+    assert!(said.contains("host_cache_answers"), "{said}");
+    assert!(said.contains("filesystem.type") && said.contains("ext4"), "{said}");
+    assert!(said.contains("conditions.load_average"), "{said}");
+}
+
+#[test]
+fn the_doctor_reads_a_plan() {
+    let program = prepared();
+    let plan = "rounds = 3\n[device]\nloop = \"64MiB\"\n[[variant]]\nfilesystem = \"ext4\"\n\
+                [[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 3, runs = 2 }\n";
+    fs::write(program.home().join("plan.toml"), plan).unwrap();
+    let said = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("may_not_fit"), "{said}");
+    assert!(said.contains("with 3 rounds no difference can ever be shown"), "{said}");
+    program.run(["doctor", "nowhere"]).ends_with(2).complains("nowhere");
+}
