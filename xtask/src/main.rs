@@ -6,6 +6,7 @@ mod ci;
 mod fmt;
 mod fuzz;
 mod tidy;
+mod truth;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -46,6 +47,8 @@ enum Command {
         /// Only this target
         target: Option<String>,
     },
+    /// Compare filesystems with themselves, and count what is called different (root; minutes)
+    Truth(truth::Truth),
     /// Everything CI runs, in order; the last line counts what passed and failed
     Ci {
         /// Seconds for each fuzz target
@@ -80,6 +83,7 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
         Command::Fuzz { input: Some(input), target, .. } => {
             fuzz::replay(&root, target.as_deref().unwrap_or_default(), &input)
         }
+        Command::Truth(asked) => truth::run(&root, &asked),
         Command::Ci { seconds, steps } => Ok(ci::run(&root, seconds, &steps)),
     }
 }

@@ -153,6 +153,11 @@ fn facts(variant: &Variant, mounted: &Mounted) -> Vec<Fact> {
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }
+    let bytes = mounted.device().map(Device::members).unwrap_or_default();
+    let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
+    if bytes > 0 {
+        facts.push(fact("variant.device_bytes", bytes.to_string()));
+    }
     if !variant.mount.is_empty() {
         facts.push(fact("mount.asked", variant.mount.join(",")));
     }

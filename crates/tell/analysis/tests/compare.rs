@@ -495,3 +495,17 @@ fn rounds_that_resemble_their_neighbours_are_doubted() {
         .collect();
     assert!(!doubts(&side("a", 0, &flat), side("b", 1, &mixed)).contains(&Code::SerialRounds));
 }
+
+#[test]
+fn sizes_are_those_of_the_devices_where_they_are_known() {
+    let sized =
+        |name: &str, late: i64, facts: &[(&str, &str)]| with_facts(side(name, late, &P10A), facts);
+    let capacity = "filesystem.capacity_bytes";
+    let base = sized("a", 0, &[(capacity, "1000"), ("variant.device_bytes", "1073741824")]);
+    assert!(doubts(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
+    // One filesystem keeps more of the same device for itself.
+    let same = [(capacity, "900"), ("variant.device_bytes", "1073741824")];
+    assert!(!doubts(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
+    let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
+    assert!(doubts(&base, sized("b", 1, &smaller)).contains(&Code::SizesDiffer));
+}

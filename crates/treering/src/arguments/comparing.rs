@@ -118,7 +118,7 @@ in rounds in which every variant runs once in random order. What a killed run le
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
     /// The side to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,

@@ -263,6 +263,11 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
             .iter()
             .all(|one| one["metric"] == "initial create/seconds" && one["threshold"] == 0.1)
     );
+    let again = ["report", "--plan", "two", "--store", &store, "--format", "json"];
+    let again: Value = serde_json::from_str(&program.run(again).ends_with(0).stdout).unwrap();
+    assert_eq!(again["comparisons"], document["comparisons"], "judged as the plan says");
+    let codes = document["cautions"].as_array().unwrap().iter().map(|one| one["code"].as_str());
+    assert!(!codes.into_iter().any(|code| code == Some("sizes_differ")), "{document}");
     let kept = trials(&results.path());
     assert_eq!(kept.len(), 12);
     let fact = |trial: &Trial, name: &str| {

@@ -24,13 +24,15 @@ const FACTS: [(&str, Code); 10] = [
     ("device.logical_block_bytes", Code::DevicesDiffer),
 ];
 
+/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
+const DEVICE_BYTES: &str = "variant.device_bytes";
 const CAPACITY: &str = "filesystem.capacity_bytes";
 const TYPE: &str = "filesystem.type";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.
-pub const COMPARED_FACTS: [&str; FACTS.len() + 4] = {
-    let mut names = [CAPACITY; FACTS.len() + 4];
+pub const COMPARED_FACTS: [&str; FACTS.len() + 5] = {
+    let mut names = [CAPACITY; FACTS.len() + 5];
     let mut place = 0;
     while place < FACTS.len() {
         names[place] = FACTS[place].0;
@@ -39,6 +41,7 @@ pub const COMPARED_FACTS: [&str; FACTS.len() + 4] = {
     names[place] = OPTIONS[0];
     names[place + 1] = OPTIONS[1];
     names[place + 2] = LEVEL_FACT;
+    names[place + 3] = DEVICE_BYTES;
     names
 };
 
@@ -122,7 +125,8 @@ pub(super) fn of_places(baseline: Seen<'_>, contender: Seen<'_>) -> Vec<Comparis
     if left != right {
         note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
     }
-    if let (Some(left), Some(right)) = (capacity(baseline), capacity(contender)) {
+    let sizes = |name: &str| Some((size(baseline, name)?, size(contender, name)?));
+    if let Some((left, right)) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY)) {
         let apart = (left - right).abs() > SIZE_TOLERANCE * left.max(right);
         if apart && contender.factor != Factor::Target {
             let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
@@ -267,8 +271,9 @@ fn versions(side: Seen<'_>) -> BTreeSet<&str> {
     side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
 }
 
-fn capacity(side: Seen<'_>) -> Option<f64> {
-    let parsed = |trial: &&Trial| fact(trial, CAPACITY)?.parse::<f64>().ok();
+/// The median of a number among the facts.
+fn size(side: Seen<'_>, name: &str) -> Option<f64> {
+    let parsed = |trial: &&Trial| fact(trial, name)?.parse::<f64>().ok();
     median(&side.rounds.iter().filter_map(parsed).collect::<Vec<f64>>()).ok()
 }
 

@@ -22,6 +22,7 @@ use super::ledger::Ledger;
 use super::quick::LOOKS;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_voice::say;
+use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::trial::{Asked, run as run_trial};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind, chain};
@@ -116,15 +117,24 @@ impl<'a> Crew<'a> {
         format!("trial {} of {}, about {left} left", done + 1, self.all)
     }
 
-    /// Facts of every trial of the plan.
+    /// Facts of every trial of the plan: what a report needs to judge as the plan says.
     fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
-        match &self.plan.stopping {
-            Stopping::Sequential { looks } => {
-                vec![fact(LEVEL_FACT, level(looks).to_string())]
-            }
-            Stopping::Fixed { .. } | Stopping::Precision { .. } => Vec::new(),
+        let judging = &self.plan.judging;
+        let mut facts = Vec::new();
+        if let Some(baseline) = self.plan.variants.first() {
+            facts.push(fact(BASELINE_FACT, baseline.name.clone()));
         }
+        if !judging.primary.is_empty() {
+            facts.push(fact(PRIMARY_FACT, judging.primary.join(",")));
+        }
+        if let Some(threshold) = judging.threshold {
+            facts.push(fact(THRESHOLD_FACT, format!("{}%", threshold * 100.0)));
+        }
+        if let Stopping::Sequential { looks } = &self.plan.stopping {
+            facts.push(fact(LEVEL_FACT, level(looks).to_string()));
+        }
+        facts
     }
 }
 

@@ -27,6 +27,11 @@ const TASKS_READ: usize = 1000;
 /// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
 const UNCLEAR: u8 = 5;
 
+/// Facts of a campaign's trials: what its plan says of judging, in the words of the options.
+pub(crate) const BASELINE_FACT: &str = "plan.baseline";
+pub(crate) const PRIMARY_FACT: &str = "plan.primary";
+pub(crate) const THRESHOLD_FACT: &str = "plan.threshold";
+
 /// A campaign that has just been conducted.
 pub(crate) struct Campaign<'a> {
     /// Its first trial.
@@ -74,6 +79,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let format = DataFormat::by_name(args.format.as_deref().unwrap_or_default());
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let known = Known::read(&store, args)?;
+    let args = &known.as_planned(args)?;
     let picks = known.picks(args)?;
     let (baseline, contenders) = sides(&store, &picks)?;
     let control = known.control(&picks[0]);

@@ -8,6 +8,7 @@ use treering_analysis::compare::Factor;
 use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
+use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
@@ -122,10 +123,26 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// The variant that was run a second time as a control: the plan's baseline.
-    fn baseline_of_plan(&self) -> Option<&str> {
-        let control = self.candidates.iter().find(|one| one.role() == Some(CellRole::Control))?;
-        control.value(Factor::Variant)
+    /// What was asked for, completed by what the plan of the trials says of judging.
+    pub(super) fn as_planned(&self, args: &ReportArgs) -> Result<ReportArgs, Failure> {
+        let mut asked = args.clone();
+        let newest = self.candidates.last().filter(|_| is_of_plan(args));
+        let Some(newest) = newest else { return Ok(asked) };
+        let names = [BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT];
+        let trials = self.store.load_with_facts(&[newest.summary.trial], &names);
+        let trials = trials.map_err(|error| failure(&error))?;
+        let value = |name: &str| {
+            let facts = trials.iter().flat_map(|trial| &trial.facts);
+            facts.filter(|fact| fact.name == name).map(|fact| fact.value.clone()).next()
+        };
+        if factor_of(args) == Factor::Variant && asked.baseline.is_none() {
+            asked.baseline = value(BASELINE_FACT).map(|name| format!("variant:{name}"));
+        }
+        if let Some(primary) = value(PRIMARY_FACT).filter(|_| asked.primary.is_empty()) {
+            asked.primary = primary.split(',').map(str::to_owned).collect();
+        }
+        asked.threshold = asked.threshold.or_else(|| value(THRESHOLD_FACT));
+        Ok(asked)
     }
 
     /// The second arm of a baseline that is a variant of a plan.
@@ -201,7 +218,6 @@ impl<'s> Known<'s> {
             (None, Some(told)) => told,
             (None, None) => usual,
         };
-        let value = value.or_else(|| self.baseline_of_plan().filter(|_| factor == Factor::Variant));
         let mut picks: Vec<Pick> = Vec::new();
         for one in self.candidates.iter().filter(|one| !one.is_beside()) {
             let Some(value) = one.value(factor).filter(|value| !value.is_empty()) else { continue };
