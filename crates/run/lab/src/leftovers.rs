@@ -24,11 +24,16 @@ pub(crate) struct Mark {
 impl Mark {
     pub(crate) fn leave(dir: &Path, trial: &str) -> Result<Self, LabError> {
         let path = dir.join(MARK);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(LabError::io("cannot make", &path))?;
+        let new = OpenOptions::new().write(true).create_new(true).open(&path);
+        let is_empty = || fs::metadata(&path).is_ok_and(|found| found.len() == 0);
+        let made = match new {
+            // Killed between making the mark and writing it: nothing was made under it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty() => {
+                OpenOptions::new().write(true).open(&path)
+            }
+            made => made,
+        };
+        let mut file = made.map_err(LabError::io("cannot make", &path))?;
         writeln!(file, "{HEADER}\ntrial {trial}")
             .and_then(|()| file.sync_all())
             .map_err(LabError::io("cannot write", &path))?;

@@ -10,7 +10,7 @@ use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::{Plan, Stopping};
 use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
-use treering_lab::{LabError, Workplace, remove_leftovers};
+use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{
     Beginning, Cell, CellRole, EVENT_VERSION, Ending, Fact, TrialEvent, TrialId, TrialSink,
 };
@@ -175,8 +175,9 @@ impl Conducting for Crew<'_> {
 
     fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let work = stage.work()?;
-        if self.args.resume && work.is_dir() {
-            // What a killed run of this plan left: only trees that its mark names.
+        if self.args.resume && find_leftovers(&work)?.is_some() {
+            // What a killed run of this plan left; one that was killed before it left its mark has
+            // made nothing yet.
             remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;
         }
         let place = match occupy(&work) {
