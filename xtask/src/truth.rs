@@ -18,8 +18,8 @@ pub(crate) struct Truth {
     /// Comparisons of a filesystem with itself, in turns over the filesystems
     #[arg(long, default_value_t = 21)]
     comparisons: u32,
-    /// Rounds of each
-    #[arg(long, default_value_t = 6)]
+    /// Rounds of each; with five primary metrics eight are the fewest that could raise an alarm
+    #[arg(long, default_value_t = 8)]
     rounds: u32,
     /// The filesystems
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
