@@ -10,6 +10,7 @@
 
 use std::f64::consts::TAU;
 
+use crate::comparison::ALPHA;
 use crate::distribution::{normal_quantile, normal_survival};
 use crate::error::StatsError;
 use crate::input::{
@@ -100,8 +101,30 @@ pub struct Progress {
 impl StoppingRule {
     /// The recommended looks at 6, 10, 15, 20 and 30 rounds.
     pub fn recommended_sequential() -> Self {
-        let look = |rounds| Look { rounds, alpha: RECOMMENDED_LOOK_ALPHA };
-        Self::Sequential { looks: RECOMMENDED_LOOKS.map(look).to_vec() }
+        Self::sequential(&RECOMMENDED_LOOKS)
+    }
+
+    /// Looks after so many rounds, in rising order, each at the same level: all together keep 5 per
+    /// cent. The recommended rounds have the level that was simulated for them, others the one of
+    /// normal theory, or Bonferroni's where that cannot be computed.
+    pub fn sequential(rounds: &[u32]) -> Self {
+        let alpha = if *rounds == RECOMMENDED_LOOKS {
+            RECOMMENDED_LOOK_ALPHA
+        } else {
+            let pocock = group_sequential(rounds, ALPHA, BoundaryShape::Pocock);
+            let level = pocock.map(|looks| looks.iter().map(|look| look.alpha).fold(1.0, f64::min));
+            level.unwrap_or(ALPHA / rounds.len().max(1) as f64)
+        };
+        let look = |&rounds: &u32| Look { rounds, alpha };
+        Self::Sequential { looks: rounds.iter().map(look).collect() }
+    }
+
+    /// The level of the looks of a sequential rule; the others look once, at 5 per cent.
+    pub fn look_alpha(&self) -> Option<f64> {
+        match self {
+            Self::Sequential { looks } => looks.iter().map(|look| look.alpha).reduce(f64::min),
+            Self::Fixed { .. } | Self::Precision { .. } => None,
+        }
     }
 
     /// Stop at a half width of half the effect threshold (on the scale of the comparison).

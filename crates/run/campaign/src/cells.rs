@@ -19,6 +19,27 @@ pub struct PlannedCell {
     pub job: usize,
 }
 
+impl PlannedCell {
+    /// Its variant's name, with what it is for where that is no round: `ext4 (again)`.
+    pub fn label(&self, plan: &Plan) -> String {
+        let mark = match self.role {
+            CellRole::WarmUp => " (warm-up)",
+            CellRole::Round => "",
+            CellRole::Control => " (again)",
+        };
+        format!("{}{mark}", plan.variants[self.variant].name)
+    }
+
+    /// The round, the label, and the job where there are several: `round 2: ext4, fs_mark`.
+    pub fn words(&self, plan: &Plan) -> String {
+        let job = match plan.jobs.as_slice() {
+            [_] => String::new(),
+            jobs => format!(", {}", jobs[self.job].name),
+        };
+        format!("round {}: {}{job}", self.round, self.label(plan))
+    }
+}
+
 /// The rounds of a plan, the warm-up first where there is one, up to the most that its stopping
 /// rule can take. More rounds leave the order of the earlier ones as it is.
 pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {

@@ -16,8 +16,9 @@ mod lines;
 mod number;
 pub mod pages;
 mod table;
+mod verdict;
 
-pub use charts::{Chart, Finding, Forest, ForestRow, Rounds, RoundsSide};
+pub use charts::{Chart, Forest, ForestRow, Rounds, RoundsSide};
 pub use document::{Block, Pair, RawList, Report, Warning};
 pub use formats::Format;
 pub use number::{Number, Style};

@@ -26,19 +26,26 @@ pub(crate) struct CompareArgs {
     /// Print the plan as a document for `treering compare PLAN`, and touch no disk.
     #[arg(long)]
     pub(crate) print_plan: bool,
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
-    #[arg(long)]
-    pub(crate) gate: bool,
     /// No progress; the report alone.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+/// The page of a comparison: from which store, how it is written, and what the exit code says.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PageArgs {
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The format of the report: terminal, plain, markdown, html, csv, json, benchstat or lkp
-    /// [default: terminal; plain in a pipe].
+    /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: terminal;
+    /// plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
-    /// Write the report to this file instead of standard output.
+    /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -86,7 +93,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, default_value_t = 30, requires = "precision",
         value_parser = clap::value_parser!(u16).range(6..=1000))]
     pub(crate) most_rounds: u16,
-    /// The seed of the order and of the workload.
+    /// The seed of the order, and of what files are filled with; the workload has its own.
     #[arg(long, default_value_t = 1, conflicts_with = "plan")]
     pub(crate) seed: u64,
     /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
@@ -101,14 +108,11 @@ pub(crate) struct QuickArgs {
     /// Do without the warm-up round, which is kept but not compared.
     #[arg(long, conflicts_with = "plan")]
     pub(crate) no_warm_up: bool,
-    /// Options of the workload, as for `treering run`.
-    #[arg(last = true, default_values = QUICK, value_name = "WORKLOAD OPTIONS",
-        conflicts_with = "plan")]
+    /// Options of the workload, as for `treering run` [default: three trees of linux-6.1-small and
+    /// twelve operations].
+    #[arg(last = true, value_name = "WORKLOAD OPTIONS", conflicts_with = "plan")]
     pub(crate) options: Vec<String>,
 }
-
-/// A run of compilebench that takes seconds.
-const QUICK: [&str; 6] = ["--dataset", "linux-6.1-small", "--initial-dirs", "3", "--runs", "12"];
 
 const COMPARE_HELP: &str = "\
 Filesystems are made on one loop image (or device) one after the other, each trial on a fresh one,
@@ -148,23 +152,14 @@ pub(crate) struct ReportArgs {
     /// workload's choice].
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]
     pub(crate) primary: Vec<String>,
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
-    #[arg(long)]
-    pub(crate) gate: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: terminal;
-    /// plain in a pipe].
-    #[arg(long)]
-    pub(crate) format: Option<String>,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) page: PageArgs,
 }
 
 const REPORT_HELP: &str = "\
 The trials of a side are its rounds in the order of time; the k-th of one side is compared with the
-k-th of the other when there are equally many with the same parameters; rounds of one campaign by their numbers.
+k-th of the other when there are equally many with the same parameters; rounds of one campaign by
+their numbers.
   treering report --baseline before --contender after
   treering report --by kernel
   treering report --plan filesystems --format markdown";

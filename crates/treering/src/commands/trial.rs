@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, TrialClock};
-use treering_lab::Workplace;
+use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_store::Store;
@@ -62,7 +62,7 @@ pub(crate) fn run(
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let _as_many_as_we_may = raise_open_files();
-    let beginning = beginning(&asked, &place);
+    let beginning = beginning_of(&asked, &place);
     let mut keeping = Keeping::open(
         asked.any.store.as_deref(),
         asked.any.no_store,
@@ -98,28 +98,36 @@ pub(crate) fn run(
 }
 
 /// Takes the directory, unless a killed run has left its trees there.
-pub(crate) fn take(dir: &Path) -> Result<Workplace, Failure> {
+pub(crate) fn take(dir: &Path) -> Result<Workplace, LabError> {
     let place = Workplace::take(dir)?;
     place.refuse_leftovers()?;
     Ok(place)
 }
 
-fn beginning(asked: &Asked<'_>, place: &Workplace) -> Beginning {
-    let mut parameters = asked.job.parameters();
-    parameters.extend(asked.parameters.iter().cloned());
+/// What is known of a trial of this job before it begins, wherever it runs.
+pub(crate) fn beginning(trial: TrialId, workload: &str, job: &dyn Job) -> Beginning {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Beginning {
         event_version: EVENT_VERSION,
-        trial: asked.trial,
+        trial,
         started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: asked.workload.manifest().name.to_owned(),
-        mode: asked.job.mode(),
-        label: asked.any.label.clone(),
-        target: place.target().path().to_string_lossy().into_owned(),
-        parameters,
-        cell: asked.cell.clone(),
+        workload: workload.to_owned(),
+        mode: job.mode(),
+        label: String::new(),
+        target: String::new(),
+        parameters: job.parameters(),
+        cell: None,
     }
+}
+
+fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
+    let mut beginning = beginning(asked.trial, asked.workload.manifest().name, asked.job);
+    beginning.label.clone_from(&asked.any.label);
+    beginning.target = place.target().path().to_string_lossy().into_owned();
+    beginning.parameters.extend(asked.parameters.iter().cloned());
+    beginning.cell.clone_from(&asked.cell);
+    beginning
 }
 
 /// Prints what a run would do.

@@ -332,7 +332,7 @@ fn a_quick_plan_can_be_printed_and_read_again() {
     let again = program.run(["compare", "quick.toml", "--print-plan"]).ends_with(0).stdout;
     assert_eq!(again, printed);
     let shown = program.run(["compare", "quick.toml", "--dry-run"]).ends_with(0).stdout;
-    assert!(shown.contains("round 30 a (again)"), "{shown}");
+    assert!(shown.contains("round 30: a (again)"), "{shown}");
     assert!(shown.contains("92 trials, about "), "{shown}");
     assert!(tree_of(&program.home().join("a")).is_empty());
 }

@@ -15,6 +15,10 @@ use treering_script::Job;
 
 pub use error::PlanError;
 
+/// Options of a run of compilebench that takes seconds, for plans that name no job.
+pub const QUICK_OPTIONS: [(&str, &str); 3] =
+    [("dataset", "linux-6.1-small"), ("initial-dirs", "3"), ("runs", "12")];
+
 /// A plan, complete: every default filled in, every name found, every option accepted.
 pub struct Plan {
     /// Its name in the store and in reports.
@@ -83,7 +87,7 @@ impl Stopping {
 /// How each cell is run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// Decides the order and what the workloads draw.
+    /// Decides the order of the cells, and what files are filled with.
     pub seed: u64,
     /// Whether the first round is kept but not compared.
     pub warm_up: bool,

@@ -1,11 +1,14 @@
 //! What a comparison came to: numbers with their verdicts, and the sides they are about.
 
+use serde::{Deserialize, Serialize};
 use treering_model::{Better, Mode, Scope, Unit};
+use treering_stats::{Progress, StoppingDecision, StoppingRule};
 
 use super::ComparisonCaution;
 
 /// What is said about one metric of one contender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Shown to be better, by at least the threshold.
     Better,
@@ -116,6 +119,17 @@ impl MetricComparison {
         if self.paired { self.baseline_values.len() } else { 0 }
     }
 
+    /// Half the width of the interval: of the log ratio, or of the difference as a share of the
+    /// larger median.
+    pub fn half_width(&self) -> Option<f64> {
+        if let Some(ratio) = self.ratio {
+            return ratio.interval.map(|(low, high)| (high.ln() - low.ln()) / 2.0);
+        }
+        let scale = self.baseline_median.abs().max(self.contender_median.abs());
+        let (low, high) = self.difference?.interval?;
+        Some((high - low) / 2.0 / scale)
+    }
+
     /// The fewer of the runs of the sides.
     pub fn runs(&self) -> usize {
         self.baseline_values.len().min(self.contender_values.len())
@@ -160,6 +174,24 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether a rule wants more rounds after so many: the primary metric that takes longest
+    /// decides.
+    pub fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {
+        let primary = self.comparisons.iter().filter(|one| one.primary);
+        let known = |one: &MetricComparison| Progress {
+            rounds,
+            half_width: one.half_width(),
+            p_value: one.p_adjusted,
+        };
+        let mut progress: Vec<Progress> = primary.map(known).collect();
+        if progress.is_empty() {
+            progress.push(Progress { rounds, half_width: None, p_value: None });
+        }
+        let goes_on =
+            |one: &Progress| matches!(rule.decide(one), StoppingDecision::Continue { .. });
+        progress.iter().any(goes_on)
+    }
+
     /// The primary comparisons with one contender.
     pub fn primary_of<'o>(
         &'o self,

@@ -4,12 +4,14 @@
 //! rows; the page's style shows the one that fits.
 
 use maud::{Markup, html};
+use treering_analysis::compare::Verdict;
 use treering_model::Better;
 
 use super::axis::{Axis, Scale};
 use super::mark::{Shape, change_text, label, line, mark, px, ratio_text};
-use super::{Finding, Forest, ForestRow};
+use super::{Forest, ForestRow};
 use crate::escape::visible;
+use crate::verdict::words;
 
 /// No plot shows more than a thousandfold to either side.
 const FARTHEST: f64 = 6.9;
@@ -210,7 +212,7 @@ fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
 
 fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool) -> Markup {
     html! {
-        g class=(format!("row {}", row.finding.class())) {
+        g class=(format!("row {}", row.verdict.name())) {
             title { (spoken(row)) }
             @if !(layout.wide && repeats) {
                 (line("rule", (0.0, top), (layout.width, top)))
@@ -234,7 +236,7 @@ fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
     };
     let metric = format!("{}{sign}", row.metric);
     let figures = figures(row);
-    let (y, words) = (px(top + 18.0), row.finding.words());
+    let (y, words) = (px(top + 18.0), words(row.verdict));
     html! {
         @if layout.wide {
             @if !repeats {
@@ -280,7 +282,7 @@ fn spoken(row: &ForestRow) -> String {
         Better::Lower => "lower is better",
     };
     let change = row.ratio.map_or_else(String::new, |ratio| format!(" = {}", change_text(ratio)));
-    format!("{who}: {}{change}, {} ({better})", figures(row), row.finding.words())
+    format!("{who}: {}{change}, {} ({better})", figures(row), words(row.verdict))
 }
 
 /// The interval as a line, with an arrow where it leaves the picture, and the estimate on it.
@@ -292,12 +294,12 @@ fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
         format!("M{wing} {}L{tip}L{wing} {}", px(y - 5.0), px(y + 5.0))
     };
     let cap = |x: f64| line("interval", (x, y - 4.0), (x, y + 4.0));
-    let (shape, size) = match row.finding {
-        Finding::Better => (Shape::Up, 6.0),
-        Finding::Worse => (Shape::Down, 6.0),
-        Finding::Small => (Shape::Diamond, 5.0),
-        Finding::Same => (Shape::Square, 5.0),
-        Finding::Unclear | Finding::SingleRun => (Shape::Circle, 5.0),
+    let (shape, size) = match row.verdict {
+        Verdict::Better => (Shape::Up, 6.0),
+        Verdict::Worse => (Shape::Down, 6.0),
+        Verdict::Small => (Shape::Diamond, 5.0),
+        Verdict::Same => (Shape::Square, 5.0),
+        Verdict::Unclear | Verdict::SingleRun => (Shape::Circle, 5.0),
     };
     html! {
         @if row.interval.is_some() {

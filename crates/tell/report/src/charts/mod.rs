@@ -9,6 +9,7 @@ mod rounds;
 
 use maud::Markup;
 use serde::{Deserialize, Serialize};
+use treering_analysis::compare::Verdict;
 use treering_model::{Better, Unit};
 
 pub(crate) use rounds::MOST_SIDES;
@@ -21,24 +22,6 @@ pub enum Chart {
     Forest(Forest),
     /// What every trial measured, round by round.
     Rounds(Rounds),
-}
-
-/// The word for what is known of a ratio, which decides its shape and colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Finding {
-    /// Shown to be better.
-    Better,
-    /// Shown to be worse.
-    Worse,
-    /// Shown to differ by little.
-    Small,
-    /// Shown to be the same.
-    Same,
-    /// Nothing is shown.
-    Unclear,
-    /// One run, which shows nothing.
-    SingleRun,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -62,7 +45,7 @@ pub struct ForestRow {
     /// The ends of its interval, above zero.
     pub interval: Option<(f64, f64)>,
     /// What is known of it.
-    pub finding: Finding,
+    pub verdict: Verdict,
     /// The smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
     /// Which way is better.
@@ -101,32 +84,6 @@ impl Chart {
         match self {
             Self::Forest(forest) => forest::figure(forest),
             Self::Rounds(rounds) => rounds::figure(rounds),
-        }
-    }
-}
-
-impl Finding {
-    /// The word with its sign, as tables have it.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Better => "▲ better",
-            Self::Worse => "▼ worse",
-            Self::Small => "~ small",
-            Self::Same => "= same",
-            Self::Unclear => "? unclear",
-            Self::SingleRun => "single-run",
-        }
-    }
-
-    /// The class of its colours.
-    const fn class(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Small => "small",
-            Self::Same => "same",
-            Self::Unclear => "unclear",
-            Self::SingleRun => "single",
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The charts of a comparison and its raw numbers, put together from the comparisons of a job.
 
-use treering_analysis::compare::{MetricComparison, Outcome, Verdict};
+use treering_analysis::compare::{MetricComparison, Outcome};
 
 use super::comparison_tables::label;
 use crate::charts::MOST_SIDES;
-use crate::{Block, Chart, Finding, Forest, ForestRow, RawList, Rounds, RoundsSide};
+use crate::{Block, Chart, Forest, ForestRow, RawList, Rounds, RoundsSide};
 
 /// Charts of rounds that a job has at most.
 const MOST_CHARTS: usize = 12;
@@ -94,20 +94,9 @@ fn row(one: &MetricComparison) -> ForestRow {
         contender: one.contender.clone(),
         ratio: ratio.map(|ratio| ratio.value),
         interval: interval.filter(|(low, high)| positive(*low) && positive(*high)),
-        finding: finding(one.verdict),
+        verdict: one.verdict,
         threshold: if positive(one.threshold) { one.threshold } else { 0.0 },
         better: one.better,
-    }
-}
-
-fn finding(verdict: Verdict) -> Finding {
-    match verdict {
-        Verdict::Better => Finding::Better,
-        Verdict::Worse => Finding::Worse,
-        Verdict::Small => Finding::Small,
-        Verdict::Same => Finding::Same,
-        Verdict::Unclear => Finding::Unclear,
-        Verdict::SingleRun => Finding::SingleRun,
     }
 }
 

@@ -5,6 +5,7 @@ use treering_model::{Better, Scope, Unit};
 
 use super::identity::without_unit;
 use crate::table::titled;
+use crate::verdict::words;
 use crate::{Cell, Column, Number, Style, Table, Tone};
 
 /// The sides: how many trials count, on what they ran.
@@ -179,15 +180,13 @@ pub(super) fn label(one: &MetricComparison) -> String {
 
 /// The word with a sign: colour only repeats them. One run against one gets no colour.
 fn verdict(one: &MetricComparison) -> Cell {
-    let (sign, tone) = match one.verdict {
-        Verdict::Better => ("▲ ", Tone::Good),
-        Verdict::Worse => ("▼ ", Tone::Bad),
-        Verdict::Small => ("~ ", Tone::Plain),
-        Verdict::Same => ("= ", Tone::Plain),
-        Verdict::Unclear => ("? ", Tone::Doubt),
-        Verdict::SingleRun => ("", Tone::Plain),
+    let tone = match one.verdict {
+        Verdict::Better => Tone::Good,
+        Verdict::Worse => Tone::Bad,
+        Verdict::Unclear => Tone::Doubt,
+        Verdict::Small | Verdict::Same | Verdict::SingleRun => Tone::Plain,
     };
-    Cell::toned(format!("{sign}{}", one.verdict.name()), tone)
+    Cell::toned(words(one.verdict), tone)
 }
 
 fn ratio(one: &MetricComparison) -> Cell {

@@ -4,11 +4,11 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use roxmltree::{Document, Node};
-use treering_analysis::compare::{Factor, Outcome, Side, Terms, compare};
+use treering_analysis::compare::{Factor, Outcome, Side, Terms, Verdict, compare};
 use treering_model::{Better, Metric, Scope, Trial, Unit};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
-use treering_report::{Block, Chart, Finding, Forest, ForestRow, Report, Rounds, RoundsSide};
+use treering_report::{Block, Chart, Forest, ForestRow, Report, Rounds, RoundsSide};
 
 use crate::comparison::{nine_rounds, one_run, trial};
 use crate::fixture::{self, HOSTILE};
@@ -243,7 +243,7 @@ fn a_chart_takes_what_no_comparison_gives() {
         contender: String::new(),
         ratio,
         interval,
-        finding: Finding::Unclear,
+        verdict: Verdict::Unclear,
         threshold: 0.0,
         better: Better::Lower,
     };
@@ -285,7 +285,7 @@ fn a_wide_interval_ends_in_an_arrow() {
         contender: "xfs".to_owned(),
         ratio: Some(1.02),
         interval: Some(interval),
-        finding: Finding::Unclear,
+        verdict: Verdict::Unclear,
         threshold: 0.02,
         better: Better::Higher,
     };

@@ -1,29 +1,24 @@
 //! Runs the trials of a campaign, keeps them, and says how far it is.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use treering_analysis::compare::LEVEL_FACT;
-use treering_campaign::plan::{Plan, Stopping};
+use treering_campaign::plan::Plan;
 use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
-use treering_model::{
-    Beginning, Cell, CellRole, EVENT_VERSION, Ending, Fact, TrialEvent, TrialId, TrialSink,
-};
-use treering_stats::RECOMMENDED_LOOK_ALPHA;
+use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
 use treering_sys::StopFlag;
 
 use super::following::Following;
 use super::ledger::Ledger;
-use super::quick::LOOKS;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_voice::say;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
-use crate::commands::trial::{Asked, run as run_trial};
+use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind, chain};
 use crate::progress::ProgressShow;
@@ -96,15 +91,6 @@ impl<'a> Crew<'a> {
         (trial, cell)
     }
 
-    fn label(&self, planned: &PlannedCell) -> String {
-        let name = &self.plan.variants[planned.variant].name;
-        match planned.role {
-            CellRole::WarmUp => format!("{name} (warm-up)"),
-            CellRole::Round => name.clone(),
-            CellRole::Control => format!("{name} (again)"),
-        }
-    }
-
     /// What is done, and about how long the rest will take.
     fn progress(&self) -> String {
         let done = self.ledger.done.len();
@@ -131,23 +117,11 @@ impl<'a> Crew<'a> {
         if let Some(threshold) = judging.threshold {
             facts.push(fact(THRESHOLD_FACT, format!("{}%", threshold * 100.0)));
         }
-        if let Stopping::Sequential { looks } = &self.plan.stopping {
-            facts.push(fact(LEVEL_FACT, level(looks).to_string()));
+        if let Some(level) = self.following.rule().look_alpha() {
+            facts.push(fact(LEVEL_FACT, level.to_string()));
         }
         facts
     }
-}
-
-/// The level of each look, so that all looks together keep 5 %.
-pub(super) fn level(looks: &[u32]) -> f64 {
-    if looks == LOOKS {
-        return RECOMMENDED_LOOK_ALPHA;
-    }
-    let shape = treering_stats::BoundaryShape::Pocock;
-    let spent = treering_stats::group_sequential(looks, treering_stats::ALPHA, shape);
-    let lowest = spent.map(|looks| looks.iter().map(|look| look.alpha).fold(1.0, f64::min));
-    // Bonferroni holds always.
-    lowest.unwrap_or(treering_stats::ALPHA / looks.len().max(1) as f64)
 }
 
 impl Conducting for Crew<'_> {
@@ -160,17 +134,7 @@ impl Conducting for Crew<'_> {
     }
 
     fn begins(&mut self, cell: &PlannedCell) {
-        let round = match cell.round {
-            0 => "warm-up".to_owned(),
-            round => format!("round {round}"),
-        };
-        let job = match self.plan.jobs.len() {
-            1 => String::new(),
-            _ => format!(", {}", self.plan.jobs[cell.job].name),
-        };
-        let name = &self.plan.variants[cell.variant].name;
-        let again = if cell.role == CellRole::Control { " (again)" } else { "" };
-        self.say(&format!("{round}: {name}{again}{job} ({})", self.progress()));
+        self.say(&format!("{} ({})", cell.words(self.plan), self.progress()));
     }
 
     fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
@@ -189,8 +153,8 @@ impl Conducting for Crew<'_> {
         let workload = workload(&job.workload)
             .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", job.workload)))?;
         let any = AnyRunArgs {
-            label: self.label(planned),
-            store: self.args.store.store.clone(),
+            label: planned.label(self.plan),
+            store: self.args.page.store.store.clone(),
             ..AnyRunArgs::default()
         };
         let facts = [stage.facts.clone(), self.facts()].concat();
@@ -225,7 +189,7 @@ impl Conducting for Crew<'_> {
             return Err(failure);
         }
         if let Ending::Failed { why } = &done.conclusion.ending {
-            say(&format!("{}: the trial failed: {why}", self.label(planned)));
+            say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
         }
         if done.conclusion.ending != Ending::Interrupted {
             self.ledger.done.insert(*planned, trial);
@@ -236,28 +200,20 @@ impl Conducting for Crew<'_> {
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
         let why = chain(why);
-        say(&format!("{}: its place could not be made: {why}", self.label(planned)));
+        say(&format!("{}: its place could not be made: {why}", planned.label(self.plan)));
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let beginning = Beginning {
-            event_version: EVENT_VERSION,
-            trial,
-            started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
-            treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-            workload: job.workload.clone(),
-            mode: job.job.mode(),
-            label: self.label(planned),
-            target: String::new(),
-            parameters: job.job.parameters(),
+            label: planned.label(self.plan),
             cell: Some(cell),
+            ..beginning(trial, &job.workload, job.job.as_ref())
         };
         let events = [
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
         let place = Path::new("/");
-        let named = self.args.store.store.as_deref();
+        let named = self.args.page.store.store.as_deref();
         let mut keeping = Keeping::open(named, false, place, trial)?;
         if let Some(store) = keeping.store() {
             let mut recorder = store.recorder();
@@ -274,12 +230,7 @@ impl Conducting for Crew<'_> {
         if self.stop.is_raised() {
             return Ok(false);
         }
-        let trials: BTreeSet<TrialId> = self.ledger.done.values().copied().collect();
-        let cells: BTreeMap<PlannedCell, TrialId> = self.ledger.done.clone();
-        if trials.is_empty() {
-            return Ok(true);
-        }
-        self.following.after(round, &cells)
+        self.following.after(round, &self.ledger.done)
     }
 }
 
@@ -290,9 +241,7 @@ fn occupy(work: &Path) -> Result<Workplace, LabError> {
     {
         return Err(LabError::Io { what: "cannot make", path: work.to_owned(), source: error });
     }
-    let place = Workplace::take(work)?;
-    place.refuse_leftovers()?;
-    Ok(place)
+    take(work)
 }
 
 /// A duration for people.

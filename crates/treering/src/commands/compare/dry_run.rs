@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use treering_campaign::plan::{Plan, PlannedJob};
 use treering_campaign::rounds;
-use treering_model::{CellRole, DeviceSpec, Ending};
+use treering_model::{DeviceSpec, Ending};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 use treering_store::{Detail, Filter, TrialState};
@@ -30,19 +30,9 @@ pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure>
     let estimates = estimates(plan, args)?;
     let mut seconds = 0.0;
     let mut count = 0;
-    super::super::output::with_writer(args.output.as_deref(), |out| {
+    super::super::output::with_writer(args.page.output.as_deref(), |out| {
         for cell in rounds.iter().flatten() {
-            let role = match cell.role {
-                CellRole::WarmUp => " (warm-up)",
-                CellRole::Round => "",
-                CellRole::Control => " (again)",
-            };
-            let job = match plan.jobs.len() {
-                1 => String::new(),
-                _ => format!(", {}", plan.jobs[cell.job].name),
-            };
-            let name = &plan.variants[cell.variant].name;
-            writeln!(out, "round {} {name}{role}{job}", cell.round)?;
+            writeln!(out, "{}", cell.words(plan))?;
             seconds += estimates[cell.job].seconds + AROUND;
             count += 1;
         }
@@ -86,7 +76,7 @@ impl Estimate {
 }
 
 fn estimates(plan: &Plan, args: &CompareArgs) -> Result<Vec<Estimate>, Failure> {
-    let store = open_to_read(args.store.store.as_deref()).ok().flatten();
+    let store = open_to_read(args.page.store.store.as_deref()).ok().flatten();
     let mut all = Vec::new();
     for job in &plan.jobs {
         let footprint = job.job.footprint(&TargetFacts::unknown());

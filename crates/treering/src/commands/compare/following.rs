@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use treering_analysis::compare::{Factor, MetricComparison, Outcome, Side, Terms, compare};
+use treering_analysis::compare::{
+    COMPARED_FACTS, Factor, MetricComparison, Outcome, Side, Terms, compare,
+};
 use treering_campaign::PlannedCell;
 use treering_campaign::plan::{Plan, Stopping};
 use treering_model::{CellRole, TrialId};
-use treering_stats::{Look, Progress, StoppingDecision, StoppingRule};
-use treering_store::{Detail, Store};
+use treering_stats::StoppingRule;
+use treering_store::Store;
 
-use super::crew::level;
 use crate::arguments::CompareArgs;
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
@@ -35,13 +36,14 @@ impl<'a> Following<'a> {
                 fewest: *fewest,
                 cap: *most,
             },
-            Stopping::Sequential { looks } => {
-                let alpha = level(looks);
-                let look = |rounds: &u32| Look { rounds: *rounds, alpha };
-                StoppingRule::Sequential { looks: looks.iter().map(look).collect() }
-            }
+            Stopping::Sequential { looks } => StoppingRule::sequential(looks),
         };
         Self { plan, args, rule }
+    }
+
+    /// When it ends.
+    pub(super) fn rule(&self) -> &StoppingRule {
+        &self.rule
     }
 
     /// Whether there is to be another round.
@@ -50,7 +52,7 @@ impl<'a> Following<'a> {
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,
     ) -> Result<bool, Failure> {
-        let store = open_to_read(self.args.store.store.as_deref())?;
+        let store = open_to_read(self.args.page.store.store.as_deref())?;
         let outcome = match &store {
             Some(store) => self.outcome(store, done)?,
             None => None,
@@ -58,18 +60,11 @@ impl<'a> Following<'a> {
         if let Some(outcome) = outcome.as_ref().filter(|_| round > 1 && !self.args.quiet) {
             tell(round, outcome);
         }
-        let primary: Vec<&MetricComparison> =
-            outcome.iter().flat_map(|outcome| &outcome.comparisons).filter(|c| c.primary).collect();
-        let decisions: Vec<StoppingDecision> =
-            primary.iter().map(|one| self.rule.decide(&progress(round, one))).collect();
-        let decisions = if decisions.is_empty() {
-            vec![self.rule.decide(&Progress { rounds: round, half_width: None, p_value: None })]
-        } else {
-            decisions
+        let goes_on = match &outcome {
+            Some(outcome) => outcome.wants_more(&self.rule, round),
+            // Nothing is compared: the plan's last round ends it.
+            None => round < self.plan.stopping.most_rounds(),
         };
-        // The metric that takes longest decides.
-        let goes_on =
-            decisions.iter().any(|decision| matches!(decision, StoppingDecision::Continue { .. }));
         if !goes_on && !self.args.quiet && round < self.plan.stopping.most_rounds() {
             say(&format!("enough after {round} rounds: {}", self.why()));
         }
@@ -96,8 +91,8 @@ impl<'a> Following<'a> {
                 .iter()
                 .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round);
             let trials: Vec<TrialId> = of_variant.map(|(_, trial)| *trial).collect();
-            let trials =
-                store.load_many(&trials, Detail::Headlines).map_err(|error| failure(&error))?;
+            let trials = store.load_with_facts(&trials, &COMPARED_FACTS);
+            let trials = trials.map_err(|error| failure(&error))?;
             if !trials.is_empty() {
                 let name = variant.name.clone();
                 sides.push(Side { name, factor: Factor::Variant, trials });
@@ -112,19 +107,6 @@ impl<'a> Following<'a> {
         let outcome = compare(baseline, contenders, &terms);
         outcome.map(Some).map_err(|error| Failure::of(Kind::Usage, &error))
     }
-}
-
-/// What the stopping rule looks at.
-fn progress(round: u32, one: &MetricComparison) -> Progress {
-    let half_width = match (one.ratio, one.difference) {
-        (Some(estimate), _) => estimate.interval.map(|(low, high)| (high.ln() - low.ln()) / 2.0),
-        (None, Some(estimate)) => {
-            let scale = one.baseline_median.abs().max(one.contender_median.abs());
-            estimate.interval.map(|(low, high)| (high - low) / 2.0 / scale)
-        }
-        (None, None) => None,
-    };
-    Progress { rounds: round, half_width, p_value: one.p_adjusted }
 }
 
 /// A line for each contender: its primary ratios with their intervals.

@@ -27,7 +27,7 @@ impl Ledger {
         let digest = plan.digest();
         let mut ledger = Self { digest, campaign: None, done: BTreeMap::new() };
         let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
-        let trials = match open_to_read(args.store.store.as_deref()) {
+        let trials = match open_to_read(args.page.store.store.as_deref()) {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
             Ok(None) => Vec::new(),
             // A store that is not there yet will be made.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use treering_campaign::conduct_plan;
 use treering_campaign::plan::Plan;
-use treering_campaign::plan::document::{Known, read};
+use treering_campaign::plan::document::{BYTES_MAX, Known, read};
 use treering_lab::{EraseList, Lab, filesystems};
 use treering_sys::SignalWatch;
 
@@ -26,9 +26,6 @@ use crate::arguments::CompareArgs;
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 
-/// Longer than any plan that a person writes.
-const LONGEST_PLAN: u64 = 1 << 20;
-
 /// Compares.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = lab::open()?;
@@ -37,12 +34,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         None => quick::plan(&args.quick, &lab)?,
     };
     if args.print_plan {
-        super::output::with_writer(args.output.as_deref(), |out| {
+        super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(plan.to_toml().as_bytes())
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    report::check_format(args.format.as_deref())?;
+    report::check_format(args.page.format.as_deref())?;
     if args.dry_run {
         return dry_run::show(&plan, args);
     }
@@ -57,7 +54,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     };
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(|error| failed(&error))?;
-    file.take(LONGEST_PLAN + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use treering_campaign::plan::{Conditions, Judging, Plan, PlannedJob, Stopping, loop_device};
+use treering_campaign::plan::{
+    Conditions, Judging, Plan, PlannedJob, QUICK_OPTIONS, Stopping, loop_device,
+};
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::{DeviceSpec, Variant};
+use treering_stats::RECOMMENDED_LOOKS;
 use treering_sys::is_root;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
@@ -13,9 +16,6 @@ use crate::failure::{Failure, Kind};
 
 /// The filesystems of the quick plan, as far as they can be made.
 const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
-
-/// Looks after so many rounds; docs/statistics.md says why these.
-pub(super) const LOOKS: [u32; 5] = treering_stats::RECOMMENDED_LOOKS;
 
 /// The plan of these options.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
@@ -46,7 +46,11 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
             format!("--workload: '{}' is not one of: {}", args.workload, known.join(", "));
         Failure::new(Kind::Usage, message)
     })?;
-    let settings = settings_of_words(workload.manifest().native, &args.options)?;
+    let words = match args.options.as_slice() {
+        [] => QUICK_OPTIONS.map(|(name, value)| format!("--{name}={value}")).to_vec(),
+        given => given.to_vec(),
+    };
+    let settings = settings_of_words(workload.manifest().native, &words)?;
     let job = workload.native(&settings)?;
     let name = args.workload.clone();
     Ok(PlannedJob { workload: name.clone(), name, options: settings.given().to_vec(), job })
@@ -54,7 +58,7 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
 
 fn stopping(args: &QuickArgs) -> Result<Stopping, Failure> {
     if args.sequential {
-        return Ok(Stopping::Sequential { looks: LOOKS.to_vec() });
+        return Ok(Stopping::Sequential { looks: RECOMMENDED_LOOKS.to_vec() });
     }
     Ok(match &args.precision {
         Some(text) => Stopping::Precision {

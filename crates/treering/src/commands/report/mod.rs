@@ -47,7 +47,7 @@ pub(crate) struct Campaign<'a> {
 /// Reports a campaign by its variants.
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
     let Campaign { trial, variants, judging, args } = campaign;
-    let opened = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
     let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
     drop(opened);
@@ -66,18 +66,15 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         workload: None,
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
-        gate: args.gate,
-        store: args.store.clone(),
-        format: args.format.clone(),
-        output: args.output.clone(),
+        page: args.page.clone(),
     })
 }
 
 /// Compares them.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    check_format(args.format.as_deref())?;
-    let format = DataFormat::by_name(args.format.as_deref().unwrap_or_default());
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    check_format(args.page.format.as_deref())?;
+    let format = DataFormat::by_name(args.page.format.as_deref().unwrap_or_default());
+    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let known = Known::read(&store, args)?;
     let args = &known.as_planned(args)?;
     let picks = known.picks(args)?;
@@ -113,16 +110,19 @@ fn tell(
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
     }
     match format {
-        Some(format) => with_writer(args.output.as_deref(), |out| format.write(&outcome, out))?,
+        Some(format) => {
+            with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?
+        }
         None => {
             let command = again(args, picks);
             let repeat = repeat(baseline, contenders);
             let view = View { command: &command, repeat: &repeat, notes };
-            let output = OutputArgs { format: args.format.clone(), output: args.output.clone() };
+            let output =
+                OutputArgs { format: args.page.format.clone(), output: args.page.output.clone() };
             output::write(&page(&outcome, &view), &output)?;
         }
     }
-    Ok(exit_code(args.gate, &outcome))
+    Ok(exit_code(args.page.gate, &outcome))
 }
 
 fn exit_code(gate: bool, outcome: &Outcome) -> ExitCode {
@@ -175,7 +175,7 @@ fn side(store: &Store, pick: &Pick, detail: Detail) -> Result<Side, Failure> {
 fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     let mut line = "treering report".to_owned();
     let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
-    if let Some(store) = &args.store.store {
+    if let Some(store) = &args.page.store.store {
         add("store", &store.to_string_lossy());
     }
     if let Some(plan) = &args.plan {

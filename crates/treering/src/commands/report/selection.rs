@@ -202,22 +202,20 @@ impl<'s> Known<'s> {
             Some((factor, value)) => (Some(factor), Some(value)),
             None => (None, None),
         };
-        let by = args.by.as_deref().and_then(factor);
-        let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
-        // Behind --by a bare word is a value of that factor.
+        // A bare word is a value of whatever the trials are grouped by.
         let bare = args.baseline.as_deref() == value;
-        let factor = match (by, told) {
-            (Some(by), Some(told)) if by != told && !bare => {
-                let message = format!("--by {} and --baseline {}:", by.name(), told.name());
-                return Err(Failure::new(Kind::Usage, format!("{message} group by one of them")));
+        let factor = factor_of(args);
+        match told {
+            Some(told) if told != factor && !bare => {
+                let (by, told) = (factor.name(), told.name());
+                let message = format!("--by {by} and --baseline {told}: group by one of them");
+                return Err(Failure::new(Kind::Usage, message));
             }
-            (Some(by), _) => by,
-            (None, Some(Factor::Id)) => {
+            Some(Factor::Id) => {
                 return Err(Failure::new(Kind::Usage, "--baseline id: needs a --contender"));
             }
-            (None, Some(told)) => told,
-            (None, None) => usual,
-        };
+            _ => {}
+        }
         let mut picks: Vec<Pick> = Vec::new();
         for one in self.candidates.iter().filter(|one| !one.is_beside()) {
             let Some(value) = one.value(factor).filter(|value| !value.is_empty()) else { continue };
@@ -290,14 +288,11 @@ fn is_of_plan(args: &ReportArgs) -> bool {
     args.plan.is_some() || args.campaign.is_some()
 }
 
-/// By what the trials are told from each other.
+/// By what the trials are told from each other: --by, else what stands before the baseline's colon.
 fn factor_of(args: &ReportArgs) -> Factor {
-    let told = || args.baseline.as_deref().map(|text| parsed(text).0);
     let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
-    match args.by.as_deref().and_then(factor) {
-        Some(by) => by,
-        None => told().filter(|told| *told != Factor::Label).unwrap_or(usual),
-    }
+    let told = args.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
+    args.by.as_deref().and_then(factor).or(told).unwrap_or(usual)
 }
 
 fn campaign_of(summary: &TrialSummary) -> Option<TrialId> {

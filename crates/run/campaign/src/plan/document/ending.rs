@@ -1,5 +1,7 @@
 //! When a plan ends: `rounds`, or a rule in `[stopping]`.
 
+use treering_stats::RECOMMENDED_LOOKS;
+
 use super::nearest::nearest;
 use super::quantity::share;
 use super::section::{STOPPING, Section, Value};
@@ -9,7 +11,6 @@ use crate::plan::error::{Fault, quoted};
 const DEFAULT_ROUNDS: u32 = 6;
 const DEFAULT_FEWEST: u32 = 6;
 const DEFAULT_MOST: u32 = 30;
-const DEFAULT_LOOKS: [u32; 5] = [6, 10, 15, 20, 30];
 const ROUNDS_MAX: u32 = 10_000;
 /// Below six rounds there is no interval.
 const FEWEST_MIN: u32 = 6;
@@ -109,7 +110,7 @@ fn few_rounds<'v, 'd>(value: &'v Value<'d>) -> Result<&'v Value<'d>, Fault> {
 fn sequential(section: &Section<'_>) -> Result<Stopping, Fault> {
     const WANTED: &str = "an array of numbers of rounds, as [6, 10, 15]";
     let Some(value) = section.get("looks") else {
-        return Ok(Stopping::Sequential { looks: DEFAULT_LOOKS.to_vec() });
+        return Ok(Stopping::Sequential { looks: RECOMMENDED_LOOKS.to_vec() });
     };
     let elements = value.array(WANTED)?;
     if elements.is_empty() || elements.len() > LOOKS_MAX {

@@ -9,15 +9,11 @@ use super::Known;
 use super::nearest::nearest;
 use super::section::{JOB, Section, Value};
 use super::variant::suggestion;
-use crate::plan::PlannedJob;
 use crate::plan::error::{Fault, quoted};
+use crate::plan::{PlannedJob, QUICK_OPTIONS};
 
 const JOBS_MAX: usize = 32;
 const DEFAULT_WORKLOAD: &str = "compilebench";
-/// Options of a job that takes seconds, for plans that name none.
-const QUICK: [(&str, &str); 3] =
-    [("dataset", "linux-6.1-small"), ("initial-dirs", "3"), ("runs", "12")];
-
 pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
     let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
     let sections = value.sections(&JOB, JOBS_MAX)?;
@@ -42,7 +38,7 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
 
 /// The job of a plan that names none.
 fn quick(known: &Known<'_>) -> Result<PlannedJob, Fault> {
-    let options = QUICK.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
     let workload = find(DEFAULT_WORKLOAD, known).ok_or_else(without)?;
     let made = workload.native(&settings(&options, known));

@@ -27,7 +27,7 @@ use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Judging, Plan};
 
 /// A larger document is no plan.
-const BYTES_MAX: usize = 1 << 20;
+pub const BYTES_MAX: usize = 1 << 20;
 const METRICS_MAX: usize = 64;
 
 /// What a document can name.
