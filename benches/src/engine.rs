@@ -2,7 +2,7 @@
 //! that cost by the kernel's account of this thread.
 
 use rustix::time::{ClockId, clock_gettime};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Place, Progress, TrialClock, run};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Place, Progress, run};
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_sys::{StopFlag, ThreadCpu, monotonic_ns, thread_cpu};
@@ -91,12 +91,7 @@ pub struct Created {
 /// # Errors
 /// When it fails, or has no task.
 pub fn create<P: Place>(job: &dyn Job, place: &P, latency: LatencyMode) -> Result<Created, Fault> {
-    let options = EngineOptions {
-        latency,
-        payload: PayloadKind::Native { compressibility: 0 },
-        seed: 1,
-        clock: TrialClock::begin(),
-    };
+    let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     let mut watch = TaskWatch::default();
     let mut session = job.begin(&TargetFacts::unknown());
     let (progress, stop) = (Progress::new(), StopFlag::new());

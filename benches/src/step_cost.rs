@@ -5,7 +5,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock, run};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
     Caches, Call, File, Outcome, Phase, Script, Session, Step, TargetFacts, Task, Wave,
@@ -160,12 +160,7 @@ fn run_repeated(
     place: &NullPlace,
     latency: LatencyMode,
 ) -> Result<u64, Fault> {
-    let options = EngineOptions {
-        latency,
-        payload: PayloadKind::Classic,
-        seed: 1,
-        clock: TrialClock::begin(),
-    };
+    let options = EngineOptions::new(latency, PayloadKind::Classic, 1);
     let mut watch = TaskCpu::default();
     run(session, place, &options, &mut watch, &Progress::new(), &StopFlag::new())?;
     Ok(watch.cpu_ns)

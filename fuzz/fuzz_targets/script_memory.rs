@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use libfuzzer_sys::fuzz_target;
 use treering_engine::{
     EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress,
-    StopFlag, TrialClock, run,
+    StopFlag, run,
 };
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};
@@ -53,12 +53,7 @@ fn perform(job: &dyn Job, order: EntryOrder, classic: bool) {
     if footprint.written_bytes / chunk + footprint.written_files > STEPS_MAX {
         return;
     }
-    let options = EngineOptions {
-        latency: LatencyMode::Off,
-        payload: PayloadKind::Classic,
-        seed: 1,
-        clock: TrialClock::begin(),
-    };
+    let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
     let place = MemoryFilesystem::new(order);
     let mut session = job.begin(&facts);
     let (progress, stop) = (Progress::new(), StopFlag::new());

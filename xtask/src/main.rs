@@ -47,7 +47,7 @@ enum Command {
         /// Only this target
         target: Option<String>,
     },
-    /// Compare filesystems with themselves, and count what is called different (root; minutes)
+    /// Compare filesystems with themselves, as they are and slowed, and count what is said (root)
     Truth(truth::Truth),
     /// Everything CI runs, in order; the last line counts what passed and failed
     Ci {

@@ -42,11 +42,13 @@ pub enum CautionCode {
     Governor,
     /// The payload can be compressed, and the filesystem does so.
     CompressibleData,
+    /// The engine slowed every task on purpose.
+    Handicapped,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -65,6 +67,7 @@ impl CautionCode {
         Self::DebugKernel,
         Self::Governor,
         Self::CompressibleData,
+        Self::Handicapped,
     ];
 
     /// The word used in JSON and in the store.
@@ -88,6 +91,7 @@ impl CautionCode {
             Self::DebugKernel => "debug_kernel",
             Self::Governor => "governor",
             Self::CompressibleData => "compressible_data",
+            Self::Handicapped => "handicapped",
         }
     }
 
@@ -130,6 +134,7 @@ impl CautionCode {
             Self::CompressibleData => {
                 "use --payload random --compressibility 0%, or mount without compression"
             }
+            Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
         }
     }
 }

@@ -50,4 +50,6 @@ pub struct Variant {
     pub mkfs: Vec<String>,
     /// Mount options, as behind `mount -o`.
     pub mount: Vec<String>,
+    /// By how many percent its tasks are slowed on purpose, to test what finds it: usually 0.
+    pub handicap_percent: u32,
 }

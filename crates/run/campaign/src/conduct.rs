@@ -111,6 +111,9 @@ fn perform(
     for caution in cautions.into_iter().chain(seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
+    if let Some(caution) = handicapped(plan.engine.handicap_percent) {
+        to.sink.accept(&TrialEvent::Cautioned(caution))?;
+    }
     let watching = watch(&scene);
     let mut session = plan.job.begin(target_facts);
     let ran = match plan.remount {
@@ -150,6 +153,12 @@ fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
     let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
     let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
     Some(Caution { code: CautionCode::CompressibleData, message })
+}
+
+/// The doubt about a trial that was slowed on purpose.
+fn handicapped(percent: u32) -> Option<Caution> {
+    let message = format!("every task was made to take {percent} % longer");
+    (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })
 }
 
 /// A place that is mounted again between phases.

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use treering_engine::{
-    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, TrialClock, run,
+    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, run,
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
@@ -169,12 +169,7 @@ struct Cost {
 fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> Cost {
     let mut session = OneTask { names, phases: 0, waves: 0 };
     let mut sink = LastTask::default();
-    let options = EngineOptions {
-        latency,
-        payload: PayloadKind::Native { compressibility: 0 },
-        seed: 1,
-        clock: TrialClock::begin(),
-    };
+    let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     run(&mut session, target, &options, &mut sink, &Progress::new(), &StopFlag::new()).unwrap();
     let totals = sink.0.unwrap();
     assert_eq!(totals.files, (DIRS * FILES_IN_DIR) as u64);

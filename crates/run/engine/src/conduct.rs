@@ -14,6 +14,7 @@ use treering_script::{Caches, Call, Phase, Session, Step, SyncScope, Task, Wave}
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
 use crate::gate::Gate;
+use crate::handicap::Handicap;
 use crate::renewal::{Renewable, Renewing};
 use crate::worker::{TaskEnd, TaskRun, Worker};
 use crate::{
@@ -30,8 +31,17 @@ pub struct EngineOptions {
     pub payload: PayloadKind,
     /// The seed of the payload and of the samples' distances.
     pub seed: u64,
+    /// By how many percent each task is slowed on purpose: 0, but to test what finds it.
+    pub handicap_percent: u32,
     /// The clock of the trial.
     pub clock: TrialClock,
+}
+
+impl EngineOptions {
+    /// Options without a handicap, and a clock that begins now.
+    pub fn new(latency: LatencyMode, payload: PayloadKind, seed: u64) -> Self {
+        Self { latency, payload, seed, handicap_percent: 0, clock: TrialClock::begin() }
+    }
 }
 
 /// A place where sessions can run.
@@ -256,7 +266,9 @@ impl<P: Place> Conductor<'_, P> {
             let seed = self.options.seed ^ (u64::from(number) << 32);
             let mut recorder = Recorder::new(self.options.latency, seed);
             recorder.begin_phase(self.phase_began_ns);
-            self.workers.push(Worker { caller, recorder, line: self.progress.add_line() });
+            let handicap = Handicap::new(self.options.handicap_percent);
+            let line = self.progress.add_line();
+            self.workers.push(Worker { caller, recorder, handicap, line });
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use treering_model::{Cpu, Op, OpTotals};
 use treering_script::{Outcome, Script, Task};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 
+use crate::handicap::Handicap;
 use crate::progress::ProgressLine;
 use crate::{CallFailure, Caller, Recorder};
 
@@ -19,6 +20,7 @@ use crate::{CallFailure, Caller, Recorder};
 pub(crate) struct Worker<C> {
     pub(crate) caller: C,
     pub(crate) recorder: Recorder,
+    pub(crate) handicap: Handicap,
     pub(crate) line: Arc<ProgressLine>,
 }
 
@@ -69,6 +71,7 @@ impl<C: Caller> Worker<C> {
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
         self.recorder.begin_task(began_ns);
+        self.handicap.begin(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
             self.follow(task.script.as_mut(), task.file_op, stop, &mut tally)
@@ -88,13 +91,14 @@ impl<C: Caller> Worker<C> {
         stop: &StopFlag,
         tally: &mut Tally,
     ) -> TaskEnd {
-        let Self { caller, recorder, line } = self;
+        let Self { caller, recorder, handicap, line } = self;
         let mut outcome = Outcome::Start;
         loop {
             if stop.is_raised() {
                 return TaskEnd::Stopped;
             }
             let Some(step) = script.next(outcome) else {
+                handicap.pay(stop);
                 return TaskEnd::Finished;
             };
             let op = step.call.op();
@@ -121,6 +125,7 @@ impl<C: Caller> Worker<C> {
             tally.files += files;
             line.add(reply.calls, bytes, files);
             outcome = reply.outcome;
+            handicap.step(stop);
         }
     }
 }

@@ -12,7 +12,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptes
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, TrialClock, run,
+    StopFlag, Target, run,
 };
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
@@ -148,12 +148,7 @@ impl TrialSink for Tasks {
 fn session<P: Place>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
-    let options = EngineOptions {
-        latency: LatencyMode::Off,
-        payload: PayloadKind::Classic,
-        seed: 1,
-        clock: TrialClock::begin(),
-    };
+    let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
     let remains = session.remains();

@@ -272,6 +272,9 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
+    /// Slow every task on purpose, by so many percent of its time: tests what finds it.
+    #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
+    pub(crate) handicap: String,
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
 use treering_model::{Ending, SinkError, TrialEvent, TrialId, TrialSink};
 use treering_script::{OptionSpec, Support, TargetFacts, Workload};
 use treering_workloads::compilebench::opening_line;
@@ -45,12 +45,7 @@ pub(crate) fn run(
         trial: TrialId::new(),
         cell: None,
         parameters: Vec::new(),
-        engine: EngineOptions {
-            latency: LatencyMode::Sampled,
-            payload: PayloadKind::Classic,
-            seed: number("seed")?,
-            clock: TrialClock::begin(),
-        },
+        engine: EngineOptions::new(LatencyMode::Sampled, PayloadKind::Classic, number("seed")?),
         keep: true,
         cautions: Vec::new(),
         facts: Vec::new(),

@@ -1,11 +1,15 @@
 //! A workload run natively: progress, summary, trees removed at the end.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, TrialClock};
+use treering_engine::{
+    EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
+};
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_report::pages::run::{Stored, page};
@@ -30,6 +34,7 @@ pub(crate) fn run(
     let settings = settings(workload.manifest().native, matches);
     let job = workload.native(&settings)?;
     let payload = payload(&own)?;
+    let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
@@ -57,16 +62,10 @@ pub(crate) fn run(
         any: &any,
         trial: TrialId::new(),
         cell: None,
-        parameters: vec![
-            ("payload".to_owned(), own.payload.clone()),
-            ("compressibility".to_owned(), own.compressibility.clone()),
-            ("latency".to_owned(), own.latency.clone()),
-        ],
+        parameters: parameters(&own, handicap_percent),
         engine: EngineOptions {
-            latency: latency(&own.latency),
-            payload,
-            seed,
-            clock: TrialClock::begin(),
+            handicap_percent,
+            ..EngineOptions::new(latency(&own.latency), payload, seed)
         },
         keep: own.keep,
         cautions: Vec::new(),
@@ -120,11 +119,7 @@ fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
 }
 
 fn payload(own: &NativeRunArgs) -> Result<PayloadKind, Failure> {
-    let text = own.compressibility.trim_end_matches('%');
-    let percent = text.parse::<u8>().ok().filter(|&percent| percent <= 100).ok_or_else(|| {
-        let message = format!("--compressibility: '{}' is not a percentage", own.compressibility);
-        Failure::new(Kind::Usage, message).hint("a percentage is a number from 0 to 100, as 30%")
-    })?;
+    let percent = percentage("--compressibility", &own.compressibility, 100)?;
     match own.payload.as_str() {
         "classic" if percent > 0 => {
             Err(Failure::new(Kind::Usage, "--compressibility goes with --payload random only"))
@@ -132,6 +127,34 @@ fn payload(own: &NativeRunArgs) -> Result<PayloadKind, Failure> {
         "classic" => Ok(PayloadKind::Classic),
         _ => Ok(PayloadKind::Native { compressibility: percent }),
     }
+}
+
+/// A whole number of percent, with or without its sign.
+fn percentage<N: FromStr + PartialOrd + Display>(
+    option: &str,
+    given: &str,
+    most: N,
+) -> Result<N, Failure> {
+    let number = given.strip_suffix('%').unwrap_or(given).parse::<N>().ok();
+    number.filter(|percent| *percent <= most).ok_or_else(|| {
+        let message = format!("{option}: '{given}' is not a percentage");
+        let hint = format!("a percentage is a whole number from 0 to {most}, as 30%");
+        Failure::new(Kind::Usage, message).hint(hint)
+    })
+}
+
+/// How the engine was told to run, kept beside the parameters of the job.
+fn parameters(own: &NativeRunArgs, handicap_percent: u32) -> Vec<(String, String)> {
+    let parameter = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut all = vec![
+        parameter("payload", &own.payload),
+        parameter("compressibility", &own.compressibility),
+        parameter("latency", &own.latency),
+    ];
+    if handicap_percent > 0 {
+        all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    all
 }
 
 fn latency(word: &str) -> LatencyMode {

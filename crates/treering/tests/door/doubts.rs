@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use treering_model::{CautionCode, Trial};
+use treering_model::{CautionCode, TaskTotals, Trial};
 use treering_testkit::{FourLists, LoopFs, Program, require_loop_fs};
 
 use crate::program;
@@ -70,6 +70,31 @@ fn data_that_shrink_on_a_compressing_filesystem_are_told() {
     let half = [&few[..], &["--compressibility", "50%"]].concat();
     assert!(has(&run(&program, &dir, &half), CautionCode::CompressibleData));
     assert!(!has(&run(&program, &dir, &few), CautionCode::CompressibleData), "random bytes");
+}
+
+#[test]
+fn a_handicap_slows_every_task_and_is_told() {
+    let program = prepared();
+    let place = program.home().join("w");
+    let few = ["--initial-dirs", "1", "--runs", "2", "--latency", "all"];
+    // What a task took beyond its calls, in parts of what they took: a lower bound, since whatever
+    // else the machine does comes on top.
+    let least_share = |trial: &Trial| {
+        let over = |task: &TaskTotals| {
+            let latencies = task.ops.iter().map(|op| &op.latency);
+            let calls: f64 = latencies.map(|all| all.mean_ns() * all.samples() as f64).sum();
+            task.wall_ns as f64 / calls - 1.0
+        };
+        trial.tasks.iter().map(over).fold(f64::INFINITY, f64::min)
+    };
+    let slowed = run(&program, &place, &[&few[..], &["--handicap", "100%"]].concat());
+    assert!(has(&slowed, CautionCode::Handicapped));
+    assert!(least_share(&slowed) >= 0.9, "{}", least_share(&slowed));
+    let handicap = ("handicap".to_owned(), "100%".to_owned());
+    assert!(slowed.beginning.parameters.contains(&handicap));
+    assert!(!has(&run(&program, &place, &few), CautionCode::Handicapped));
+    let wrong = program.run(["run", "compilebench", "--dir", "x", "--handicap", "much"]);
+    wrong.ends_with(2).complains("--handicap");
 }
 
 #[test]

@@ -107,6 +107,11 @@ impl Fingerprint {
         }
         // However the options are cut into elements, the kernel gets them joined.
         self.word(&variant.mount.join(","));
+        // A word more only where there is one: plans without keep the fingerprint they had.
+        if variant.handicap_percent > 0 {
+            self.word("handicap");
+            self.number(u64::from(variant.handicap_percent));
+        }
     }
 
     fn device(&mut self, device: &DeviceSpec) {

@@ -85,6 +85,9 @@ fn variant(to: &mut String, variant: &Variant, with_device: bool) {
     if let Some(kernel) = &variant.kernel {
         line(to, "kernel", &text(kernel));
     }
+    if variant.handicap_percent > 0 {
+        line(to, "handicap", &text(&format!("{}%", variant.handicap_percent)));
+    }
     if with_device {
         let pairs = device_keys(&variant.device);
         let pairs: Vec<String> =

@@ -16,6 +16,8 @@ const FAULTS: &[(&str, &str)] = &[
     ("no variants", "name = \"nothing\"\n"),
     ("single brackets", "[variant]\nfilesystem = \"ext4\"\n"),
     ("double brackets", "[[device]]\nloop = \"4GiB\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    ("half a handicap", "[[variant]]\nfilesystem = \"ext4\"\nhandicap = \"2.5%\"\n"),
+    ("too much of it", "[[variant]]\nfilesystem = \"ext4\"\nhandicap = \"901%\"\n"),
     ("an unknown filesystem", "[[variant]]\nfilesystem = \"brtfs\"\n"),
     ("no filesystem", "[[variant]]\nname = \"a\"\n"),
     (

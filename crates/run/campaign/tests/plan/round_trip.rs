@@ -57,14 +57,15 @@ fn variant() -> impl Strategy<Value = Variant> {
     let directory = path()
         .prop_map(|path| (String::new(), DeviceSpec::Directory { path }, Vec::new(), Vec::new()));
     let what = prop_oneof![made("ext4", 1), made("xfs", 1), made("btrfs", 4), directory];
-    (word(), option::of("[a-z0-9.+-]{1,20}"), what).prop_map(
-        |(name, kernel, (filesystem, device, mkfs, mount))| Variant {
+    (word(), option::of("[a-z0-9.+-]{1,20}"), what, 0..900_u32).prop_map(
+        |(name, kernel, (filesystem, device, mkfs, mount), handicap_percent)| Variant {
             name: name.trim().to_owned(),
             kernel,
             device,
             filesystem,
             mkfs,
             mount,
+            handicap_percent,
         },
     )
 }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, PayloadKind, Place, Progress, StopFlag, TrialClock,
-    run,
+    EngineError, EngineOptions, LatencyMode, PayloadKind, Place, Progress, StopFlag, run,
 };
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
@@ -138,7 +137,7 @@ impl Heard {
 
 pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
     let payload = PayloadKind::Native { compressibility: 0 };
-    EngineOptions { latency, payload, seed: 1, clock: TrialClock::begin() }
+    EngineOptions::new(latency, payload, 1)
 }
 
 /// Runs a session and keeps what was heard.

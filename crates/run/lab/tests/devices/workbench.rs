@@ -78,6 +78,7 @@ pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
         filesystem: filesystem.to_owned(),
         mkfs: Vec::new(),
         mount: Vec::new(),
+        handicap_percent: 0,
     }
 }
 

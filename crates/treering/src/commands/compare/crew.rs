@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
 use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, TrialClock};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
 use treering_sys::StopFlag;
@@ -167,10 +167,12 @@ impl Conducting for Crew<'_> {
             cell: Some(cell),
             parameters: Vec::new(),
             engine: EngineOptions {
-                latency: LatencyMode::Sampled,
-                payload: PayloadKind::Native { compressibility: 0 },
-                seed: self.plan.conditions.seed,
-                clock: TrialClock::begin(),
+                handicap_percent: self.plan.variants[planned.variant].handicap_percent,
+                ..EngineOptions::new(
+                    LatencyMode::Sampled,
+                    PayloadKind::Native { compressibility: 0 },
+                    self.plan.conditions.seed,
+                )
             },
             // The next cell formats the device: removing trees would only take time.
             keep: stage.is_fresh(),

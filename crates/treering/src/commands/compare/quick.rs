@@ -91,6 +91,7 @@ fn variants(args: &QuickArgs, lab: &Lab) -> Result<Vec<Variant>, Failure> {
             filesystem: name.clone(),
             mkfs: Vec::new(),
             mount: args.mount.clone(),
+            handicap_percent: 0,
             name,
         })
         .collect())
@@ -164,6 +165,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
             filesystem: String::new(),
             mkfs: Vec::new(),
             mount: Vec::new(),
+            handicap_percent: 0,
         });
     }
     Ok(variants)

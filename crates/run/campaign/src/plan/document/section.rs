@@ -49,7 +49,7 @@ pub(super) static DEVICE: Schema = Schema {
 };
 pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
-    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device"],
+    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device", "handicap"],
 };
 pub(super) static JOB: Schema = Schema { title: "[[job]]", keys: &["name", "workload", "options"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };

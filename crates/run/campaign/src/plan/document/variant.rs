@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{Filesystem, MkfsRequest, find};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device};
 use super::nearest::nearest;
+use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
@@ -91,7 +93,9 @@ fn variant(
     let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
     let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
     let kernel = section.get("kernel").map(|value| kernel(&value)).transpose()?;
-    let variant = Variant { name, kernel, device: on.spec.clone(), filesystem, mkfs, mount };
+    let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
+    let device = on.spec.clone();
+    let variant = Variant { name, kernel, device, filesystem, mkfs, mount, handicap_percent };
     if let Some(filesystem) = find(&variant.filesystem) {
         suits(filesystem, &variant, on, section)?;
     }
@@ -116,6 +120,16 @@ fn kernel(value: &Value<'_>) -> Result<String, Fault> {
         return Err(value.fault(message, "").hint("write it as `uname -r` says it"));
     }
     Ok(release.to_owned())
+}
+
+fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
+    let percent = share(value, 0.0, f64::from(HANDICAP_PERCENT_MAX) / 100.0)? * 100.0;
+    (0..=HANDICAP_PERCENT_MAX).find(|whole| (percent - f64::from(*whole)).abs() < 1e-9).ok_or_else(
+        || {
+            let message = "a handicap is a whole number of percent";
+            value.fault(message, "").hint("write for example handicap = \"5%\"")
+        },
+    )
 }
 
 fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault> {

@@ -1,0 +1,161 @@
+//! `cargo xtask truth`: are the verdicts true? Filesystems are compared with themselves, again and
+//! again: what is then called different is a false alarm. And with themselves slowed by a known
+//! share: what is then called the same was missed. docs/truth.md keeps what came of it. Needs root,
+//! and the release to be built.
+
+mod page;
+mod tally;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::checkout;
+use tally::Tally;
+
+/// What is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Truth {
+    /// Comparisons of a filesystem with itself, in turns over the filesystems
+    #[arg(long, default_value_t = 21)]
+    comparisons: u32,
+    /// Rounds of each; with five primary metrics eight are the fewest that could raise an alarm
+    #[arg(long, default_value_t = 8)]
+    rounds: u32,
+    /// Slowdowns to be found, in percent
+    #[arg(long, value_delimiter = ',', default_value = "2,5,10")]
+    slowdowns: Vec<u32>,
+    /// Comparisons for each slowdown, in turns over the filesystems
+    #[arg(long, default_value_t = 9)]
+    slowed_comparisons: u32,
+    /// Rounds of each of these
+    #[arg(long, default_value_t = 10)]
+    slowed_rounds: u32,
+    /// The filesystems
+    #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
+    filesystems: Vec<String>,
+    /// The image that they are made on
+    #[arg(long, default_value = "512MiB")]
+    size: String,
+    /// Keep the images in this directory instead of the lab's own place on the disk
+    #[arg(long, value_name = "DIR")]
+    images: Option<PathBuf>,
+    /// Keep the store of all trials in this file
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+}
+
+/// A comparison to be made.
+struct Question<'a> {
+    filesystem: &'a str,
+    /// By how much the contender is slowed; 0: not at all.
+    slowed_percent: u32,
+    rounds: u32,
+    /// Decides the order of the rounds and the work.
+    seed: u32,
+}
+
+/// Runs them all and prints the tables.
+pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
+    let program = checkout::target_dir(root).join("release/treering");
+    if !program.is_file() {
+        return Err("build the release first: make build".into());
+    }
+    if asked.filesystems.is_empty() {
+        return Err("--filesystems names none".into());
+    }
+    let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
+    fs::create_dir(&place)?;
+    let told = compare_all(&program, &place, asked);
+    let kept = asked.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
+    fs::remove_dir_all(&place)?;
+    let (same, slowed) = told?;
+    kept.transpose()?;
+    print!("{}", page::text(asked, &same, &slowed));
+    Ok(true)
+}
+
+/// The store of all trials, in the place of the run.
+const STORE: &str = "results.treering";
+
+/// What came of each filesystem with itself, and of each slowdown.
+type Told = (BTreeMap<String, Tally>, BTreeMap<u32, Tally>);
+
+fn compare_all(program: &Path, place: &Path, asked: &Truth) -> Result<Told, Box<dyn Error>> {
+    let (mut same, mut slowed) = (BTreeMap::new(), BTreeMap::new());
+    let questions = questions(asked);
+    for (number, question) in questions.iter().enumerate() {
+        let outcome = compare(program, place, asked, question)?;
+        let tally: &mut Tally = match question.slowed_percent {
+            0 => same.entry(question.filesystem.to_owned()).or_default(),
+            percent => slowed.entry(percent).or_default(),
+        };
+        tally.take(&outcome, 1.0 / (1.0 + f64::from(question.slowed_percent) / 100.0));
+        eprintln!(
+            "{} of {}: {}, slowed by {} %: {}",
+            number + 1,
+            questions.len(),
+            question.filesystem,
+            question.slowed_percent,
+            outcome["verdicts"][0].as_str().unwrap_or_default()
+        );
+    }
+    Ok((same, slowed))
+}
+
+/// First everything with itself, then the slowdowns in turns.
+fn questions(asked: &Truth) -> Vec<Question<'_>> {
+    let question = |number: u32, slowed_percent: u32, rounds: u32| Question {
+        filesystem: &asked.filesystems[number as usize % asked.filesystems.len()],
+        slowed_percent,
+        rounds,
+        seed: number + 1,
+    };
+    let same = (0..asked.comparisons).map(|number| question(number, 0, asked.rounds));
+    let slowed = (0..asked.slowed_comparisons).flat_map(|number| {
+        let each = asked.slowdowns.iter();
+        each.map(move |percent| question(number, *percent, asked.slowed_rounds))
+    });
+    same.chain(slowed).collect()
+}
+
+/// One comparison of a filesystem with itself, as JSON.
+fn compare(
+    program: &Path,
+    place: &Path,
+    asked: &Truth,
+    question: &Question<'_>,
+) -> Result<Value, Box<dyn Error>> {
+    let Question { filesystem, slowed_percent, rounds, seed } = question;
+    let name = format!("{filesystem}-{slowed_percent}-{seed}");
+    let images = match &asked.images {
+        Some(images) => format!("images = {images:?}\n"),
+        None => String::new(),
+    };
+    let size = &asked.size;
+    let text = format!(
+        "name = \"{name}\"\nrounds = {rounds}\nseed = {seed}\nwarm-up = false\ncontrol = false\n\n\
+         [device]\nloop = \"{size}\"\n{images}\n\
+         [[variant]]\nname = \"first\"\nfilesystem = \"{filesystem}\"\n\n\
+         [[variant]]\nname = \"second\"\nfilesystem = \"{filesystem}\"\n\
+         handicap = \"{slowed_percent}%\"\n\n\
+         [[job]]\noptions = {{ dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 8, \
+         seed = {seed} }}\n"
+    );
+    let plan = place.join(format!("{name}.toml"));
+    fs::write(&plan, text)?;
+    let ran = Command::new(program)
+        .arg("compare")
+        .arg(&plan)
+        .args(["--quiet", "--format", "json", "--store"])
+        .arg(place.join(STORE))
+        .output()?;
+    if !ran.status.success() {
+        return Err(String::from_utf8_lossy(&ran.stderr).into_owned().into());
+    }
+    Ok(serde_json::from_slice(&ran.stdout)?)
+}

@@ -1,0 +1,102 @@
+//! The tables of docs/truth.md, as Markdown.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::Truth;
+use super::tally::{Tally, at_most};
+
+/// The page of all that was counted.
+pub(super) fn text(
+    asked: &Truth,
+    same: &BTreeMap<String, Tally>,
+    slowed: &BTreeMap<u32, Tally>,
+) -> String {
+    let mut text = String::new();
+    if !same.is_empty() {
+        with_itself(asked, same, &mut text);
+    }
+    if !slowed.is_empty() {
+        slowdowns(asked, slowed, &mut text);
+    }
+    text
+}
+
+fn with_itself(asked: &Truth, same: &BTreeMap<String, Tally>, to: &mut String) {
+    let mut all = Tally::default();
+    same.values().for_each(|tally| all.add(tally));
+    let mut rows: Vec<(&str, &Tally)> =
+        same.iter().map(|(filesystem, tally)| (filesystem.as_str(), tally)).collect();
+    rows.push(("all", &all));
+    let header = "| filesystem | comparisons | with a false alarm | primary metrics | better, \
+                  worse or small | same | unclear | intervals with 1 | half width | p < .05, \
+                  uncorrected |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    let _memory_takes_it = write!(
+        to,
+        "{} comparisons of a filesystem with itself, {} rounds each, image of {}.\n\n{header}",
+        all.comparisons, asked.rounds, asked.size
+    );
+    for (name, tally) in rows {
+        let _memory_takes_it = writeln!(
+            to,
+            "| {name} | {} | {} | {} | {} | {} | {} | {} | {:.1} % | {} |",
+            tally.comparisons,
+            tally.alarmed,
+            tally.metrics,
+            tally.of(&["better", "worse", "small"]),
+            tally.of(&["same"]),
+            tally.of(&["unclear"]),
+            share(tally.true_intervals, tally.intervals),
+            tally.median_half_width_percent(),
+            tally.uncorrected
+        );
+    }
+    let _memory_takes_it = writeln!(
+        to,
+        "\nA comparison with a false alarm: {} of {}, so with 95 % certainty in at most {:.1} % of \
+         all. A primary metric: {} of {}, at most {:.1} %.",
+        all.alarmed,
+        all.comparisons,
+        at_most(all.alarmed, all.comparisons) * 100.0,
+        all.of(&["better", "worse", "small"]),
+        all.metrics,
+        at_most(all.of(&["better", "worse", "small"]), all.metrics) * 100.0
+    );
+}
+
+fn slowdowns(asked: &Truth, slowed: &BTreeMap<u32, Tally>, to: &mut String) {
+    let header = "| slowed by | comparisons | found | primary metrics | worse | small | unclear | \
+                  same | better (wrong) | estimate over truth | intervals with the truth | half \
+                  width |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    let _memory_takes_it = write!(
+        to,
+        "\nA filesystem against itself, every task of the contender slowed; {} rounds each, image \
+         of {}.\n\n{header}",
+        asked.slowed_rounds, asked.size
+    );
+    for (percent, tally) in slowed {
+        let _memory_takes_it = writeln!(
+            to,
+            "| {percent} % | {} | {} | {} | {} | {} | {} | {} | {} | {:+.2} % | {} | {:.1} % |",
+            tally.comparisons,
+            tally.alarmed,
+            tally.metrics,
+            tally.of(&["worse"]),
+            tally.of(&["small"]),
+            tally.of(&["unclear"]),
+            tally.of(&["same"]),
+            tally.of(&["better"]),
+            tally.median_error_percent(),
+            share(tally.true_intervals, tally.intervals),
+            tally.median_half_width_percent()
+        );
+    }
+}
+
+/// `7 of 10 (70 %)`.
+fn share(part: u32, all: u32) -> String {
+    match all {
+        0 => "–".to_owned(),
+        all => format!("{part} of {all} ({:.0} %)", 100.0 * f64::from(part) / f64::from(all)),
+    }
+}
