@@ -111,7 +111,7 @@ fn tell(
     }
     match format {
         Some(format) => {
-            with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?
+            with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
         }
         None => {
             let command = again(args, picks);
