@@ -52,7 +52,7 @@ impl ToolPath {
 pub(crate) struct ToolRun {
     /// The whole command line, an element an argument.
     pub(crate) command: Vec<String>,
-    /// What it wrote: its output, then its errors.
+    /// What it wrote, as a terminal would show it: its output, then its errors.
     pub(crate) output: String,
     /// How it ended, in words; `None` is success.
     pub(crate) failure: Option<String>,
@@ -83,14 +83,42 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
         std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
     Ok(ToolRun {
         command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        output: String::from_utf8_lossy(&said).into_owned(),
+        output: as_seen(&String::from_utf8_lossy(&said)),
         failure: (!done.status.success()).then(|| done.status.to_string()),
     })
 }
 
+/// What stays on a terminal: progress that was written over with backspaces or from the beginning of
+/// the line is gone, and so are blanks at the ends of lines.
+fn as_seen(written: &str) -> String {
+    let mut seen = String::with_capacity(written.len());
+    for line in written.split_inclusive('\n') {
+        let mut shown: Vec<char> = Vec::new();
+        let mut place: usize = 0;
+        for letter in line.trim_end_matches(['\n', '\r']).chars() {
+            match letter {
+                '\u{8}' => place = place.saturating_sub(1),
+                '\r' => place = 0,
+                letter => {
+                    match shown.get_mut(place) {
+                        Some(under) => *under = letter,
+                        None => shown.push(letter),
+                    }
+                    place += 1;
+                }
+            }
+        }
+        seen.push_str(shown.into_iter().collect::<String>().trim_end());
+        if line.ends_with('\n') {
+            seen.push('\n');
+        }
+    }
+    seen
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ToolPath, run};
+    use super::{ToolPath, as_seen, run};
     use std::ffi::{OsStr, OsString};
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -118,6 +146,13 @@ mod tests {
         assert!(done.failure.unwrap().contains('3'));
         assert_eq!(done.command.len(), 6);
         assert!(run(Path::new("/no/such/program"), &[], Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn progress_is_kept_as_it_stays_on_a_terminal() {
+        let written = "Allocating: 0/8\u{8}\u{8}\u{8}   \u{8}\u{8}\u{8}done    \n\u{8}1%\r99%\nend";
+        assert_eq!(as_seen(written), "Allocating: done\n99%\nend");
+        assert_eq!(as_seen("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");
     }
 
     #[test]

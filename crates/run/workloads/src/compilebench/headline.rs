@@ -59,7 +59,7 @@ impl Headline {
     }
 }
 
-fn of_kind(kind: &str, sums: Sums) -> [Metric; 4] {
+fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
     let seconds = sums.wall_ns.max(1) as f64 / 1e9;
     let tasks = sums.tasks as f64;
     let by_names = matches!(kind, "clean" | "delete" | "stat");
@@ -75,10 +75,15 @@ fn of_kind(kind: &str, sums: Sums) -> [Metric; 4] {
     let mib = sums.bytes as f64 / 1_048_576.0;
     let files = sums.files as f64;
     let cpu = sums.cpu_ns as f64 / 1e9;
-    [
+    let mut metrics = vec![
         metric("mib_per_second", mib / seconds, Unit::MibPerSecond, Better::Higher, !by_names),
         metric("files_per_second", files / seconds, Unit::FilesPerSecond, Better::Higher, by_names),
         metric("seconds", seconds / tasks, Unit::Seconds, Better::Lower, false),
         metric("cpu_seconds", cpu / tasks, Unit::Seconds, Better::Lower, false),
-    ]
+    ];
+    if sums.bytes == 0 {
+        // Names alone are moved: a rate of bytes would be a zero that means nothing.
+        metrics.remove(0);
+    }
+    metrics
 }
