@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::{Caution, CautionCode, TrialId};
+use treering_model::{Caution, CautionCode, Fingerprint, TrialId};
 use treering_store::{Access, Filter, Store, StoreError, TrialState, same_filesystem};
 
 use crate::failure::{Failure, Kind, chain};
@@ -132,7 +132,7 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
     Failure::of(kind, error).maybe_hint(error.hint())
 }
 
-fn open_to_write(place: &Path) -> Result<Store, Failure> {
+pub(crate) fn open_to_write(place: &Path) -> Result<Store, Failure> {
     Store::open(place, Access::ReadWrite).map_err(|error| failure(&error))
 }
 
@@ -173,15 +173,7 @@ fn own_dir(below: &Path) -> Option<PathBuf> {
 /// Staged files of one store start alike, so that each store takes over its own.
 fn staging_prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
-    // FNV-1a: only has to tell a user's few stores apart.
-    let hash = absolute
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-    format!("{hash:016x}-")
+    format!("{}-", Fingerprint::of(absolute.as_os_str().as_encoded_bytes()).text())
 }
 
 /// Moves in what runs that were killed left in memory. What goes wrong is said and left for later.

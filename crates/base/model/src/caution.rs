@@ -44,11 +44,13 @@ pub enum CautionCode {
     CompressibleData,
     /// The engine slowed every task on purpose.
     Handicapped,
+    /// So few operations ran that what was drawn decides the figures.
+    TooFewOperations,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -68,6 +70,7 @@ impl CautionCode {
         Self::Governor,
         Self::CompressibleData,
         Self::Handicapped,
+        Self::TooFewOperations,
     ];
 
     /// The word used in JSON and in the store.
@@ -92,6 +95,7 @@ impl CautionCode {
             Self::Governor => "governor",
             Self::CompressibleData => "compressible_data",
             Self::Handicapped => "handicapped",
+            Self::TooFewOperations => "too_few_operations",
         }
     }
 
@@ -135,6 +139,7 @@ impl CautionCode {
                 "use --payload random --compressibility 0%, or mount without compression"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
+            Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
         }
     }
 }

@@ -7,6 +7,7 @@
 mod caution;
 mod cell;
 mod event;
+mod fingerprint;
 mod latency;
 mod metric;
 mod op;
@@ -18,6 +19,7 @@ mod variant;
 pub use caution::{Caution, CautionCode};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
+pub use fingerprint::Fingerprint;
 pub use latency::{Latency, LatencyError};
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;

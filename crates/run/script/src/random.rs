@@ -5,6 +5,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use treering_model::Fingerprint;
 
 /// A deterministic random generator.
 #[derive(Clone, Debug)]
@@ -20,11 +21,7 @@ impl Random {
 
     /// A generator for a named part of a run, independent of how much others have drawn.
     pub fn for_part(seed: u64, part: &str) -> Self {
-        // FNV-1a of the name: only has to tell parts of one run apart.
-        let hash = part.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Self::new(seed ^ hash)
+        Self::new(seed ^ Fingerprint::of(part.as_bytes()).number())
     }
 
     /// 64 random bits.

@@ -45,6 +45,8 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     /// Write trials for other programs.
     Export(ExportArgs),
+    /// Take logs of other tools, and what treering exported, into the store.
+    Import(ImportArgs),
     /// Compare stored trials: better, worse, the same, or unclear.
     Report(ReportArgs),
     /// List, show, record and import data sets: the trees that compilebench works on.
@@ -131,6 +133,36 @@ pub(crate) struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_IMPORT)]
+pub(crate) struct ImportArgs {
+    /// Files with the output of tools, as mails or logs have it; `-` is standard input.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Labels, with commas between: the first output of each tool gets the first, the second the
+    /// second [default: the file's name, with #1, #2 … where a tool is there several times].
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    pub(crate) label: Vec<String>,
+    /// Say what would be taken, and keep nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Keep also what was imported before: it counts as one more run.
+    #[arg(long)]
+    pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const AFTER_IMPORT: &str = "\
+A mail with the logs of two kernels, and what they say of each other:
+  treering import mail.txt --label old,new
+  treering report --baseline old --contender new
+
+What each file is, is found out. Text around and between the logs is skipped; lines that a mail
+program broke are joined again. What is not understood is told with its line.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {

@@ -7,6 +7,7 @@ mod dataset;
 mod dataset_pages;
 mod doctor;
 mod export;
+mod import;
 mod lab;
 mod list;
 mod native;
@@ -41,6 +42,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),

@@ -1,12 +1,12 @@
 //! The fingerprint of a plan: whether two runs are of the same plan.
 //!
-//! FNV-1a over the plan's words, each behind its length, so that no two lists of words run into one
+//! Over the plan's words, each behind its length, so that no two lists of words run into one
 //! another. It tells plans apart that people wrote, not forgeries.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{DeviceSpec, Fingerprint, Variant};
 
 use super::Plan;
 
@@ -21,7 +21,7 @@ impl Plan {
     /// Name, question and judging are not in it, for they change no measurement; nor is the rule
     /// for stopping, so that a campaign can be given more rounds later.
     pub fn digest(&self) -> String {
-        let mut print = Fingerprint::begin();
+        let mut print = Words::begin();
         print.count(self.variants.len());
         for variant in &self.variants {
             print.variant(variant);
@@ -45,25 +45,23 @@ impl Plan {
         }
         // So that -0 is 0.
         print.number((conditions.settle_seconds + 0.0).to_bits());
-        format!("{:016x}", print.state)
+        print.print.text()
     }
 }
 
-struct Fingerprint {
-    state: u64,
+struct Words {
+    print: Fingerprint,
 }
 
-impl Fingerprint {
+impl Words {
     fn begin() -> Self {
-        let mut print = Self { state: 0xcbf2_9ce4_8422_2325 };
+        let mut print = Self { print: Fingerprint::new() };
         print.word(VERSION);
         print
     }
 
     fn raw(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.state = (self.state ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.print.add(bytes);
     }
 
     fn number(&mut self, number: u64) {

@@ -9,6 +9,7 @@ mod comparison_lkp;
 mod comparison_tables;
 mod figures;
 mod identity;
+pub mod imported;
 pub mod run;
 pub mod trial;
 pub mod trials;

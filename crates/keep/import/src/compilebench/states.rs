@@ -1,0 +1,142 @@
+//! In which state each tree is, by the operations so far: what read, stat and delete do not say.
+
+use std::collections::BTreeMap;
+
+/// Which of the original's four dictionaries a tree is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Unpatched,
+    Patched,
+    UnpatchedCompiled,
+    PatchedCompiled,
+}
+
+impl State {
+    fn is_compiled(self) -> bool {
+        matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unpatched => "unpatched",
+            Self::Patched => "patched",
+            Self::UnpatchedCompiled => "unpatched compiled",
+            Self::PatchedCompiled => "patched compiled",
+        }
+    }
+}
+
+/// All living trees.
+#[derive(Clone, Debug, Default)]
+pub(super) struct States {
+    trees: BTreeMap<String, State>,
+}
+
+/// What is known of an operation's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Its state before, in words; of a new tree, the state it has then.
+    pub(super) state: &'static str,
+    /// The row of the summary in which the original counts the operation.
+    pub(super) tally: &'static str,
+    /// The tree did not live, or could not be in a state in which this is done.
+    pub(super) is_surprising: bool,
+}
+
+impl States {
+    /// Follows an operation on a tree.
+    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Told {
+        use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
+        if kind == "create" {
+            let before = self.trees.insert(tree.to_owned(), Unpatched);
+            let is_surprising = before.is_some();
+            return Told { state: Unpatched.name(), tally: "create", is_surprising };
+        }
+        let known = self.trees.get(tree).copied();
+        let state = known.unwrap_or(match kind {
+            // Only a tree with products can be cleaned.
+            "clean" => UnpatchedCompiled,
+            _ => Unpatched,
+        });
+        let (after, is_possible) = match (kind, state) {
+            ("patch", UnpatchedCompiled) => (Some(PatchedCompiled), true),
+            ("patch", state) => (Some(Patched), state == Unpatched),
+            ("compile", Unpatched) => (Some(UnpatchedCompiled), true),
+            ("compile", state) => (Some(PatchedCompiled), state == Patched),
+            ("clean", PatchedCompiled) => (Some(Patched), true),
+            ("clean", state) => (Some(Unpatched), state == UnpatchedCompiled),
+            ("delete", _) => (None, true),
+            (_, state) => (Some(state), true),
+        };
+        match after {
+            Some(after) => self.trees.insert(tree.to_owned(), after),
+            None => self.trees.remove(tree),
+        };
+        let tally = match kind {
+            "patch" => "patch",
+            "compile" => "compile",
+            "clean" => "clean",
+            "read" if state.is_compiled() => "read compiled tree",
+            "read" => "read tree",
+            "stat" if state.is_compiled() => "stat compiled tree",
+            "stat" => "stat tree",
+            _ if self.counts_as_compiled(state) => "delete compiled tree",
+            _ => "delete tree",
+        };
+        Told { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
+    }
+
+    /// Whether the original takes a tree that was just deleted for a compiled one: it compares
+    /// dictionaries by what is in them, after the tree was taken out, and all empty ones are equal.
+    fn counts_as_compiled(&self, state: State) -> bool {
+        let is_empty = |state: State| self.trees.values().all(|other| *other != state);
+        let is_one_empty = is_empty(State::UnpatchedCompiled) || is_empty(State::PatchedCompiled);
+        state.is_compiled() || (is_empty(state) && is_one_empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::States;
+
+    #[test]
+    fn plain_and_compiled_trees_are_told_apart() {
+        let mut states = States::default();
+        let mut tally = |kind: &str, tree: &str| {
+            let told = states.follow(kind, tree);
+            assert!(!told.is_surprising, "{kind} {tree}");
+            (told.tally, told.state)
+        };
+        assert_eq!(tally("create", "a"), ("create", "unpatched"));
+        assert_eq!(tally("create", "b"), ("create", "unpatched"));
+        assert_eq!(tally("read", "a"), ("read tree", "unpatched"));
+        assert_eq!(tally("compile", "a"), ("compile", "unpatched"));
+        assert_eq!(tally("patch", "a"), ("patch", "unpatched compiled"));
+        assert_eq!(tally("stat", "a"), ("stat compiled tree", "patched compiled"));
+        assert_eq!(tally("clean", "a"), ("clean", "patched compiled"));
+        assert_eq!(tally("read", "a"), ("read tree", "patched"));
+        assert_eq!(tally("compile", "a"), ("compile", "patched"));
+        assert_eq!(tally("delete", "a"), ("delete compiled tree", "patched compiled"));
+    }
+
+    #[test]
+    fn the_last_tree_of_a_class_is_deleted_as_the_original_counts_it() {
+        let mut states = States::default();
+        for tree in ["a", "b"] {
+            states.follow("create", tree);
+        }
+        assert_eq!(states.follow("delete", "a").tally, "delete tree");
+        assert_eq!(states.follow("delete", "b").tally, "delete compiled tree");
+    }
+
+    #[test]
+    fn impossible_operations_are_surprising() {
+        let mut states = States::default();
+        assert!(states.follow("read", "nobody").is_surprising);
+        states.follow("create", "a");
+        assert!(states.follow("create", "a").is_surprising);
+        assert!(states.follow("clean", "a").is_surprising);
+        states.follow("patch", "a");
+        assert!(states.follow("patch", "a").is_surprising);
+    }
+}

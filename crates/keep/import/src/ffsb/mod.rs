@@ -1,0 +1,236 @@
+//! Reports of FFSB 6.0-RC2: the profile as it prints it, the table of operations, throughput,
+//! latency of calls, CPU.
+//!
+//! A transaction of FFSB is a block for operations on data and an operation for all others, so that
+//! transactions per second mean little. How many operations ran is worked out from the shares that
+//! it prints.
+
+mod lines;
+mod operations;
+
+use treering_model::{Better, Caution, CautionCode, Metric, PhaseTotals, Scope, Unit};
+
+use crate::log::Log;
+use crate::number::{ctime_unix_ms, decimal, nanoseconds};
+use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use lines::{Line, OpRow, line};
+use operations::{OPERATIONS_FEW, operations};
+
+/// Reads reports of FFSB.
+pub(crate) struct Ffsb;
+
+impl Importer for Ffsb {
+    fn tool(&self) -> &'static str {
+        "ffsb"
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        matches!(line(log.line(at)), Some(Line::Started(_)))
+    }
+
+    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+        let mut report = Report::default();
+        let (mut understood, mut end, mut next) = (Vec::new(), at, at);
+        while next < log.len() {
+            if next > at && any_begins(log, next) {
+                break;
+            }
+            let read = log.read(next, line);
+            let Some((said, count)) = read else {
+                understood.push(false);
+                next += 1;
+                continue;
+            };
+            let is_last = matches!(said, Line::Cpu("CPU Utilization", _));
+            report.take(said);
+            understood.extend(std::iter::repeat_n(true, count));
+            next += count;
+            end = next;
+            if is_last {
+                break;
+            }
+        }
+        understood.truncate(end - at);
+        let mut remarks = not_understood(log, at..end, &understood);
+        let trial = report.finish(at, &mut remarks);
+        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+    }
+}
+
+/// A report, put together line by line.
+#[derive(Default)]
+struct Report {
+    trial: ForeignTrial,
+    /// Of one thread group, or of all when there are several: the last table.
+    rows: Vec<OpRow>,
+    seconds: Option<f64>,
+    /// How many thread groups and filesystems came so far.
+    groups: u32,
+    filesystems: u32,
+}
+
+impl Report {
+    fn take(&mut self, said: Line) {
+        let trial = &mut self.trial;
+        match said {
+            Line::Started(version) => {
+                trial.workload = "ffsb";
+                trial.fact(IMPORT_FACT, format!("ffsb {version}"));
+            }
+            Line::Group(_) if self.seconds.is_none() => self.groups += 1,
+            Line::Filesystem(place) => {
+                self.filesystems += 1;
+                if trial.target.is_empty() {
+                    place.clone_into(&mut trial.target);
+                }
+            }
+            Line::Setting(name, value) => {
+                let section = match (self.filesystems, self.groups) {
+                    (0, 0 | 1) | (1, _) => String::new(),
+                    (0, group) => format!("group {} ", group - 1),
+                    (number, _) => format!("filesystem {} ", number - 1),
+                };
+                if name == "current utilization" {
+                    trial.fact("import.used_percent", value.trim_end_matches('%'));
+                } else {
+                    trial.parameter(&format!("{section}{name}"), value);
+                }
+            }
+            Line::SetUp(seconds) => trial.fact("import.setup_seconds", seconds),
+            Line::StartingAt(when) => trial.started_unix_ms = ctime_unix_ms(&when),
+            Line::Took(seconds) => {
+                self.seconds = Some(seconds);
+                trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
+            }
+            // Of several tables that of all groups comes last.
+            Line::TableBegins => self.rows.clear(),
+            Line::Row(row) => self.rows.push(row),
+            Line::Transactions(rate) => {
+                let name = "transactions_per_second";
+                trial.metrics.retain(|metric| metric.name != name);
+                trial.metrics.push(metric(name, rate, Unit::OpsPerSecond, Better::Higher));
+            }
+            Line::Throughput(direction, bytes) => {
+                let name = format!("{direction}_mib_per_second");
+                trial.metrics.retain(|metric| metric.name != name);
+                let mib = bytes / 1_048_576.0;
+                trial.metrics.push(metric(&name, mib, Unit::MibPerSecond, Better::Higher));
+            }
+            Line::Call(call, [least, mean, most], calls) => {
+                self.call(call, [least, mean, most], calls);
+            }
+            Line::Cpu(what, percent) => {
+                let name = match what {
+                    "User Time" => "user_cpu_percent",
+                    "System Time" => "system_cpu_percent",
+                    _ => "cpu_percent",
+                };
+                trial.metrics.push(metric(name, percent, Unit::Percent, Better::Lower));
+            }
+            Line::Group(_) | Line::Furniture => {}
+        }
+    }
+
+    fn call(&mut self, call: &str, times_ms: [f64; 3], calls: u64) {
+        self.trial.fact(&format!("import.{call}_calls"), calls);
+        for (name, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
+            let name = format!("{call}_latency_ns_{name}");
+            let metric = metric(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
+            // Of several thread groups the first one's stands.
+            if self.trial.metrics.iter().all(|known| known.name != name) {
+                self.trial.metrics.push(metric);
+            }
+        }
+    }
+
+    fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
+        let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
+        let Some(seconds) = self.seconds.filter(|seconds| *seconds > 0.0) else {
+            remark("the report has no results; kept as interrupted".to_owned());
+            self.trial.broken = Some("the report has no results".to_owned());
+            return self.trial;
+        };
+        for row in &self.rows {
+            self.trial.metrics.extend(of_row(row));
+        }
+        self.trial.phases.push(PhaseTotals {
+            name: "benchmark".to_owned(),
+            wall_ns: self.trial.wall_ns,
+            ..PhaseTotals::default()
+        });
+        self.trial.metrics.push(metric("elapsed_seconds", seconds, Unit::Seconds, Better::Lower));
+        match operations(&self.rows) {
+            Some(operations) => self.operations(operations, seconds),
+            None => remark("how many operations ran cannot be told from the shares".to_owned()),
+        }
+        self.trial
+    }
+
+    fn operations(&mut self, operations: u64, seconds: f64) {
+        let rate = operations as f64 / seconds;
+        let mut rate = metric("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
+        rate.primary = true;
+        self.trial.metrics.push(rate);
+        self.trial.fact("import.operations", operations);
+        if operations < OPERATIONS_FEW {
+            let message = format!(
+                "{operations} operations ran; what was drawn decides the figures, until some \
+                 {OPERATIONS_FEW} have run"
+            );
+            let caution = Caution { code: CautionCode::TooFewOperations, message };
+            self.trial.cautions.push(caution);
+        }
+    }
+}
+
+fn metric(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
+    let name = name.to_owned();
+    Metric { name, scope: Scope::Trial, value, unit, better, primary: false, tasks: 1 }
+}
+
+/// The figures of a kind of operation.
+fn of_row(row: &OpRow) -> Vec<Metric> {
+    let scope = Scope::Kind(row.op.clone());
+    let figure = |name: &str, value: f64, unit| Metric {
+        scope: scope.clone(),
+        ..metric(name, value, unit, Better::Higher)
+    };
+    let mut figures =
+        vec![figure("transactions_per_second", row.transactions_per_second, Unit::OpsPerSecond)];
+    let mib = row.bytes_per_second.map(|bytes| bytes / 1_048_576.0);
+    figures.extend(mib.map(|mib| figure("mib_per_second", mib, Unit::MibPerSecond)));
+    figures
+}
+
+/// A size per second as FFSB prints it, `32.5KB/sec`, in bytes.
+fn bytes_per_second(word: &str) -> Option<f64> {
+    let size = word.strip_suffix("/sec")?;
+    let units = [("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];
+    let (number, shift) =
+        units.into_iter().find_map(|(unit, shift)| Some((size.strip_suffix(unit)?, shift)))?;
+    // 1000 to 1023 of a unit come as 1.02e+03.
+    let number = match number.split_once("e+") {
+        Some((number, power)) => {
+            decimal(number)? * 10_f64.powi(power.parse().ok().filter(|power| *power <= 9)?)
+        }
+        None => decimal(number)?,
+    };
+    Some(number * f64::from(1_u32 << shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes_per_second;
+
+    #[test]
+    fn sizes_have_the_units_of_ffsb() {
+        assert_eq!(bytes_per_second("32.5KB/sec"), Some(33_280.0));
+        assert_eq!(bytes_per_second("2.81MB/sec"), Some(2.81 * 1_048_576.0));
+        assert_eq!(bytes_per_second("1.02e+03KB/sec"), Some(1_044_480.0));
+        assert_eq!(bytes_per_second("7B/sec"), Some(7.0));
+        for odd in ["NA", "/sec", "7/sec", "7KB", "-7KB/sec", "1e+99KB/sec"] {
+            assert_eq!(bytes_per_second(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Output of fs_mark 3.3: a header of comments, then a row for each iteration.
+//!
+//! Each row becomes a phase with its own metrics. Files/sec is what the tool prints: the sum of the
+//! rates of its workers, each over its own time, which is more than the files over the time of all.
+
+mod command;
+mod rows;
+
+use treering_model::{Better, Metric, PhaseTotals, Scope, Unit};
+
+use crate::log::Log;
+use crate::number::ctime_unix_ms;
+use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use rows::{Closing, Row, closing, is_heading, row};
+
+/// Reads output of fs_mark.
+pub(crate) struct FsMark;
+
+/// A command line with so many directories is broken into no more lines.
+const HEADER_LINES_MOST: usize = 400;
+/// So many lines of somebody else's may stand between two rows.
+const GAP_LINES_MOST: usize = 20;
+
+impl Importer for FsMark {
+    fn tool(&self) -> &'static str {
+        "fs_mark"
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        is_heading(log.line(at)) || version_line(log, at).is_some()
+    }
+
+    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+        let mut trial = ForeignTrial { workload: "fs_mark", ..ForeignTrial::default() };
+        let mut remarks = Vec::new();
+        let mut next = at;
+        if version_line(log, at).is_some() {
+            next = header(log, at, &mut trial, &mut remarks);
+        } else {
+            trial.fact(IMPORT_FACT, "fs_mark");
+            let what = "a table of fs_mark without its header: how it was run is not known";
+            remarks.push(Remark { line: at + 1, what: what.to_owned() });
+        }
+        let mut table = Table { next, end: next, ..Table::default() };
+        table.read(self, log, at);
+        table.tell(&mut trial);
+        if table.rows.is_empty() {
+            let what = "fs_mark has no row: its run failed or its output was cut".to_owned();
+            remarks.push(Remark { line: at + 1, what });
+            return Reading { end: table.end, outputs: Vec::new(), remarks };
+        }
+        remarks.extend(not_understood(log, table.first..table.end, &table.understood));
+        Reading { end: table.end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+    }
+}
+
+/// From a command line in a comment, where the comment about the version is that follows it.
+fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
+    let comment = log.line(at).strip_prefix('#')?;
+    if comment.starts_with('\t') || !comment.contains("fs_mark") && !comment.contains(" -d") {
+        return None;
+    }
+    let behind = at + 1..(at + HEADER_LINES_MOST).min(log.len());
+    let version = behind.into_iter().find(|at| log.line(*at).starts_with('#'))?;
+    let words = log.line(version);
+    (words.contains("Version ") && words.contains("thread(s)")).then_some(version)
+}
+
+/// Reads the comments; says where the line with the names of the columns is, or the end.
+fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<Remark>) -> usize {
+    let version = version_line(log, at).unwrap_or(at);
+    let words: Vec<&str> =
+        (at..version).flat_map(|at| log.line(at).split_whitespace()).skip(1).collect();
+    match command::parameters(&words) {
+        Ok(command) => {
+            trial.parameters = command.parameters;
+            trial.target = command.directories.join(" ");
+        }
+        Err(what) => remarks.push(Remark { line: at + 1, what }),
+    }
+    let text = log.line(version);
+    let tool = text.split("Version ").nth(1).and_then(|rest| rest.split(',').next());
+    trial.fact(IMPORT_FACT, format!("fs_mark {}", tool.unwrap_or("").trim()).trim());
+    let workers = text.split("thread(s)").next().and_then(|text| text.split_whitespace().last());
+    trial.parameter("workers", workers.unwrap_or("unknown"));
+    let started = text.split(" starting at ").nth(1).and_then(ctime_unix_ms);
+    trial.started_unix_ms = started;
+    let mut next = version + 1;
+    while next < log.len() && next < at + 2 * HEADER_LINES_MOST && !is_heading(log.line(next)) {
+        if row(log.line(next)).is_some() || version_line(log, next).is_some() {
+            break;
+        }
+        next += 1;
+    }
+    next
+}
+
+/// The rows.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Row>,
+    next: usize,
+    /// Where the rows begin, and behind the last that was understood.
+    first: usize,
+    end: usize,
+    understood: Vec<bool>,
+}
+
+impl Table {
+    fn read(&mut self, importer: &FsMark, log: &Log<'_>, at: usize) {
+        self.first = self.next;
+        while self.next < log.len() && self.next < self.end + GAP_LINES_MOST {
+            let here = self.next;
+            let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
+            if is_heading_of_ours {
+                self.known(1);
+                continue;
+            }
+            // The second line of the names of the columns, in verbose output.
+            if here > at && (importer.begins(log, here) || any_begins(log, here)) {
+                break;
+            }
+            match log.read(here, row) {
+                Some((row, count)) if self.rows.last().is_none_or(|last| row.follows(last)) => {
+                    self.rows.push(row);
+                    self.known(count);
+                }
+                _ => match closing(log.line(here)) {
+                    Some(Closing::Statistic | Closing::Verbose) => self.known(1),
+                    None => {
+                        self.understood.push(false);
+                        self.next += 1;
+                    }
+                },
+            }
+        }
+        self.understood.truncate(self.end - self.first);
+    }
+
+    fn known(&mut self, lines: usize) {
+        self.understood.extend(std::iter::repeat_n(true, lines));
+        self.next += lines;
+        self.end = self.next;
+    }
+
+    /// All files over the time that the rows' rates come to.
+    fn whole_rate(&self) -> Option<Metric> {
+        let mut before = 0;
+        let mut seconds = 0.0;
+        for row in &self.rows {
+            seconds += row.count.saturating_sub(before) as f64 / row.files_per_second;
+            before = row.count;
+        }
+        let value = before as f64 / seconds;
+        (value.is_finite() && value > 0.0).then(|| Metric {
+            name: "files_per_second".to_owned(),
+            scope: Scope::Trial,
+            value,
+            unit: Unit::FilesPerSecond,
+            better: Better::Higher,
+            primary: true,
+            tasks: self.rows.len() as u64,
+        })
+    }
+
+    /// The rows as phases and metrics.
+    fn tell(&self, trial: &mut ForeignTrial) {
+        let mut before = 0;
+        for (number, row) in (0..).zip(&self.rows) {
+            let name = format!("iteration {}", number + 1);
+            let files = row.count.saturating_sub(before);
+            before = row.count;
+            let bytes = files.saturating_mul(row.size_bytes);
+            trial.phases.push(PhaseTotals {
+                phase: number,
+                name: name.clone(),
+                files,
+                bytes,
+                ..PhaseTotals::default()
+            });
+            let mut measured = |metric: &str, value: f64, unit, better| {
+                trial.metrics.push(Metric {
+                    name: metric.to_owned(),
+                    scope: Scope::Phase(name.clone()),
+                    value,
+                    unit,
+                    better,
+                    primary: false,
+                    tasks: 1,
+                });
+            };
+            let rate = row.files_per_second;
+            measured("files_per_second", rate, Unit::FilesPerSecond, Better::Higher);
+            let overhead = row.overhead_us as f64 / 1e6;
+            measured("app_overhead_seconds", overhead, Unit::Seconds, Better::Lower);
+            for (call, [_, mean_us, _]) in &row.calls {
+                let name = format!("{call}_mean_seconds");
+                measured(&name, *mean_us as f64 / 1e6, Unit::Seconds, Better::Lower);
+            }
+        }
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
+        trial.metrics.extend(self.whole_rate());
+        trial.fact("import.used_percent", first.used_percent);
+        trial.fact("import.used_percent_end", last.used_percent);
+        trial.fact("import.used_growth_files", last.count - first.count);
+        trial.parameter("rows", self.rows.len());
+        if !trial.parameters.iter().any(|(name, _)| name == "size") {
+            trial.parameter("size", first.size_bytes);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Importing: the logs that people already have become trials. Pure: bytes in, trials out.
+//!
+//! A file may hold several outputs with any text around and between them, as a mail does. Each
+//! importer says where an output of its tool begins and reads it to its end; what it cannot
+//! understand within is remarked with the number of the line, never guessed. One folder for each
+//! tool, one line in [`ALL`].
+
+mod compilebench;
+mod ffsb;
+mod fs_mark;
+mod own;
+
+mod encoding;
+mod log;
+mod number;
+mod trial;
+
+use std::ops::Range;
+
+pub use trial::{Content, ForeignTrial, IMPORT_FACT, events_of};
+
+use log::Log;
+
+/// Every importer, in the order in which they are asked.
+const ALL: &[&dyn Importer] =
+    &[&own::Own, &compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb];
+
+/// Reads the output of one tool.
+trait Importer: Sync {
+    /// The name of the tool, which is that of its workload.
+    fn tool(&self) -> &'static str;
+
+    /// Whether an output begins at this line.
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool;
+
+    /// Reads an output that begins at this line. At least that line is part of it.
+    fn read(&self, log: &Log<'_>, at: usize) -> Reading;
+}
+
+/// What an importer read.
+struct Reading {
+    /// The line behind the last one that belongs to it.
+    end: usize,
+    outputs: Vec<Content>,
+    remarks: Vec<Remark>,
+}
+
+/// Something that a reader of the import should know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Remark {
+    /// The line it is about, counted from 1.
+    pub line: usize,
+    /// What was seen, and what came of it.
+    pub what: String,
+}
+
+/// An output that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The name of the tool.
+    pub tool: &'static str,
+    /// Where it stands: lines counted from 1, the last one included.
+    pub lines: (usize, usize),
+    /// The trial in it.
+    pub content: Content,
+}
+
+/// What was found in a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// The outputs in their order.
+    pub found: Vec<Found>,
+    /// What could not be understood within them, or was corrected.
+    pub remarks: Vec<Remark>,
+    /// How many lines the file has.
+    pub lines: usize,
+    /// Of these, lines with text around and between the outputs, which was skipped.
+    pub skipped_lines: usize,
+}
+
+/// The tools whose logs can be read, for messages.
+pub fn tools() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|importer| importer.tool())
+}
+
+/// Finds all outputs in a file.
+pub fn import(bytes: &[u8]) -> Imported {
+    let text = encoding::decode(bytes);
+    let log = Log::of(&text);
+    let mut imported = Imported { lines: log.len(), ..Imported::default() };
+    let mut at = 0;
+    while at < log.len() {
+        let Some(importer) = ALL.iter().find(|importer| importer.begins(&log, at)) else {
+            imported.skipped_lines += usize::from(!log.line(at).trim().is_empty());
+            at += 1;
+            continue;
+        };
+        let reading = importer.read(&log, at);
+        let end = reading.end.clamp(at + 1, log.len());
+        for content in reading.outputs {
+            let lines = (at + 1, end);
+            imported.found.push(Found { tool: importer.tool(), lines, content });
+        }
+        imported.remarks.extend(reading.remarks);
+        at = end;
+    }
+    imported.remarks.sort();
+    imported
+}
+
+/// Whether some output begins here: where one importer has to stop.
+fn any_begins(log: &Log<'_>, at: usize) -> bool {
+    ALL.iter().any(|importer| importer.begins(log, at))
+}
+
+/// Remarks about lines that nobody understood, runs of them in one.
+fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut run: Option<(usize, usize)> = None;
+    let is_odd = |at: usize| {
+        let known = understood.get(at - within.start).copied().unwrap_or(false);
+        !known && !log.line(at).trim().is_empty()
+    };
+    for at in within.clone() {
+        if is_odd(at) {
+            run = Some((run.map_or(at, |(first, _)| first), at));
+        } else if let Some(run) = run.take_if(|_| !log.line(at).trim().is_empty()) {
+            remarks.push(skipped(log, run));
+        }
+    }
+    remarks.extend(run.map(|run| skipped(log, run)));
+    remarks
+}
+
+fn skipped(log: &Log<'_>, (first, last): (usize, usize)) -> Remark {
+    let words = log::shortened(log.line(first));
+    let what = match last - first {
+        0 => format!("not understood and skipped: {words}"),
+        more => format!("not understood and skipped, with {more} more lines: {words}"),
+    };
+    Remark { line: first + 1, what }
+}

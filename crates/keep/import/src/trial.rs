@@ -1,0 +1,100 @@
+//! A trial as it comes out of a log, and its events.
+
+use treering_model::{
+    Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
+};
+
+/// The fact that marks a trial as imported: the tool whose log it comes from, with its version.
+pub const IMPORT_FACT: &str = "import.tool";
+
+/// The trial in an output.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// From another tool: has no identity and no label yet.
+    Foreign(Box<ForeignTrial>),
+    /// From treering itself, whole.
+    Own(Box<Trial>),
+}
+
+/// What the log of another tool says of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForeignTrial {
+    /// The workload's name.
+    pub workload: &'static str,
+    /// The directory under test, empty when the log does not say.
+    pub target: String,
+    /// When it began, by the log: local time of that machine, taken as UTC. Milliseconds since
+    /// 1970.
+    pub started_unix_ms: Option<i64>,
+    /// How it was run.
+    pub parameters: Vec<(String, String)>,
+    /// What the log says of the place.
+    pub facts: Vec<Fact>,
+    /// Doubts.
+    pub cautions: Vec<Caution>,
+    /// Phases.
+    pub phases: Vec<PhaseTotals>,
+    /// Tasks, in the order of their phases.
+    pub tasks: Vec<TaskTotals>,
+    /// Numbers.
+    pub metrics: Vec<Metric>,
+    /// Why it is no complete run, where it is none.
+    pub broken: Option<String>,
+    /// How long it took, 0 when the log does not say.
+    pub wall_ns: u64,
+}
+
+impl ForeignTrial {
+    /// Puts it together with what is decided outside of the log: identity, label, time.
+    pub fn with(self, beginning: Beginning) -> Trial {
+        let ending = match self.broken {
+            None => Ending::Completed,
+            Some(_) => Ending::Interrupted,
+        };
+        Trial {
+            beginning: Beginning {
+                workload: self.workload.to_owned(),
+                mode: Mode::Classic,
+                target: self.target,
+                parameters: self.parameters,
+                cell: None,
+                ..beginning
+            },
+            facts: self.facts,
+            phases: self.phases,
+            tasks: self.tasks,
+            metrics: self.metrics,
+            cautions: self.cautions,
+            ending,
+            wall_ns: self.wall_ns,
+        }
+    }
+
+    pub(crate) fn fact(&mut self, name: &str, value: impl ToString) {
+        self.facts.push(Fact { name: name.to_owned(), value: value.to_string() });
+    }
+
+    pub(crate) fn parameter(&mut self, name: &str, value: impl ToString) {
+        self.parameters.push((name.to_owned(), value.to_string()));
+    }
+}
+
+/// The events from which a store takes a trial.
+pub fn events_of(trial: &Trial) -> Vec<TrialEvent> {
+    let mut events = vec![TrialEvent::Began(trial.beginning.clone())];
+    events.push(TrialEvent::Environment { facts: trial.facts.clone() });
+    events.extend(trial.cautions.iter().cloned().map(TrialEvent::Cautioned));
+    for phase in &trial.phases {
+        events.push(TrialEvent::PhaseBegan {
+            phase: phase.phase,
+            name: phase.name.clone(),
+            at_ns: phase.began_ns,
+        });
+        let tasks = trial.tasks.iter().filter(|task| task.phase == phase.phase);
+        events.extend(tasks.cloned().map(TrialEvent::TaskEnded));
+        events.push(TrialEvent::PhaseEnded(phase.clone()));
+    }
+    events.extend(trial.metrics.iter().cloned().map(TrialEvent::Measured));
+    events.push(TrialEvent::Ended { ending: trial.ending.clone(), at_ns: trial.wall_ns });
+    events
+}

@@ -1,0 +1,82 @@
+//! `treering import`: what was found in logs, one row an output, and what could not be understood.
+
+use treering_model::Trial;
+
+use super::identity::utc;
+use crate::{Cell, Column, Report, Table};
+
+/// An output that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedRow {
+    /// File and lines.
+    pub place: String,
+    /// The tool.
+    pub tool: String,
+    /// Whether it is in the store now.
+    pub is_kept: bool,
+    /// The trial.
+    pub trial: Trial,
+}
+
+/// The page: rows in the order of the files, notes below.
+pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
+    let mut page = Report::new("Import");
+    let kept = rows.iter().filter(|row| row.is_kept).count();
+    page.paragraph(match (is_dry, rows.len(), kept) {
+        (true, 1, _) => "One output was found; nothing is kept (--dry-run).".to_owned(),
+        (true, count, _) => format!("{count} outputs were found; nothing is kept (--dry-run)."),
+        (false, 1, 1) => "One output was found and is in the store now.".to_owned(),
+        (false, count, kept) if count == kept => {
+            format!("{count} outputs were found and are in the store now.")
+        }
+        (false, count, kept) => {
+            format!("{count} outputs were found; {kept} of them are new in the store.")
+        }
+    });
+    let columns = vec![
+        Column::long_text("where"),
+        Column::text("tool"),
+        Column::long_text("label"),
+        Column::text("trial"),
+        Column::text("started (UTC)"),
+        Column::text("ended"),
+        Column::long_text("holds"),
+    ];
+    let mut table = Table::new("imported", "", columns);
+    for row in rows {
+        let beginning = &row.trial.beginning;
+        let trial = if row.is_kept { beginning.trial.text() } else { String::new() };
+        table.rows.push(vec![
+            Cell::text(&row.place),
+            Cell::text(&row.tool),
+            Cell::some_text(&beginning.label),
+            Cell::some_text(&trial),
+            Cell::text(utc(beginning.started_unix_ms)),
+            Cell::text(row.trial.ending.name()),
+            Cell::text(holds(&row.trial)),
+        ]);
+    }
+    page.table(table);
+    for note in notes {
+        page.note(note);
+    }
+    for row in rows {
+        page.cautions(&row.trial.cautions);
+    }
+    page
+}
+
+/// What a trial holds, in words.
+fn holds(trial: &Trial) -> String {
+    let count = |number: usize, word: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        number => Some(format!("{number} {word}s")),
+    };
+    let parts = [
+        count(trial.phases.len(), "phase"),
+        count(trial.tasks.len(), "task"),
+        count(trial.metrics.len(), "metric"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
