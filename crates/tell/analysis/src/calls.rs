@@ -78,8 +78,8 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<OpSummary> {
     sums
 }
 
-/// Adds the calls of a trial to sums. A phase that never ended, or that brought no calls of its own, is known
-/// only by its tasks.
+/// Adds the calls of a trial to sums. A phase that never ended, or that brought no calls of its
+/// own, is known only by its tasks.
 pub(crate) fn add_trial(sums: &mut Vec<OpSummary>, trial: &Trial) {
     let has_calls = |phase: &&PhaseTotals| !phase.ops.is_empty();
     let whole: BTreeSet<u32> =

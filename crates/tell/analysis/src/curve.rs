@@ -23,7 +23,7 @@ pub struct CurvePoint {
 }
 
 /// The share (0 to 1) that has so many nines.
-pub fn share_of(nines: f64) -> f64 {
+pub(crate) fn share_of(nines: f64) -> f64 {
     1.0 - 10f64.powf(-nines)
 }
 
@@ -34,7 +34,7 @@ pub fn nines_of(share: f64) -> f64 {
 
 /// The most nines that so many timed calls can tell of: a p99.9 wants [`P999_MIN_TIMED`] of them,
 /// each further nine ten times as many; and beyond the last percentile there is at least one call.
-pub fn most_nines(timed: u64) -> f64 {
+pub(crate) fn most_nines(timed: u64) -> f64 {
     let mut nines = 2.0;
     let mut wanted = P999_MIN_TIMED;
     while timed >= wanted && nines < 6.0 {
@@ -50,15 +50,13 @@ pub fn curve(latency: &Latency) -> Vec<CurvePoint> {
         return Vec::new();
     }
     let most = most_nines(latency.samples());
-    let mut points = Vec::new();
-    for step in 0.. {
-        let nines = f64::min(f64::from(step) / f64::from(POINTS), most);
-        points.push(CurvePoint { nines, ns: latency.quantile_ns(share_of(nines)) });
-        if nines >= most {
-            break;
-        }
-    }
-    points
+    let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS));
+    let mut nines: Vec<f64> = steps.take_while(|nines| *nines < most - 1e-9).collect();
+    // The percentiles that tables name are among the points, the median too.
+    nines.extend([nines_of(0.5), most]);
+    nines.sort_by(f64::total_cmp);
+    let point = |nines: f64| CurvePoint { nines, ns: latency.quantile_ns(share_of(nines)) };
+    nines.into_iter().map(point).collect()
 }
 
 #[cfg(test)]
@@ -92,6 +90,8 @@ mod tests {
         assert_eq!((points[0].nines, points[0].ns), (0.0, latency.quantile_ns(0.0)));
         let last = points.last().unwrap();
         assert_eq!((last.nines, last.ns), (2.0, latency.quantile_ns(0.99)));
+        let half = points.iter().find(|point| (share_of(point.nines) - 0.5).abs() < 1e-9).unwrap();
+        assert_eq!(half.ns, latency.quantile_ns(0.5));
     }
 
     #[test]

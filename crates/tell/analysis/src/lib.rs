@@ -17,7 +17,7 @@ mod trend;
 
 pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
-pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, most_nines, nines_of, share_of};
+pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
 pub use kind::{KindSummary, is_compiled};
 pub use phase::PhaseSummary;
 pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, course, has_course, slice_seconds};

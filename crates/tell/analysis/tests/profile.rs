@@ -148,5 +148,8 @@ fn a_fact_differs_varies_or_is_what_is_compared() {
     assert_eq!(counts, [("2", 1), ("4", 1)]);
     assert!(facts[3].sides[0].is_empty());
     assert_eq!(standing(&of(Factor::Label), "filesystem.type"), Standing::Differs);
+    let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
+    assert_eq!(environment(&free("1"), &[free("2")])[0].standing, Standing::Momentary);
+    assert_eq!(environment(&free("1"), &[free("1")])[0].standing, Standing::Alike);
     assert_eq!(standing(&of(Factor::Variant), "device.model"), Standing::Compared);
 }

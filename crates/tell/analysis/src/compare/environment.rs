@@ -23,6 +23,9 @@ pub enum Standing {
     Varies,
     /// The sides differ in it, and that is what is compared, or comes of it.
     Compared,
+    /// It is of the moment: a name or a size that is new in every trial, or what the machine did
+    /// meanwhile.
+    Momentary,
     /// All trials that have it have the same.
     Alike,
 }
@@ -34,6 +37,7 @@ impl Standing {
             Self::Differs => "differs",
             Self::Varies => "varies",
             Self::Compared => "compared",
+            Self::Momentary => "momentary",
             Self::Alike => "alike",
         }
     }
@@ -100,6 +104,9 @@ fn standing(name: &str, sides: &[Vec<FactValue>], contenders: &[Side]) -> Standi
     if all.len() < 2 && !missing {
         return Standing::Alike;
     }
+    if is_momentary(name) {
+        return Standing::Momentary;
+    }
     if contenders.iter().all(|side| is_declared(side.factor, name)) {
         return Standing::Compared;
     }
@@ -107,6 +114,21 @@ fn standing(name: &str, sides: &[Vec<FactValue>], contenders: &[Side]) -> Standi
         return Standing::Varies;
     }
     Standing::Differs
+}
+
+/// Whether a fact is expected to change with every trial, whatever is compared.
+fn is_momentary(name: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "mkfs.output",
+        "filesystem.source",
+        "filesystem.mount_point",
+        "filesystem.free_bytes",
+        "filesystem.free_inodes",
+        "device.name",
+        "device.backing_file",
+        "variant.name",
+    ];
+    NAMES.contains(&name) || name.starts_with("conditions.")
 }
 
 /// Whether a fact belongs to what the user chose the trials by.

@@ -115,6 +115,21 @@ fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     pairs.filter(|(base, other)| is_completed(base) && is_completed(other)).unzip()
 }
 
+impl JobProfile {
+    /// One trial alone.
+    pub fn of_trial(trial: &Trial) -> Self {
+        let beginning = &trial.beginning;
+        let mut side = SideProfile::new("this trial", &[trial]);
+        side.add(trial);
+        Self {
+            workload: beginning.workload.clone(),
+            mode: beginning.mode,
+            job: String::new(),
+            sides: vec![side],
+        }
+    }
+}
+
 impl SideProfile {
     fn new(name: &str, trials: &[&Trial]) -> Self {
         Self {

@@ -16,12 +16,13 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     Chart::Forest(Forest { baseline, rows })
 }
 
-/// The values of the primary metrics of a job, round by round.
-pub(super) fn rounds(primary: &[&MetricComparison]) -> Vec<Chart> {
+/// The values of the primary metrics of a job, round by round, in at most so many charts.
+pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     let mut charts: Vec<Rounds> =
         by_metric(primary).iter().flat_map(|one| of_metric(one)).collect();
-    let left_out = charts.len().saturating_sub(MOST_CHARTS);
-    charts.truncate(MOST_CHARTS);
+    let most = most.min(MOST_CHARTS);
+    let left_out = charts.len().saturating_sub(most);
+    charts.truncate(most);
     if let Some(last) = charts.last_mut() {
         last.left_out = left_out;
     }
