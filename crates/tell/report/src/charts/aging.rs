@@ -7,7 +7,8 @@ use super::axis::{Axis, Scale};
 use super::figure::{Entry, Figure};
 use super::mark::{latency_text, mark, px, time_tick};
 use super::plot::{
-    ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis, value_grid,
+    ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, spread, value_axis,
+    value_grid,
 };
 use super::{Aging, AgingSide};
 use crate::escape::visible;
@@ -98,8 +99,9 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
         (value_grid(up, |ns| Some(time_tick(ns))))
         (feet(&ticks, "number of the task in the run"))
         @for (place, side) in aging.sides.iter().enumerate() {
+            @let thinned = spread(side.points.len(), MOST_DOTS).into_iter();
             g class=(class(place, sides)) {
-                @if few { (pointed_at(aging, side, at)) } @else { (dots(side, at)) }
+                @if few { (pointed_at(aging, side, at)) } @else { (dots(thinned.map(|place| at(&side.points[place])))) }
             }
         }
         @for (place, side) in aging.sides.iter().enumerate() {
@@ -133,14 +135,4 @@ fn pointed_at(aging: &Aging, side: &AgingSide, at: impl Fn(&(u32, f64)) -> (f64,
             }
         }
     }
-}
-
-/// All dots in one path: a line of no length with round ends is a dot.
-fn dots(side: &AgingSide, at: impl Fn(&(u32, f64)) -> (f64, f64)) -> Markup {
-    let mut path = String::new();
-    for place in spread(side.points.len(), MOST_DOTS) {
-        let (x, y) = at(&side.points[place]);
-        path += &format!("M{} {}h0", px(x), px(y));
-    }
-    html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
 }

@@ -85,6 +85,8 @@ pub struct Rounds {
     pub better: Better,
     /// Whether values at the same place are of the same round.
     pub paired: bool,
+    /// The numbers of the rounds; where there are none, places are counted from 1.
+    pub numbers: Vec<u32>,
     /// The sides, the baseline first.
     pub sides: Vec<RoundsSide>,
     /// Charts of this job that were left out behind this one, lest there be too many.

@@ -106,6 +106,15 @@ pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     (parts.len() > 1).then(|| format!("M{}", parts.join("L")))
 }
 
+/// All points in one path, which is small: a line of no length with round ends is a dot.
+pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
+    let mut path = String::new();
+    for (x, y) in points {
+        path += &format!("M{} {}h0", px(x), px(y));
+    }
+    html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
+}
+
 /// So many of the places of a list, evenly spread, the first and the last among them.
 pub(super) fn spread(count: usize, most: usize) -> Vec<usize> {
     if count <= most || most < 2 {

@@ -9,13 +9,18 @@ use treering_model::{Better, Unit};
 use super::axis::Axis;
 use super::figure::{Entry, Figure};
 use super::mark::{line, mark, px, trimmed};
-use super::plot::{ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, shape, value_axis, value_grid};
+use super::plot::{
+    ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
+};
 use super::{Rounds, RoundsSide};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
 /// From this ratio of the largest to the smallest value on, the axis is logarithmic.
 const LOG_FROM: f64 = 20.0;
+
+/// More trials than this are dots that cannot be pointed at, each round on a line of its own.
+const SINGLE_MARKS: usize = 1500;
 
 /// How many rounds are numbered one by one.
 const NUMBERED: usize = 12;
@@ -87,7 +92,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     };
     html! {
         (value_grid(axis, text))
-        (numbers(count, slot, rounds.paired))
+        (numbers(rounds, count, slot))
         @for (place, side) in rounds.sides.iter().enumerate() {
             @if let Some(median) = median(side) {
                 @let y = axis.place(median);
@@ -97,19 +102,40 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
                 }
             }
         }
-        @for round in 0..count {
-            (of_round(rounds, axis, round, slot))
+        @if count * sides > SINGLE_MARKS {
+            (crowd(rounds, axis, slot))
+        } @else {
+            @for round in 0..count { (of_round(rounds, axis, round, slot)) }
         }
     }
 }
 
+/// The number of the round at a place.
+fn number(rounds: &Rounds, place: usize) -> String {
+    let known = rounds.numbers.get(place).map(u32::to_string);
+    known.unwrap_or_else(|| (place + 1).to_string())
+}
+
 /// The numbers of the rounds below the plot.
-fn numbers(count: usize, slot: f64, paired: bool) -> Markup {
+fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let stride = count.div_ceil(NUMBERED).max(1);
     let ticks = (0..count).step_by(stride);
-    let tick = |round: usize| (ACROSS.0 + slot * (round as f64 + 0.5), (round + 1).to_string());
+    let tick = |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place));
     let ticks: Vec<(f64, String)> = ticks.map(tick).collect();
-    feet(&ticks, if paired { "round" } else { "trial of its side (not paired)" })
+    feet(&ticks, if rounds.paired { "round" } else { "trial of its side (not paired)" })
+}
+
+/// All trials of each side as dots.
+fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
+    let sides = rounds.sides.len();
+    let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+    html! {
+        @for (place, side) in rounds.sides.iter().enumerate() {
+            @let values = side.values.iter().enumerate();
+            @let points = values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?))));
+            g class=(class(place, sides)) { (dots(points)) }
+        }
+    }
 }
 
 /// The marks of a round, side by side, joined by a line.
@@ -134,7 +160,7 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
         @for (place, value) in points {
             g class=(class(place, sides)) {
                 title {
-                    (visible(&rounds.sides[place].name)) ", " (word) " " (round + 1) ": "
+                    (visible(&rounds.sides[place].name)) ", " (word) " " (number(rounds, round)) ": "
                     (shown(value, rounds.unit))
                 }
                 (mark(shape(place), x(place), axis.place(value), size))

@@ -5,12 +5,14 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use roxmltree::{Document, Node};
 use treering_analysis::compare::{Factor, JobProfile, Side, Terms, compare, environment, profiles};
-use treering_model::{Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial};
+use treering_model::{
+    Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
+};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
 use treering_report::{
-    Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide, Report, drawings,
-    is_drawing,
+    Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide, Report, Rounds,
+    RoundsSide, drawings, is_drawing,
 };
 
 use crate::comparison::trial;
@@ -353,6 +355,27 @@ fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
         assert!(text.len() < 2_000_000, "{} sides: {} bytes", sides.len(), text.len());
         assert_sound(&text);
     }
+}
+
+#[test]
+fn thousands_of_rounds_are_dots() {
+    let values = (0..4000).map(|round| Some(100.0 + f64::from(round % 7))).collect();
+    let side = RoundsSide { name: "ext4".to_owned(), values };
+    let rounds = Rounds {
+        metric: "create MiB/s".to_owned(),
+        unit: Unit::MibPerSecond,
+        better: Better::Higher,
+        paired: true,
+        numbers: Vec::new(),
+        sides: vec![side.clone(), side],
+        left_out: 0,
+    };
+    let mut report = Report::new("rounds");
+    report.chart(Chart::Rounds(rounds));
+    let text = html(&report);
+    assert_sound(&text);
+    assert_eq!(text.matches("h0").count(), 8000);
+    assert!(text.len() < 250_000, "{} bytes", text.len());
 }
 
 fn edge() -> impl Strategy<Value = f64> {

@@ -260,6 +260,7 @@ fn a_chart_takes_what_no_comparison_gives() {
         unit,
         better: Better::Higher,
         paired: true,
+        numbers: vec![7],
         sides,
         left_out: 3,
     };
