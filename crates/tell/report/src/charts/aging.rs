@@ -40,6 +40,8 @@ pub(super) fn figure(aging: &Aging) -> Figure {
         title: format!("{kind}: time per {}", visible(&aging.basis)),
         says: ", lower is better.".to_owned(),
         aside: format!("{} {thinned}", axis_remark(&up)).trim().to_owned(),
+        key: "Figures: change over ten tasks of the kind, with the range of this change."
+            .to_owned(),
         legend: aging
             .sides
             .iter()
@@ -100,8 +102,9 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
         (feet(&ticks, "number of the task in the run"))
         @for (place, side) in aging.sides.iter().enumerate() {
             @let thinned = spread(side.points.len(), MOST_DOTS).into_iter();
+            @let points = thinned.map(|place| at(&side.points[place]));
             g class=(class(place, sides)) {
-                @if few { (pointed_at(aging, side, at)) } @else { (dots(thinned.map(|place| at(&side.points[place])))) }
+                @if few { (pointed_at(aging, side, at)) } @else { (dots(points)) }
             }
         }
         @for (place, side) in aging.sides.iter().enumerate() {

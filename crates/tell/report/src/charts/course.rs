@@ -35,6 +35,11 @@ pub(super) fn figure(course: &Course) -> Figure {
         title: format!("{phase}: {unit}"),
         says: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
+        key: if course.sides.iter().any(|side| side.rounds > 1) {
+            "Line: median over the rounds; swath: from the slowest to the fastest.".to_owned()
+        } else {
+            String::new()
+        },
         legend: legend(course),
         spoken: format!("{unit} over the time of {phase}"),
         size: (WIDTH, HEIGHT),

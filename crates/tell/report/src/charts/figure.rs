@@ -29,6 +29,8 @@ pub(super) struct Figure {
     pub(super) says: String,
     /// What is to be known beside.
     pub(super) aside: String,
+    /// What a page says once for all charts of the sort, and a file has to say itself.
+    pub(super) key: String,
     pub(super) legend: Vec<Entry>,
     /// The whole in words, for those who cannot see it.
     pub(super) spoken: String,
@@ -98,6 +100,7 @@ impl Figure {
         };
         add("title", &format!("{}{}", self.title, self.says), &mut y);
         add("aside", &self.aside, &mut y);
+        add("aside", &self.key, &mut y);
         for entry in &self.legend {
             y += 19.0;
             head.push(entry.alone(y, width));

@@ -87,6 +87,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
         title: format!("Ratio to {baseline}"),
         says: format!(" with its 95 % interval, on a logarithmic axis. {}", directions(forest)),
         aside: format!("Grey band: {}, too little to matter.{arrow}", band_words(forest)),
+        key: String::new(),
         legend: Vec::new(),
         spoken: format!("Ratios to {baseline} with intervals"),
         size,

@@ -36,6 +36,7 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
         title: format!("Latency of {call}"),
         says: ", lower is better.".to_owned(),
         aside: String::new(),
+        key: String::new(),
         legend: legend(&latencies.sides),
         spoken: format!("Latency of {call} by the share of the calls"),
         size: (WIDTH, HEIGHT),

@@ -41,6 +41,7 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
         title: visible(&rounds.metric),
         says: format!(" by round, {better}."),
         aside: axis_remark(&axis).to_owned(),
+        key: String::new(),
         legend: legend(rounds),
         spoken: format!("{} of each trial, by round", visible(&rounds.metric)),
         size: (WIDTH, HEIGHT),
@@ -129,11 +130,13 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
 fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     let sides = rounds.sides.len();
     let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+    let points = |side: &RoundsSide| -> Vec<(f64, f64)> {
+        let values = side.values.iter().enumerate();
+        values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?)))).collect()
+    };
     html! {
         @for (place, side) in rounds.sides.iter().enumerate() {
-            @let values = side.values.iter().enumerate();
-            @let points = values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?))));
-            g class=(class(place, sides)) { (dots(points)) }
+            g class=(class(place, sides)) { (dots(points(side).into_iter())) }
         }
     }
 }
@@ -160,8 +163,8 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
         @for (place, value) in points {
             g class=(class(place, sides)) {
                 title {
-                    (visible(&rounds.sides[place].name)) ", " (word) " " (number(rounds, round)) ": "
-                    (shown(value, rounds.unit))
+                    (visible(&rounds.sides[place].name)) ", " (word) " "
+                    (number(rounds, round)) ": " (shown(value, rounds.unit))
                 }
                 (mark(shape(place), x(place), axis.place(value), size))
             }

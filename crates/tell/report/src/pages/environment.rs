@@ -1,8 +1,9 @@
 //! The environments of the sides: what differs, and everything that is known.
 
 use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+use treering_model::Unit;
 
-use crate::{Cell, Column, Table, Tone};
+use crate::{Cell, Column, Number, Table, Tone};
 
 /// Sides that a table has a column for; of more the values stand in rows with who has them.
 const MOST_COLUMNS: usize = 6;
@@ -76,7 +77,7 @@ fn in_columns(
         for fact in facts {
             for (value, having) in by_value(fact) {
                 let who = who(&having, sides);
-                let value = Cell::some_text(&cut(value, length));
+                let value = Cell::some_text(&readable(&fact.name, value, length));
                 table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(who)]);
             }
         }
@@ -85,7 +86,7 @@ fn in_columns(
     columns.extend(sides.iter().map(|side| Column::long_text(side)));
     let mut table = Table::new(name, caption, columns);
     for fact in facts {
-        let cell = |side: &Vec<FactValue>| Cell::some_text(&values(side, length));
+        let cell = |side: &Vec<FactValue>| Cell::some_text(&values(&fact.name, side, length));
         let mut row = vec![Cell::text(&fact.name)];
         row.extend(fact.sides.iter().map(cell));
         table.rows.push(row);
@@ -125,9 +126,10 @@ fn who(having: &[usize], sides: &[&str]) -> String {
 }
 
 /// The values of a side: one, a few with their numbers of trials, or from the least to the most.
-fn values(side: &[FactValue], length: usize) -> String {
+fn values(name: &str, side: &[FactValue], length: usize) -> String {
+    let shown = |value: &str| readable(name, value, length);
     if let [only] = side {
-        return cut(&only.value, length);
+        return shown(&only.value);
     }
     let numbers: Option<Vec<f64>> = side.iter().map(|one| one.value.parse().ok()).collect();
     if let Some(numbers) = numbers.filter(|all| all.len() > NAMED) {
@@ -135,16 +137,28 @@ fn values(side: &[FactValue], length: usize) -> String {
         let most = (0..side.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         if let (Some(least), Some(most)) = (least, most) {
             let (least, most) = (&side[least].value, &side[most].value);
-            return format!("{} to {}", cut(least, length), cut(most, length));
+            return format!("{} to {}", shown(least), shown(most));
         }
     }
     if side.len() > NAMED {
         let example = side.first().map_or("", |one| &one.value);
-        return format!("{} values, such as {}", side.len(), cut(example, length));
+        return format!("{} values, such as {}", side.len(), shown(example));
     }
     let said: Vec<String> =
-        side.iter().map(|one| format!("{} ({})", cut(&one.value, length), one.trials)).collect();
+        side.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
     said.join(", ")
+}
+
+/// A value as people read it: large numbers of bytes scaled, with the number behind.
+fn readable(name: &str, value: &str, length: usize) -> String {
+    let bytes = name.ends_with("bytes").then(|| value.parse::<u64>().ok()).flatten();
+    match bytes.filter(|bytes| *bytes >= 1 << 20) {
+        Some(bytes) => {
+            let number = Number::measured(bytes as f64, Unit::Bytes).text();
+            format!("{number} ({bytes})")
+        }
+        None => cut(value, length),
+    }
 }
 
 /// The first line of a value, as far as there is room for it.
@@ -156,7 +170,7 @@ fn cut(value: &str, length: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, differences, everything};
+    use super::{cut, differences, everything, readable};
     use crate::Cell;
     use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
 
@@ -209,6 +223,13 @@ mod tests {
         let eight = "side-0, side-1, side-2, side-3 and 4 more";
         assert_eq!(rows[0], ["kernel", "differs", "6.1", eight]);
         assert_eq!(rows[1], ["kernel", "differs", "6.2", "side-8"]);
+    }
+
+    #[test]
+    fn bytes_are_scaled_and_stay_exact() {
+        assert_eq!(readable("memory.bytes", "8589934592", 60), "8.000 GiB (8589934592)");
+        assert_eq!(readable("device.logical_block_bytes", "512", 60), "512");
+        assert_eq!(readable("device.sectors", "8589934592", 60), "8589934592");
     }
 
     #[test]
