@@ -41,6 +41,8 @@ pub enum Detail {
     Headlines,
     /// Its tasks too, without calls.
     Tasks,
+    /// Its phases with calls and intervals too; tasks still without calls.
+    PhaseCalls,
     /// Everything.
     Everything,
 }
@@ -142,7 +144,7 @@ impl Store {
 
     fn phases(&self, trial: i64, detail: Detail) -> Result<Vec<PhaseTotals>, StoreError> {
         let mut phases = self.rows(PHASES, [trial], "phases", phase)?;
-        if detail == Detail::Everything {
+        if detail >= Detail::PhaseCalls {
             let ops = self.rows(PHASE_OPS, [trial], "phase_ops", op)?;
             self.attach(&mut phases, ops, "phase_ops", |phase, op| {
                 phase.ops.push(op);

@@ -36,6 +36,12 @@ impl OpSummary {
         (self.timed >= P999_MIN_TIMED).then(|| self.latency.quantile_ns(0.999))
     }
 
+    /// About how long all calls took together, in nanoseconds: those that were timed stand for the
+    /// others.
+    pub fn total_ns(&self) -> f64 {
+        self.latency.mean_ns() * self.calls as f64
+    }
+
     /// The longest latency in nanoseconds; `None` when no call was timed.
     pub fn max_ns(&self) -> Option<u64> {
         (self.timed > 0).then(|| self.latency.max_ns())
@@ -44,33 +50,42 @@ impl OpSummary {
 
 /// Adds up totals of calls by kind, in the order of [`Op::ALL`].
 pub fn merge_ops<'a>(totals: impl IntoIterator<Item = &'a OpTotals>) -> Vec<OpSummary> {
-    let mut by_op: [Option<OpSummary>; Op::COUNT] = [const { None }; Op::COUNT];
-    for more in totals {
-        let sum = by_op[more.op as usize].get_or_insert_with(|| OpSummary {
-            op: more.op,
-            calls: 0,
-            errors: 0,
-            bytes: 0,
-            timed: 0,
-            latency: Latency::new(),
-        });
-        sum.calls = sum.calls.saturating_add(more.calls);
-        sum.errors = sum.errors.saturating_add(more.errors);
-        sum.bytes = sum.bytes.saturating_add(more.bytes);
-        sum.latency.merge(&more.latency);
-        sum.timed = sum.latency.samples();
-    }
-    by_op.into_iter().flatten().collect()
+    let mut sums = Vec::new();
+    totals.into_iter().for_each(|more| add(&mut sums, more));
+    sums
 }
 
-/// The calls of a trial. A phase that never ended, or that brought no calls of its own, is known
-/// only by its tasks.
+/// Adds totals of one kind to sums in the order of [`Op::ALL`].
+fn add(sums: &mut Vec<OpSummary>, more: &OpTotals) {
+    let place = sums.binary_search_by_key(&(more.op as usize), |sum| sum.op as usize);
+    let place = place.unwrap_or_else(|place| {
+        let (op, latency) = (more.op, Latency::new());
+        sums.insert(place, OpSummary { op, calls: 0, errors: 0, bytes: 0, timed: 0, latency });
+        place
+    });
+    let sum = &mut sums[place];
+    sum.calls = sum.calls.saturating_add(more.calls);
+    sum.errors = sum.errors.saturating_add(more.errors);
+    sum.bytes = sum.bytes.saturating_add(more.bytes);
+    sum.latency.merge(&more.latency);
+    sum.timed = sum.latency.samples();
+}
+
+/// The calls of a trial.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<OpSummary> {
+    let mut sums = Vec::new();
+    add_trial(&mut sums, trial);
+    sums
+}
+
+/// Adds the calls of a trial to sums. A phase that never ended, or that brought no calls of its
+/// own, is known only by its tasks.
+pub(crate) fn add_trial(sums: &mut Vec<OpSummary>, trial: &Trial) {
     let has_calls = |phase: &&PhaseTotals| !phase.ops.is_empty();
     let whole: BTreeSet<u32> =
         trial.phases.iter().filter(has_calls).map(|phase| phase.phase).collect();
     let only_by_tasks = |task: &&TaskTotals| !whole.contains(&task.phase);
     let of_phases = trial.phases.iter().flat_map(|phase| &phase.ops);
     let of_tasks = trial.tasks.iter().filter(only_by_tasks).flat_map(|task| &task.ops);
-    merge_ops(of_phases.chain(of_tasks))
+    of_phases.chain(of_tasks).for_each(|more| add(sums, more));
 }

@@ -52,11 +52,8 @@ pub struct KindSummary {
 impl KindSummary {
     /// How the row is called: `read`, `read compiled`, `create (initial)`.
     pub fn label(&self) -> String {
-        let compiled = if self.compiled { " compiled" } else { "" };
-        match &self.phase {
-            Some(phase) => format!("{}{compiled} ({phase})", self.kind),
-            None => format!("{}{compiled}", self.kind),
-        }
+        let (kind, phase) = (self.kind.clone(), self.phase.clone());
+        Key { kind, compiled: self.compiled, phase }.label()
     }
 
     fn of(key: Key, tasks: &[&TaskTotals]) -> Option<Self> {
@@ -101,30 +98,50 @@ pub fn is_compiled(state: &str) -> bool {
 
 /// What tells one row of kinds from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Key {
+pub(crate) struct Key {
     kind: String,
     compiled: bool,
     phase: Option<String>,
 }
 
+impl Key {
+    /// How the row is called.
+    pub(crate) fn label(&self) -> String {
+        let compiled = if self.compiled { " compiled" } else { "" };
+        match &self.phase {
+            Some(phase) => format!("{}{compiled} ({phase})", self.kind),
+            None => format!("{}{compiled}", self.kind),
+        }
+    }
+}
+
 /// The kinds of a trial, in the order in which they first occur.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<KindSummary> {
+    let of_group = |(key, tasks): (Key, Vec<(usize, &TaskTotals)>)| {
+        let tasks: Vec<&TaskTotals> = tasks.into_iter().map(|(_, task)| task).collect();
+        KindSummary::of(key, &tasks)
+    };
+    grouped(trial).into_iter().filter_map(of_group).collect()
+}
+
+/// The tasks of each kind with their places in the trial.
+pub(crate) fn grouped(trial: &Trial) -> Vec<(Key, Vec<(usize, &TaskTotals)>)> {
     let names: BTreeMap<u32, &str> =
         trial.phases.iter().map(|totals| (totals.phase, totals.name.as_str())).collect();
     let phase_name = |task: &TaskTotals| {
         let name = names.get(&task.phase).filter(|name| !name.is_empty());
         name.map_or_else(|| format!("phase {}", task.phase), |&name| name.to_owned())
     };
-    let mut groups: Vec<(Key, Vec<&TaskTotals>)> = Vec::new();
-    for task in &trial.tasks {
+    let mut groups: Vec<(Key, Vec<(usize, &TaskTotals)>)> = Vec::new();
+    for (place, task) in trial.tasks.iter().enumerate() {
         let key = Key {
             kind: task.kind.clone(),
             compiled: is_compiled(&task.state),
             phase: Some(phase_name(task)),
         };
         match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, tasks)) => tasks.push(task),
-            None => groups.push((key, vec![task])),
+            Some((_, tasks)) => tasks.push((place, task)),
+            None => groups.push((key, vec![(place, task)])),
         }
     }
     let keys: Vec<Key> = groups.iter().map(|(key, _)| key.clone()).collect();
@@ -134,7 +151,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<KindSummary> {
             key.phase = None;
         }
     }
-    groups.into_iter().filter_map(|(key, tasks)| KindSummary::of(key, &tasks)).collect()
+    groups
 }
 
 /// The bytes by which a task's rate is reckoned.

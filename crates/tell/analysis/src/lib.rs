@@ -4,17 +4,23 @@
 //! out here (that is `treering-report`), nothing is read from a disk, and no verdict is given on
 //! one trial alone: a trial is the unit of replication.
 
+mod aging;
 mod calls;
 pub mod compare;
+mod curve;
 mod kind;
 mod phase;
+mod rate;
 mod spread;
 mod summary;
 mod trend;
 
+pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
+pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
 pub use kind::{KindSummary, is_compiled};
 pub use phase::PhaseSummary;
+pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, course, has_course, slice_seconds};
 pub use spread::Spread;
 pub use summary::{Summary, summary};
 pub use trend::{Trend, TrendBasis};

@@ -74,7 +74,7 @@ impl Trend {
     }
 }
 
-fn basis(tasks: &[&TaskTotals]) -> TrendBasis {
+pub(crate) fn basis(tasks: &[&TaskTotals]) -> TrendBasis {
     if tasks.iter().all(|task| counted_bytes(task) > 0) {
         TrendBasis::Byte
     } else if tasks.iter().all(|task| task.files > 0) {
@@ -85,7 +85,7 @@ fn basis(tasks: &[&TaskTotals]) -> TrendBasis {
 }
 
 /// Nanoseconds for one unit of the basis, above zero.
-fn cost(task: &TaskTotals, basis: TrendBasis) -> f64 {
+pub(crate) fn cost(task: &TaskTotals, basis: TrendBasis) -> f64 {
     let amount = match basis {
         TrendBasis::Byte => counted_bytes(task) as f64,
         TrendBasis::File => task.files as f64,

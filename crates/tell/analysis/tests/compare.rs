@@ -385,11 +385,26 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     let rate = &outcome.comparisons[0];
     assert!(rate.paired);
     assert_eq!(rate.pairs(), 9);
+    assert_eq!(rate.rounds, [1, 2, 4, 5, 6, 7, 8, 9, 10]);
     assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
     // Another campaign's round 3 is no round 3 of this one.
     let elsewhere = in_campaign(other, TrialId::new(), 1);
     let outcome = compare(&base, &[elsewhere], &Terms::default()).unwrap();
     assert!(!outcome.comparisons[0].paired);
+    assert!(outcome.comparisons[0].rounds.is_empty());
+}
+
+#[test]
+fn a_round_has_the_number_of_its_trial_of_the_baseline() {
+    let (mut base, other) = (side("a", 0, &P10A), side("b", 1, &P10B));
+    // Nine trials against the nine that completed: the second of the baseline is passed over.
+    base.trials[1].ending = Ending::Interrupted;
+    let mut fewer = side("c", 1, &P10B);
+    fewer.trials.pop();
+    let outcome = compare(&base, &[other, fewer], &Terms::default()).unwrap();
+    let numbers: Vec<&Vec<u32>> =
+        outcome.comparisons.iter().filter(|one| one.primary).map(|one| &one.rounds).collect();
+    assert_eq!(numbers, [&[1, 3, 4, 5, 6, 7, 8, 9, 10]; 2]);
 }
 
 #[test]

@@ -57,6 +57,13 @@ pub enum Block {
     },
     /// A chart, for formats that can draw.
     Chart(Chart),
+    /// A long table that few people want, folded away, for formats that can fold.
+    Folded {
+        /// What stands on the fold.
+        title: String,
+        /// The table.
+        table: Table,
+    },
     /// What was measured, number by number, for formats from which it can be copied.
     RawNumbers {
         /// The lists.
@@ -68,7 +75,7 @@ impl Block {
     /// Whether only pages with pictures show it: what it says stands in tables too, or is too long
     /// to be read.
     pub(crate) fn is_beside_text(&self) -> bool {
-        matches!(self, Self::Chart(_) | Self::RawNumbers { .. })
+        matches!(self, Self::Chart(_) | Self::Folded { .. } | Self::RawNumbers { .. })
     }
 }
 
@@ -179,6 +186,7 @@ impl Report {
             | Block::Command { .. }
             | Block::Note { .. }
             | Block::Chart(_)
+            | Block::Folded { .. }
             | Block::RawNumbers { .. } => None,
         })
     }

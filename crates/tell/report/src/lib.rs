@@ -2,12 +2,13 @@
 //!
 //! Values of the model go in, bytes come out: nothing here reads a disk, a clock or the
 //! environment, and nothing prints. Pages (`pages`) say what a document tells; formats
-//! (`formats`) say how it looks, each in one place; `charts` draws; `export` hands raw trials to
-//! other programs.
+//! (`formats`) say how it looks, each in one place; `charts` draws, on pages and in files of their
+//! own (`drawings`); `export` hands raw trials to other programs.
 //! What figures mean is worked out in `treering-analysis`.
 
 mod charts;
 mod document;
+mod drawings;
 mod escape;
 pub mod export;
 pub mod formats;
@@ -18,8 +19,12 @@ pub mod pages;
 mod table;
 mod verdict;
 
-pub use charts::{Chart, Forest, ForestRow, Rounds, RoundsSide};
+pub use charts::{
+    Aging, AgingSide, Chart, Course, CourseSide, Forest, ForestRow, Latencies, LatencySide, Rounds,
+    RoundsSide,
+};
 pub use document::{Block, Pair, RawList, Report, Warning};
+pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;
 pub use number::{Number, Style};
 pub use table::{Align, Cell, Column, ColumnKind, Table, Tone};

@@ -48,6 +48,9 @@ pub(crate) struct PageArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Also write every chart as an SVG file into this directory, which is made if need be.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
 }
 
 /// What a quick plan is made of.

@@ -116,6 +116,9 @@ pub(crate) struct ShowArgs {
     /// Also the rate of every second.
     #[arg(long)]
     pub(crate) seconds: bool,
+    /// Also write every chart as an SVG file into this directory, which is made if need be.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

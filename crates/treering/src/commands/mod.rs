@@ -1,5 +1,6 @@
 //! The verbs, one file each, and the way from parsed arguments to them.
 
+mod charts;
 mod classic;
 mod clean;
 mod compare;

@@ -27,6 +27,11 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     with_writer(args.output.as_deref(), |out| format.render(report, out))
 }
 
+/// Whether a page of this format has pictures.
+pub(crate) fn is_html(format: Option<&str>) -> bool {
+    format == Some("html")
+}
+
 /// Gives a buffered writer to a file, or to standard output. A reader that went away is no failure.
 pub(crate) fn with_writer(
     path: Option<&std::path::Path>,

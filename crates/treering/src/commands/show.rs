@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use treering_report::pages::trial::{View, page};
 
-use super::output;
 use super::trial::command_line;
+use super::{charts, output};
 use crate::arguments::ShowArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
@@ -22,7 +22,12 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         command: Some(&command),
         tasks: args.tasks,
         seconds: args.seconds,
+        charts: args.charts.is_some() || output::is_html(args.output.format.as_deref()),
     };
-    output::write(&page(&trial, &view), &args.output)?;
+    let page = page(&trial, &view);
+    output::write(&page, &args.output)?;
+    if let Some(dir) = &args.charts {
+        charts::write(&page, dir)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

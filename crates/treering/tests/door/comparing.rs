@@ -117,3 +117,47 @@ fn selectors_and_groups_find_the_same_trials() {
     assert_eq!(names(&told(&["--by", "fs", "--baseline", "xfs"])), ["ext4", "btrfs"]);
     assert_eq!(names(&told(&["--baseline", "fast"])), ["base", "slow", "equal", "once"]);
 }
+
+#[test]
+fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
+    let program = program();
+    let file = program.data().join("made-up.treering");
+    std::fs::create_dir_all(program.data()).unwrap();
+    fill(&file);
+    let dir = program.home().join("new/charts");
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let (file, charts) = (file.to_str().unwrap(), dir.to_str().unwrap());
+    let typed = |format: &str| {
+        let words = ["report", "--store", file, "--baseline", "base", "--contender", "slow"];
+        program.run(words.into_iter().chain(["--charts", charts, "--format", format]))
+    };
+    // Whatever the format, programs' formats too.
+    for format in ["plain", "json", "html"] {
+        let ran = typed(format).ends_with(0);
+        assert!(ran.stderr.contains("2 charts written to "), "{ran}");
+        let ratios = "compilebench-native-ratios.svg";
+        let rounds = "compilebench-native-rounds-create-mib-s.svg";
+        assert_eq!(names(), [ratios, rounds], "{format}");
+    }
+    let ratios = dir.join("compilebench-native-ratios.svg");
+    let text = std::fs::read_to_string(&ratios).unwrap();
+    assert!(text.contains("<svg xmlns=\"http://www.w3.org/2000/svg\"") && text.contains("slow"));
+    // What is not ours stays, and nothing beside it is written anew.
+    let rounds = dir.join("compilebench-native-rounds-create-mib-s.svg");
+    std::fs::write(&rounds, "<svg>my own</svg>").unwrap();
+    std::fs::remove_file(&ratios).unwrap();
+    let refused = typed("plain").ends_with(3);
+    assert!(refused.stderr.contains("is no chart of treering"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&rounds).unwrap(), "<svg>my own</svg>");
+    assert_eq!(names().len(), 1);
+    // Nor is what a link points at.
+    std::fs::remove_file(&rounds).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &rounds).unwrap();
+    typed("plain").ends_with(3);
+    assert!(rounds.symlink_metadata().unwrap().is_symlink());
+}

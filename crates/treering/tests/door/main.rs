@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// The HTML in a real browser.
+mod browser;
+
 /// Plans, and what is left when they are stopped.
 mod campaigns;
 

@@ -181,3 +181,22 @@ fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
     }
     assert!(ran.stdout.contains("completed"), "{ran}");
 }
+
+#[test]
+fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
+    let program = prepared();
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-q"];
+    let more = ["-i", "3", "-r", "9", "--drop-caches", "none", "--latency", "all"];
+    program.run(words.iter().chain(&more)).ends_with(0);
+    let page = program.home().join("trial.html");
+    let words = ["show", "--format", "html", "-o", page.to_str().unwrap(), "--charts", "charts"];
+    program.run(words).ends_with(0);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("class=\"chart latencies\""), "{text}");
+    // A run of a moment has no course, and the page says why.
+    assert!(text.contains("No chart where a phase is shorter than 5 s"), "{text}");
+    let create = program.home().join("charts/charts-latency-create.svg");
+    assert!(std::fs::read_to_string(create).unwrap().contains("Latency of create"));
+    let plain = program.run(["show"]).ends_with(0);
+    assert!(!plain.stdout.contains("Latency of create"), "{plain}");
+}

@@ -24,6 +24,9 @@ pub(super) struct Job<'t> {
 pub(super) struct Rounds<'t> {
     /// Whether trials at the same place are a pair.
     pub(super) paired: bool,
+    /// The number of the round of each pair: that of the plan, or of the baseline's trial among its
+    /// like. The same trial of the baseline has the same number against every contender.
+    pub(super) numbers: Vec<u32>,
     pub(super) baseline: Vec<&'t Trial>,
     pub(super) contender: Vec<&'t Trial>,
 }
@@ -123,10 +126,20 @@ fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
         left.len() == right.len() && left.iter().zip(right).all(same)
     };
     if equal(baseline, contender) {
-        return Rounds { paired: true, baseline: baseline.to_vec(), contender: contender.to_vec() };
+        let (base, other) = (baseline.to_vec(), contender.to_vec());
+        return Rounds {
+            paired: true,
+            numbers: (1..).take(base.len()).collect(),
+            baseline: base,
+            contender: other,
+        };
     }
     let rounds = unpaired(baseline, contender);
-    Rounds { paired: equal(&rounds.baseline, &rounds.contender), ..rounds }
+    if !equal(&rounds.baseline, &rounds.contender) {
+        return rounds;
+    }
+    let numbered = (1..).zip(baseline).filter(|(_, trial)| is_completed(trial));
+    Rounds { paired: true, numbers: numbered.map(|(number, _)| number).collect(), ..rounds }
 }
 
 /// Pairs the trials of one campaign by the number of their round, whatever is missing or was
@@ -148,8 +161,8 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
     let (mut base, mut other) = (numbered(baseline)?, numbered(contender)?);
     base.retain(|round, _| other.contains_key(round));
     other.retain(|round, _| base.contains_key(round));
-    let (baseline, contender) = (base.into_values().collect(), other.into_values().collect());
-    Some(Rounds { paired: true, baseline, contender })
+    let (numbers, baseline) = base.into_iter().unzip();
+    Some(Rounds { paired: true, numbers, baseline, contender: other.into_values().collect() })
 }
 
 fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
@@ -157,7 +170,7 @@ fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };
     let (baseline, contender) = (completed(baseline), completed(contender));
-    Rounds { paired: false, baseline, contender }
+    Rounds { paired: false, numbers: Vec::new(), baseline, contender }
 }
 
 /// Workloads with their modes, in the order in which they occur.

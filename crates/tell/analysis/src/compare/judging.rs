@@ -188,11 +188,14 @@ fn question(
     threshold: Option<f64>,
 ) -> Option<Asked> {
     let paired = job.rounds.paired;
-    let (base, other) = if paired {
+    let (base, other, rounds) = if paired {
         let pairs = pair_rounds(&base, &other);
-        (pairs.base, pairs.variant)
+        let number = |place: &usize| job.rounds.numbers.get(*place).copied();
+        let rounds: Vec<u32> = pairs.rounds.iter().filter_map(number).collect();
+        (pairs.base, pairs.variant, rounds)
     } else {
-        (base.into_iter().flatten().collect(), other.into_iter().flatten().collect())
+        let known = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
+        (known(base), known(other), Vec::new())
     };
     let all = || base.iter().chain(&other);
     if !metric.primary && all().all(|value| *value == 0.0) {
@@ -227,6 +230,7 @@ fn question(
         baseline: names.0.to_owned(),
         contender: names.1.to_owned(),
         paired,
+        rounds,
         baseline_values: base,
         contender_values: other,
         baseline_median,

@@ -7,19 +7,23 @@
 
 mod caution;
 mod control;
+mod environment;
 mod fairness;
 mod gate;
 mod jobs;
 mod judging;
 mod outcome;
+mod profile;
 mod series;
 mod side;
 mod terms;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
+pub use environment::{EnvironmentFact, FactValue, Standing, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::Gate;
 pub use judging::{CompareError, compare};
 pub use outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};
+pub use profile::{JobProfile, KindRounds, PhaseRounds, SideProfile, profiles};
 pub use side::{Factor, Side};
 pub use terms::{LEVEL_FACT, Terms};

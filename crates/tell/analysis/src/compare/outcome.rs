@@ -74,6 +74,9 @@ pub struct MetricComparison {
     pub contender: String,
     /// Whether rounds were compared in pairs.
     pub paired: bool,
+    /// The numbers of the rounds whose values these are, ascending, in a plan those of the plan;
+    /// empty when the rounds are not paired.
+    pub rounds: Vec<u32>,
     /// The values of the baseline that count, in the order of time; paired with those of the
     /// contender when `paired`.
     pub baseline_values: Vec<f64>,

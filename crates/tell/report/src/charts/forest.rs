@@ -8,6 +8,7 @@ use treering_analysis::compare::Verdict;
 use treering_model::Better;
 
 use super::axis::{Axis, Scale};
+use super::figure::Figure;
 use super::mark::{Shape, change_text, label, line, mark, px, ratio_text};
 use super::{Forest, ForestRow};
 use crate::escape::visible;
@@ -58,29 +59,49 @@ fn contender(row: &ForestRow) -> &String {
     &row.contender
 }
 
-/// The chart with its legend, in both layouts.
-pub(super) fn figure(forest: &Forest) -> Markup {
-    let axis = |layout: &Layout| Axis::new(Scale::Log, ends(forest), layout.plot);
+/// The chart in both layouts, for a page.
+pub(super) fn on_page(forest: &Forest) -> Markup {
+    let figure = figure(forest);
+    html! {
+        figure class="chart forest" {
+            figcaption { (figure.words()) }
+            @for wide in [true, false] {
+                @let (size, drawing) = laid_out(forest, wide);
+                (figure.svg(if wide { "wide" } else { "narrow" }, size, &drawing))
+            }
+        }
+    }
+}
+
+/// The chart in its wide layout.
+pub(super) fn figure(forest: &Forest) -> Figure {
     let clipped = forest.rows.iter().any(|row| {
         let beyond = |(low, high): (f64, f64)| low < ends(forest).0 || high > ends(forest).1;
         row.interval.is_some_and(beyond) || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
     });
-    html! {
-        figure class="chart forest" {
-            figcaption {
-                b { "Ratio to " bdi { (visible(&forest.baseline)) } } " "
-                "with its 95 % interval, on a logarithmic axis. " (directions(forest)) " "
-                span class="aside" {
-                    "Grey band: " (band_words(forest)) ", too little to matter. "
-                    @if clipped { "An arrow: it goes on beyond the picture." }
-                }
-            }
-            @for wide in [true, false] {
-                @let layout = Layout::new(forest, wide);
-                (drawing(forest, &layout, &axis(&layout)))
-            }
-        }
+    let arrow = if clipped { " An arrow: it goes on beyond the picture." } else { "" };
+    let (size, drawing) = laid_out(forest, true);
+    let baseline = visible(&forest.baseline);
+    Figure {
+        class: "forest",
+        title: format!("Ratio to {baseline}"),
+        says: format!(" with its 95 % interval, on a logarithmic axis. {}", directions(forest)),
+        aside: format!("Grey band: {}, too little to matter.{arrow}", band_words(forest)),
+        key: String::new(),
+        legend: Vec::new(),
+        spoken: format!("Ratios to {baseline} with intervals"),
+        size,
+        drawing,
+        below: String::new(),
     }
+}
+
+/// The drawing in one of its layouts, with its width and height.
+fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
+    let layout = Layout::new(forest, wide);
+    let axis = Axis::new(Scale::Log, ends(forest), layout.plot);
+    let height = layout.bottom(forest.rows.len()) + 26.0;
+    ((layout.width, height), drawing(forest, &layout, &axis))
 }
 
 /// Which way is better.
@@ -136,26 +157,21 @@ fn ends(forest: &Forest) -> (f64, f64) {
 
 fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
     let bottom = layout.bottom(forest.rows.len());
-    let class = if layout.wide { "wide" } else { "narrow" };
-    let said = format!("Ratios to {} with intervals", visible(&forest.baseline));
     html! {
-        svg xmlns="http://www.w3.org/2000/svg" class=(class) role="img" aria-label=(said)
-            viewBox=(format!("0 0 {} {}", px(layout.width), px(bottom + 26.0))) {
-            @for (place, row) in forest.rows.iter().enumerate() {
-                (band(row, layout, axis, layout.bottom(place)))
+        @for (place, row) in forest.rows.iter().enumerate() {
+            (band(row, layout, axis, layout.bottom(place)))
+        }
+        (grid(forest, layout, axis, bottom))
+        @if !layout.wide {
+            // The names stand above the marks, and on nothing else.
+            @for place in 0..forest.rows.len() {
+                rect class="clear" x="0" y=(px(layout.bottom(place)))
+                    width=(px(layout.width)) height="38" {}
             }
-            (grid(forest, layout, axis, bottom))
-            @if !layout.wide {
-                // The names stand above the marks, and on nothing else.
-                @for place in 0..forest.rows.len() {
-                    rect class="clear" x="0" y=(px(layout.bottom(place)))
-                        width=(px(layout.width)) height="38" {}
-                }
-            }
-            @for (place, row) in forest.rows.iter().enumerate() {
-                @let repeats = place > 0 && forest.rows[place - 1].metric == row.metric;
-                (of_row(row, layout, axis, layout.bottom(place), repeats))
-            }
+        }
+        @for (place, row) in forest.rows.iter().enumerate() {
+            @let repeats = place > 0 && forest.rows[place - 1].metric == row.metric;
+            (of_row(row, layout, axis, layout.bottom(place), repeats))
         }
     }
 }

@@ -92,6 +92,40 @@ fn breadth(c: char) -> f64 {
     8.0 * share * c.width().unwrap_or(0) as f64
 }
 
+/// A text in lines that fit into so many units of a drawing; a word that is too long is cut.
+pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let long = |line: &str| line.chars().map(breadth).sum::<f64>();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if long(line) + long(" ") + long(word) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(shortened(word, room)),
+        }
+    }
+    lines
+}
+
+/// A latency or another time in nanoseconds, in a unit that suits it.
+pub(super) fn latency_text(ns: f64) -> String {
+    Number { value: ns, unit: String::new(), style: Style::Latency }.text()
+}
+
+/// A time in nanoseconds at a tick, without zeros that say nothing: `20 µs`.
+pub(super) fn time_tick(ns: f64) -> String {
+    if ns == 0.0 { "0".to_owned() } else { trimmed(&latency_text(ns)) }
+}
+
+/// A number, with or without a unit behind it, without the zeros at its end that say nothing.
+pub(super) fn trimmed(text: &str) -> String {
+    let (number, unit) = text.split_once(' ').map_or((text, None), |(n, unit)| (n, Some(unit)));
+    let plain = number.contains('.') && !number.contains('e');
+    let number = if plain { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    unit.map_or_else(|| number.to_owned(), |unit| format!("{number} {unit}"))
+}
+
 /// A ratio as tables write it; one far from 1 with three digits, which is all there is room for.
 pub(super) fn ratio_text(value: f64) -> String {
     if (9.9995..1e4).contains(&value) {
@@ -109,7 +143,24 @@ pub(super) fn change_text(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{px, shortened};
+    use super::{px, shortened, trimmed, wrapped};
+
+    #[test]
+    fn zeros_that_say_nothing_are_dropped() {
+        assert_eq!(trimmed("20.0 µs"), "20 µs");
+        assert_eq!(trimmed("1.50 ms"), "1.5 ms");
+        assert_eq!(trimmed("100 ns"), "100 ns");
+        assert_eq!(trimmed("1.000 KiB"), "1 KiB");
+        assert_eq!(trimmed("2.00"), "2");
+        assert_eq!(trimmed("1.500e7"), "1.500e7");
+    }
+
+    #[test]
+    fn texts_are_broken_between_words() {
+        assert_eq!(wrapped("create MiB/s by round", 100.0), ["create MiB/s", "by round"]);
+        assert_eq!(wrapped("", 100.0), Vec::<String>::new());
+        assert_eq!(wrapped("create", 40.0), ["crea…"]);
+    }
 
     #[test]
     fn coordinates_are_short_and_numbers() {

@@ -2,17 +2,26 @@
 //!
 //! A chart repeats numbers that stand in a table too, so formats without pictures leave it out.
 
+mod aging;
 mod axis;
+mod course;
+mod figure;
 mod forest;
+mod latency;
 mod mark;
+mod plot;
 mod rounds;
 
-use maud::Markup;
+use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
 use treering_model::{Better, Unit};
 
-pub(crate) use rounds::MOST_SIDES;
+pub(crate) use figure::{MARK, PALETTE, STYLE};
+pub(crate) use plot::MOST_SIDES;
+
+use self::figure::Figure;
+use crate::escape::visible;
 
 /// A chart. A new kind is a new variant with a file of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +31,19 @@ pub enum Chart {
     Forest(Forest),
     /// What every trial measured, round by round.
     Rounds(Rounds),
+    /// How long the calls of a kind took.
+    Latencies(Latencies),
+    /// How fast a phase was from its start to its end.
+    Course(Course),
+    /// What the tasks of a kind cost in the course of a run.
+    Aging(Aging),
+    /// Words among charts: how to read those that follow, or why there are none.
+    Remark {
+        /// The title of what follows; may be empty.
+        title: String,
+        /// The words.
+        text: String,
+    },
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -63,6 +85,8 @@ pub struct Rounds {
     pub better: Better,
     /// Whether values at the same place are of the same round.
     pub paired: bool,
+    /// The numbers of the rounds; where there are none, places are counted from 1.
+    pub numbers: Vec<u32>,
     /// The sides, the baseline first.
     pub sides: Vec<RoundsSide>,
     /// Charts of this job that were left out behind this one, lest there be too many.
@@ -78,12 +102,108 @@ pub struct RoundsSide {
     pub values: Vec<Option<f64>>,
 }
 
+/// Latencies of the calls of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// The kind of call.
+    pub call: String,
+    /// The sides, the baseline first.
+    pub sides: Vec<LatencySide>,
+}
+
+/// The latencies of a side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencySide {
+    /// Its name.
+    pub name: String,
+    /// Calls that were timed.
+    pub timed: u64,
+    /// How many nines a share of the calls has (0: the fastest, 1: 90 %, 2: 99 %), and the latency
+    /// in nanoseconds that it does not exceed; both ascending, empty where calls are too few.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// The rate of a phase in slices of its time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// The phase.
+    pub phase: String,
+    /// The unit of the rates.
+    pub unit: String,
+    /// Seconds of a slice.
+    pub slice_seconds: u64,
+    /// The sides, the baseline first.
+    pub sides: Vec<CourseSide>,
+}
+
+/// The rate of a phase on one side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CourseSide {
+    /// Its name.
+    pub name: String,
+    /// How many rounds it is of.
+    pub rounds: usize,
+    /// Of each slice the median over the rounds, the lowest and the highest, all finite.
+    pub slices: Vec<(f64, f64, f64)>,
+}
+
+/// The cost of the tasks of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Aging {
+    /// The kind.
+    pub kind: String,
+    /// For what the time is taken: MiB, file or task.
+    pub basis: String,
+    /// The sides, the baseline first.
+    pub sides: Vec<AgingSide>,
+}
+
+/// The cost of tasks on one side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgingSide {
+    /// Its name.
+    pub name: String,
+    /// The number of each task in its run with its cost in nanoseconds, finite.
+    pub points: Vec<(u32, f64)>,
+    /// The line of the trend, in the same units.
+    pub line: Vec<(u32, f64)>,
+    /// Change of the cost over ten tasks of the kind, in percent.
+    pub percent_per_10_tasks: f64,
+    /// Its interval, or from the lowest to the highest of the rounds.
+    pub range: Option<(f64, f64)>,
+}
+
 impl Chart {
     /// The chart as SVG, with its title and its legend.
     pub(crate) fn figure(&self) -> Markup {
         match self {
-            Self::Forest(forest) => forest::figure(forest),
-            Self::Rounds(rounds) => rounds::figure(rounds),
+            Self::Forest(forest) => forest::on_page(forest),
+            Self::Remark { title, text } => html! {
+                @if !title.is_empty() { h3 { (visible(title)) } }
+                @if !text.is_empty() { p class="caption" { (visible(text)) } }
+            },
+            _ => self.drawn().map_or_else(|| html! {}, |figure| figure.on_page()),
+        }
+    }
+
+    /// Whether it stands beside others of its size where there is room.
+    pub(crate) fn is_small(&self) -> bool {
+        !matches!(self, Self::Forest(_) | Self::Remark { .. })
+    }
+
+    /// The chart as an SVG file of its own; `None` where it is only words.
+    pub(crate) fn alone(&self) -> Option<String> {
+        self.drawn().map(|figure| figure.alone())
+    }
+
+    fn drawn(&self) -> Option<Figure> {
+        match self {
+            Self::Forest(forest) => Some(forest::figure(forest)),
+            Self::Rounds(rounds) => Some(rounds::figure(rounds)),
+            Self::Latencies(latencies) => Some(latency::figure(latencies)),
+            Self::Course(course) => Some(course::figure(course)),
+            Self::Aging(aging) => Some(aging::figure(aging)),
+            Self::Remark { .. } => None,
         }
     }
 }

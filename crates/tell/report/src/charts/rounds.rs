@@ -6,88 +6,61 @@
 use maud::{Markup, html};
 use treering_model::{Better, Unit};
 
-use super::axis::{Axis, Scale};
-use super::mark::{Shape, line, mark, px};
+use super::axis::Axis;
+use super::figure::{Entry, Figure};
+use super::mark::{line, mark, px, trimmed};
+use super::plot::{
+    ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
+};
 use super::{Rounds, RoundsSide};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
-/// The sides that a chart can tell apart, the baseline included.
-pub(crate) const MOST_SIDES: usize = 6;
+/// From this ratio of the largest to the smallest value on, the axis is logarithmic.
+const LOG_FROM: f64 = 20.0;
 
-const SHAPES: [Shape; MOST_SIDES] =
-    [Shape::Circle, Shape::Square, Shape::Up, Shape::Diamond, Shape::Down, Shape::Cross];
-
-const WIDTH: f64 = 400.0;
-const HEIGHT: f64 = 236.0;
-
-/// From where to where the marks go.
-const ACROSS: (f64, f64) = (60.0, 398.0);
-const DOWN: (f64, f64) = (10.0, 196.0);
-
-/// From this ratio of the largest to the smallest value on, zero is on the axis, …
-const SHOWS_ZERO: f64 = 2.0;
-/// … and from this one on, the axis is logarithmic.
-const IS_LOG: f64 = 20.0;
+/// More trials than this are dots that cannot be pointed at, each round on a line of its own.
+const SINGLE_MARKS: usize = 1500;
 
 /// How many rounds are numbered one by one.
 const NUMBERED: usize = 12;
 
-/// The chart with its legend.
-pub(super) fn figure(rounds: &Rounds) -> Markup {
-    let axis = axis(rounds);
+pub(super) fn figure(rounds: &Rounds) -> Figure {
+    let values: Vec<f64> = rounds.sides.iter().flat_map(present).collect();
+    let axis = value_axis(values.iter().copied(), LOG_FROM);
     let better = match rounds.better {
         Better::Higher => "higher is better",
         Better::Lower => "lower is better",
     };
-    let remark = match (axis.scale, axis.low > 0.0) {
-        (Scale::Log, _) => "Logarithmic axis.",
-        (Scale::Linear, true) => "Axis starts above 0.",
-        (Scale::Linear, false) => "",
+    let below = match rounds.left_out {
+        0 => String::new(),
+        more => format!("Charts left out here, their values being among the raw numbers: {more}."),
     };
-    html! {
-        figure class="chart rounds" {
-            figcaption {
-                b { (visible(&rounds.metric)) } " by round, " (better) ". "
-                span class="aside" { (remark) }
-                ul class="legend" {
-                    @for (place, side) in rounds.sides.iter().enumerate() {
-                        (legend(side, place, rounds.unit))
-                    }
-                }
-            }
-            (drawing(rounds, &axis))
-            @if rounds.left_out > 0 {
-                p class="aside" {
-                    "Charts left out here, their values being among the raw numbers: "
-                    (rounds.left_out) "."
-                }
-            }
-        }
+    Figure {
+        class: "rounds",
+        title: visible(&rounds.metric),
+        says: format!(" by round, {better}."),
+        aside: axis_remark(&axis).to_owned(),
+        key: String::new(),
+        legend: legend(rounds),
+        spoken: format!("{} of each trial, by round", visible(&rounds.metric)),
+        size: (WIDTH, HEIGHT),
+        drawing: drawing(rounds, &axis),
+        below,
     }
 }
 
-fn legend(side: &RoundsSide, place: usize, unit: Unit) -> Markup {
-    let median = median(side);
-    html! {
-        li class=(class(place)) {
-            svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 14 14" aria-hidden="true" {
-                (mark(shape(place), 7.0, 7.0, 4.5))
-            }
-            bdi { (visible(&side.name)) }
-            @if let Some(median) = median {
-                span class="aside" { " median " (shown(median, unit)) }
-            }
+fn legend(rounds: &Rounds) -> Vec<Entry> {
+    let entry = |(place, side): (usize, &RoundsSide)| {
+        let median = median(side).map(|median| format!("median {}", shown(median, rounds.unit)));
+        Entry {
+            class: class(place, rounds.sides.len()),
+            shape: shape(place),
+            name: visible(&side.name),
+            text: median.unwrap_or_default(),
         }
-    }
-}
-
-fn class(place: usize) -> String {
-    format!("s{}", place % MOST_SIDES)
-}
-
-fn shape(place: usize) -> Shape {
-    SHAPES[place % MOST_SIDES]
+    };
+    rounds.sides.iter().enumerate().map(entry).collect()
 }
 
 fn shown(value: f64, unit: Unit) -> String {
@@ -109,72 +82,61 @@ fn median(side: &RoundsSide) -> Option<f64> {
     values.get(middle.wrapping_sub(1)).map(|low| low / 2.0 + high / 2.0)
 }
 
-/// The axis of the values: logarithmic when they differ much, with zero when that costs little.
-fn axis(rounds: &Rounds) -> Axis {
-    let values = || rounds.sides.iter().flat_map(present);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(f64::NEG_INFINITY, f64::max);
-    let places = (DOWN.1, DOWN.0);
-    if low > 0.0 && high / low >= IS_LOG {
-        return Axis::new(Scale::Log, (low / 1.2, high * 1.2), places);
-    }
-    let room = (high / 2.0 - low / 2.0) * 0.16;
-    if low >= 0.0 && (low == 0.0 || high / low >= SHOWS_ZERO) {
-        return Axis::new(Scale::Linear, (0.0, high + room), places);
-    }
-    Axis::new(Scale::Linear, (low - room, high + room), places)
-}
-
 fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let count = rounds.sides.iter().map(|side| side.values.len()).max().unwrap_or(0);
     let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
-    let said = format!("{} of each trial, by round", visible(&rounds.metric));
+    let sides = rounds.sides.len();
+    // What people read in ns or bytes comes with a unit of its own.
+    let text = |value: f64| {
+        let number = Number::measured(value, rounds.unit);
+        number.style.scales().then(|| trimmed(&number.text()))
+    };
     html! {
-        svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(said)
-            viewBox=(format!("0 0 {} {}", px(WIDTH), px(HEIGHT))) {
-            (grid(axis, rounds.unit))
-            (numbers(count, slot, rounds.paired))
-            @for (place, side) in rounds.sides.iter().enumerate() {
-                @if let Some(median) = median(side) {
-                    @let y = axis.place(median);
-                    g class=(class(place)) {
-                        title { (visible(&side.name)) ": median " (shown(median, rounds.unit)) }
-                        (line("median", (ACROSS.0, y), (ACROSS.1, y)))
-                    }
+        (value_grid(axis, text))
+        (numbers(rounds, count, slot))
+        @for (place, side) in rounds.sides.iter().enumerate() {
+            @if let Some(median) = median(side) {
+                @let y = axis.place(median);
+                g class=(class(place, sides)) {
+                    title { (visible(&side.name)) ": median " (shown(median, rounds.unit)) }
+                    (line("median", (ACROSS.0, y), (ACROSS.1, y)))
                 }
             }
-            @for round in 0..count {
-                (of_round(rounds, axis, round, slot))
-            }
+        }
+        @if count * sides > SINGLE_MARKS {
+            (crowd(rounds, axis, slot))
+        } @else {
+            @for round in 0..count { (of_round(rounds, axis, round, slot)) }
         }
     }
 }
 
-fn grid(axis: &Axis, unit: Unit) -> Markup {
-    html! {
-        @for (value, text) in axis.ticks(5) {
-            @let y = axis.place(value);
-            (line("grid", (ACROSS.0, y), (ACROSS.1, y)))
-            text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(y + 4.0)) text-anchor="end" {
-                // What people read in ns or bytes comes with a unit of its own.
-                @let number = Number::measured(value, unit);
-                @if number.style.scales() { (number.text()) } @else { (text) }
-            }
-        }
-    }
+/// The number of the round at a place.
+fn number(rounds: &Rounds, place: usize) -> String {
+    let known = rounds.numbers.get(place).map(u32::to_string);
+    known.unwrap_or_else(|| (place + 1).to_string())
 }
 
 /// The numbers of the rounds below the plot.
-fn numbers(count: usize, slot: f64, paired: bool) -> Markup {
+fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let stride = count.div_ceil(NUMBERED).max(1);
-    let middle = f64::midpoint(ACROSS.0, ACROSS.1);
+    let ticks = (0..count).step_by(stride);
+    let tick = |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place));
+    let ticks: Vec<(f64, String)> = ticks.map(tick).collect();
+    feet(&ticks, if rounds.paired { "round" } else { "trial of its side (not paired)" })
+}
+
+/// All trials of each side as dots.
+fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
+    let sides = rounds.sides.len();
+    let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+    let points = |side: &RoundsSide| -> Vec<(f64, f64)> {
+        let values = side.values.iter().enumerate();
+        values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?)))).collect()
+    };
     html! {
-        @for round in (0..count).filter(|round| round % stride == 0) {
-            text class="tick" x=(px(ACROSS.0 + slot * (round as f64 + 0.5)))
-                y=(px(DOWN.1 + 17.0)) text-anchor="middle" { (round + 1) }
-        }
-        text class="hint" x=(px(middle)) y=(px(HEIGHT - 5.0)) text-anchor="middle" {
-            @if paired { "round" } @else { "trial of its side (not paired)" }
+        @for (place, side) in rounds.sides.iter().enumerate() {
+            g class=(class(place, sides)) { (dots(points(side).into_iter())) }
         }
     }
 }
@@ -199,10 +161,10 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
             path class="join" d=(format!("M{}", path.join("L"))) {}
         }
         @for (place, value) in points {
-            g class=(class(place)) {
+            g class=(class(place, sides)) {
                 title {
-                    (visible(&rounds.sides[place].name)) ", " (word) " " (round + 1) ": "
-                    (shown(value, rounds.unit))
+                    (visible(&rounds.sides[place].name)) ", " (word) " "
+                    (number(rounds, round)) ": " (shown(value, rounds.unit))
                 }
                 (mark(shape(place), x(place), axis.place(value), size))
             }

@@ -47,7 +47,7 @@ fn lines(block: &Block, look: &Look) -> Vec<String> {
         Block::KeyValues { pairs } => of_pairs(pairs, look),
         Block::Cautions { cautions } => of_warnings(cautions, look),
         Block::Command { purpose, line } => of_command(purpose, line, look),
-        Block::Chart(_) | Block::RawNumbers { .. } => Vec::new(),
+        Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. } => Vec::new(),
     }
 }
 

@@ -7,18 +7,26 @@
 
 use std::io;
 
-use treering_analysis::compare::{Gate, MetricComparison, Outcome, SideSummary, Verdict};
+use treering_analysis::compare::{
+    EnvironmentFact, Gate, JobProfile, MetricComparison, Outcome, SideSummary, Verdict,
+};
+use treering_model::Scope;
 
 use super::comparison_charts::{forest, raw_numbers, rounds};
 use super::comparison_tables::{figures, label, sides, verdicts};
-use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp};
-use crate::{Block, Report, Warning};
+use super::environment::{differences, everything};
+use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp, profile};
+use crate::{Block, Chart, Report, Warning};
 
 /// Metrics that a sentence names; the others it counts.
 const NAMED: usize = 3;
 
 /// Contenders that the title names; the others it counts.
 const TITLED: usize = 6;
+
+/// Charts of one sort that all jobs of a page have together, at most: a page is to be mailed.
+const MOST_CHARTS: usize = 36;
+const MOST_ROUNDS_CHARTS: usize = 150;
 
 /// What the page says beside the comparison.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +37,10 @@ pub struct View<'v> {
     pub repeat: &'v [(String, String)],
     /// Remarks about the selection.
     pub notes: &'v [String],
+    /// The facts of the environment on all sides, in the order of the outcome.
+    pub environment: &'v [EnvironmentFact],
+    /// What the trials show of their course, for pages with pictures.
+    pub profiles: &'v [JobProfile],
 }
 
 /// The formats for programs.
@@ -91,30 +103,18 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
         page.blocks.push(Block::Cautions { cautions });
     }
     page.table(sides(outcome));
-    for job in jobs(outcome) {
-        let first = job[0];
-        let mode = first.mode.name();
-        let name = if first.job.is_empty() { String::new() } else { format!(": {}", first.job) };
-        page.heading(&format!("{} ({mode}){name}", first.workload));
-        let several = outcome.contenders.len() > 1;
-        let of = |primary: bool| -> Vec<&MetricComparison> {
-            job.iter().copied().filter(|c| c.primary == primary).collect()
-        };
-        if let primary @ [_, ..] = of(true).as_slice() {
-            page.chart(forest(primary));
-            rounds(primary).into_iter().for_each(|chart| page.chart(chart));
-            page.table(verdicts(primary, true, several));
-        }
-        for side in &outcome.contenders {
-            let own: Vec<&MetricComparison> =
-                job.iter().copied().filter(|c| c.contender == side.name).collect();
-            if !own.is_empty() {
-                page.table(figures(&own));
-            }
-        }
-        if let others @ [_, ..] = of(false).as_slice() {
-            page.table(verdicts(others, false, several));
-        }
+    let all = std::iter::once(&outcome.baseline).chain(&outcome.contenders);
+    let names: Vec<&str> = all.map(|side| side.name.as_str()).collect();
+    if let Some(table) = differences(view.environment, &names) {
+        page.table(table);
+    }
+    if let Some(table) = everything(view.environment, &names) {
+        page.blocks.push(Block::Folded { title: "The whole environment".to_owned(), table });
+    }
+    let jobs = jobs(outcome);
+    for (place, job) in jobs.iter().enumerate() {
+        let charts = profile_charts(view, job, place, jobs.len());
+        add_job(&mut page, outcome, job, jobs.len(), charts);
     }
     page.heading("Again");
     page.command("The same page", view.command);
@@ -123,6 +123,74 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     }
     page.blocks.extend(raw_numbers(outcome));
     page
+}
+
+/// A job: the charts and tables of its primary metrics, how its trials went, all other metrics.
+fn add_job(
+    page: &mut Report,
+    outcome: &Outcome,
+    job: &[&MetricComparison],
+    jobs: usize,
+    charts: Vec<Block>,
+) {
+    let first = job[0];
+    let mode = first.mode.name();
+    let name = if first.job.is_empty() { String::new() } else { format!(": {}", first.job) };
+    page.heading(&format!("{} ({mode}){name}", first.workload));
+    let several = outcome.contenders.len() > 1;
+    let of = |primary: bool| -> Vec<&MetricComparison> {
+        job.iter().copied().filter(|c| c.primary == primary).collect()
+    };
+    if let primary @ [_, ..] = of(true).as_slice() {
+        page.chart(forest(primary));
+        let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
+        rounds(primary, most).into_iter().for_each(|chart| page.chart(chart));
+        page.table(verdicts(primary, true, several));
+    }
+    for side in &outcome.contenders {
+        let own: Vec<&MetricComparison> =
+            job.iter().copied().filter(|c| c.contender == side.name).collect();
+        if !own.is_empty() {
+            page.table(figures(&own));
+        }
+    }
+    page.blocks.extend(charts);
+    if let others @ [_, ..] = of(false).as_slice() {
+        page.table(verdicts(others, false, several));
+    }
+}
+
+/// The charts of what the trials of a job show of their course; of many jobs only the first.
+fn profile_charts(
+    view: &View<'_>,
+    job: &[&MetricComparison],
+    place: usize,
+    jobs: usize,
+) -> Vec<Block> {
+    if place == MOST_CHARTS && !view.profiles.is_empty() {
+        let text = format!(
+            "Latency, rate over time and aging are drawn of the first {MOST_CHARTS} jobs of a \
+             page; choose fewer jobs to see those of the others."
+        );
+        return vec![Block::Chart(Chart::Remark { title: String::new(), text })];
+    }
+    if place > MOST_CHARTS {
+        return Vec::new();
+    }
+    let first = job[0];
+    let same = |profile: &&JobProfile| {
+        let given = (&profile.workload, profile.mode, &profile.job);
+        given == (&first.workload, first.mode, &first.job)
+    };
+    let Some(profile) = view.profiles.iter().find(same) else { return Vec::new() };
+    let kind = |one: &&&MetricComparison| one.primary;
+    let kinds: Vec<&str> = (job.iter().filter(kind))
+        .filter_map(|one| match &one.scope {
+            Scope::Kind(kind) => Some(kind.as_str()),
+            Scope::Trial | Scope::Phase(_) => None,
+        })
+        .collect();
+    profile::of_job(profile, Some(&kinds), (MOST_CHARTS / jobs).max(1))
 }
 
 /// The verdict in words, one sentence for each contender.

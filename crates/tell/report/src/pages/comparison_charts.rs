@@ -1,5 +1,7 @@
 //! The charts of a comparison and its raw numbers, put together from the comparisons of a job.
 
+use std::collections::BTreeMap;
+
 use treering_analysis::compare::{MetricComparison, Outcome};
 
 use super::comparison_tables::label;
@@ -16,12 +18,13 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     Chart::Forest(Forest { baseline, rows })
 }
 
-/// The values of the primary metrics of a job, round by round.
-pub(super) fn rounds(primary: &[&MetricComparison]) -> Vec<Chart> {
+/// The values of the primary metrics of a job, round by round, in at most so many charts.
+pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     let mut charts: Vec<Rounds> =
         by_metric(primary).iter().flat_map(|one| of_metric(one)).collect();
-    let left_out = charts.len().saturating_sub(MOST_CHARTS);
-    charts.truncate(MOST_CHARTS);
+    let most = most.min(MOST_CHARTS);
+    let left_out = charts.len().saturating_sub(most);
+    charts.truncate(most);
     if let Some(last) = charts.last_mut() {
         last.left_out = left_out;
     }
@@ -100,79 +103,68 @@ fn row(one: &MetricComparison) -> ForestRow {
     }
 }
 
-/// One chart for all contenders of a metric, or several where there are too many, or where the
-/// rounds of a contender are not among those of the others.
+/// One chart for all contenders of a metric, or several where there are too many, or where they
+/// were not compared with the same trials of the baseline.
 fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     let mut charts: Vec<Rounds> = Vec::new();
     let mut left: Vec<&MetricComparison> = comparisons.to_vec();
-    // The baseline with the most rounds has those of the others among its own.
-    while let Some(widest) = left.iter().copied().reduce(|one, other| {
-        if other.baseline_values.len() > one.baseline_values.len() { other } else { one }
-    }) {
-        let base = &widest.baseline_values;
-        let mut chart = start(widest);
+    while let Some(first) = left.first().copied() {
+        let mut base: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut chosen: Vec<&MetricComparison> = Vec::new();
         left.retain(|one| {
-            let free = chart.sides.len() < MOST_SIDES && one.paired == chart.paired;
-            let places = if free { places(base, &one.baseline_values) } else { None };
-            let Some(places) = places else { return true };
-            let values = if one.paired {
-                let mut values = vec![None; base.len()];
-                for (place, value) in places.into_iter().zip(&one.contender_values) {
-                    values[place] = finite(*value);
-                }
-                values
-            } else {
-                one.contender_values.iter().copied().map(finite).collect()
-            };
-            chart.sides.push(RoundsSide { name: one.contender.clone(), values });
-            false
+            let fits = chosen.len() + 1 < MOST_SIDES
+                && one.paired == first.paired
+                && (one.paired || one.baseline_values == first.baseline_values)
+                && numbered(one).all(|(number, value, _)| {
+                    base.get(&number).is_none_or(|known| known.to_bits() == value.to_bits())
+                });
+            if fits {
+                base.extend(numbered(one).map(|(number, value, _)| (number, value)));
+                chosen.push(*one);
+            }
+            !fits
         });
-        let stuck = chart.sides.len() < 2;
-        charts.push(chart);
-        if stuck {
-            break;
-        }
+        charts.push(chart(first, &base, &chosen));
     }
     charts
 }
 
-/// A chart with the baseline alone.
-fn start(one: &MetricComparison) -> Rounds {
-    let values = one.baseline_values.iter().copied().map(finite).collect();
+/// The rounds of a comparison: the number of each with both values; none when not paired.
+fn numbered(one: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
+    let values = one.baseline_values.iter().zip(&one.contender_values);
+    one.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))
+}
+
+/// The baseline with these contenders; paired rounds stand below each other.
+fn chart(
+    first: &MetricComparison,
+    base: &BTreeMap<u32, f64>,
+    contenders: &[&MetricComparison],
+) -> Rounds {
+    let all = |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(finite).collect() };
+    let of_rounds = |values: &BTreeMap<u32, f64>| -> Vec<Option<f64>> {
+        base.keys().map(|number| values.get(number).copied().and_then(finite)).collect()
+    };
+    let name = first.baseline.clone();
+    let values = if first.paired { of_rounds(base) } else { all(&first.baseline_values) };
+    let mut sides = vec![RoundsSide { name, values }];
+    sides.extend(contenders.iter().map(|one| {
+        let own: BTreeMap<u32, f64> =
+            numbered(one).map(|(number, _, value)| (number, value)).collect();
+        let values = if one.paired { of_rounds(&own) } else { all(&one.contender_values) };
+        RoundsSide { name: one.contender.clone(), values }
+    }));
     Rounds {
-        metric: label(one),
-        unit: one.unit,
-        better: one.better,
-        paired: one.paired,
-        sides: vec![RoundsSide { name: one.baseline.clone(), values }],
+        metric: label(first),
+        unit: first.unit,
+        better: first.better,
+        paired: first.paired,
+        numbers: base.keys().copied().collect(),
+        sides,
         left_out: 0,
     }
 }
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-/// Where the values stand among all, in their order; `None` when one is not there.
-fn places(all: &[f64], values: &[f64]) -> Option<Vec<usize>> {
-    let mut next = 0;
-    let mut place = |value: &f64| {
-        let found = next + all.get(next..)?.iter().position(|other| other == value)?;
-        next = found + 1;
-        Some(found)
-    };
-    values.iter().map(&mut place).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::places;
-
-    #[test]
-    fn rounds_that_were_dropped_leave_a_gap() {
-        assert_eq!(places(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 4.0]), Some(vec![0, 2, 3]));
-        assert_eq!(places(&[1.0, 1.0, 2.0], &[1.0, 1.0]), Some(vec![0, 1]));
-        assert_eq!(places(&[1.0, 2.0], &[2.0, 1.0]), None);
-        assert_eq!(places(&[1.0], &[]), Some(Vec::new()));
-    }
 }

@@ -1,11 +1,13 @@
 //! `treering show`: everything about one trial, and no verdict: one trial cannot give one.
 
+use treering_analysis::compare::JobProfile;
 use treering_analysis::{Summary, summary};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
 
 use super::figures::{calls, cpu, metrics, phases, rates, times, trends};
 use super::identity::{duration, ending_sentence, utc};
+use super::profile;
 use crate::{Cell, Column, Number, Report, Style, Table};
 
 /// What the page is to hold beyond the figures of the whole.
@@ -19,7 +21,12 @@ pub struct View<'v> {
     pub tasks: bool,
     /// Whether every second gets a row.
     pub seconds: bool,
+    /// Whether there are charts, for pages with pictures.
+    pub charts: bool,
 }
+
+/// Charts of one sort that the page has at most.
+const MOST_CHARTS: usize = 12;
 
 /// The page.
 pub fn page(trial: &Trial, view: &View<'_>) -> Report {
@@ -43,6 +50,13 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
     add_figures(&mut page, trial, &summary(trial));
+    if view.charts {
+        let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
+        if !charts.is_empty() {
+            page.heading("Charts");
+            page.blocks.extend(charts);
+        }
+    }
     if view.tasks && !trial.tasks.is_empty() {
         page.heading("Tasks");
         page.table(tasks(trial));

@@ -93,6 +93,7 @@ fn golden(name: &str, outcome: &Outcome) {
         command: "treering report --baseline fs:ext4 --contender fs:xfs",
         repeat: &repeat,
         notes: &["1 trials that still run are left out".to_owned()],
+        ..View::default()
     };
     let page = page(outcome, &view);
     let mut texts: Vec<(&str, String)> = Vec::new();

@@ -22,6 +22,7 @@ pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
         command: Some(COMMAND),
         tasks: everything,
         seconds: everything,
+        charts: false,
     };
     trial::page(shown, &view)
 }

@@ -19,16 +19,16 @@ use crate::rendered;
 /// The elements of HTML without an end; all of ours stand in the head.
 const VOID: [&str; 2] = ["<meta ", "<link "];
 
-fn html(report: &Report) -> String {
+pub(crate) fn html(report: &Report) -> String {
     rendered(report, by_name("html").unwrap())
 }
 
 fn of_outcome(outcome: &Outcome) -> String {
-    html(&page(outcome, &View { command: "treering report", repeat: &[], notes: &[] }))
+    html(&page(outcome, &View { command: "treering report", ..View::default() }))
 }
 
 /// The page as XML: without the declaration, the style, the script and elements without an end.
-fn as_xml(html: &str) -> String {
+pub(crate) fn as_xml(html: &str) -> String {
     let mut text = html.strip_prefix("<!DOCTYPE html>").unwrap().to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>", "</script>")] {
         let (before, rest) = text.split_once(from).unwrap();
@@ -45,7 +45,7 @@ fn as_xml(html: &str) -> String {
 }
 
 /// Holds a page to what every page promises.
-fn assert_sound(html: &str) {
+pub(crate) fn assert_sound(html: &str) {
     let xml = as_xml(html);
     let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
     for node in document.descendants() {
@@ -71,11 +71,11 @@ fn assert_sound(html: &str) {
     assert_eq!(strange, None);
 }
 
-fn text_of(node: Node<'_, '_>) -> String {
+pub(crate) fn text_of(node: Node<'_, '_>) -> String {
     node.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect()
 }
 
-fn with_class<'a, 'i>(document: &'a Document<'i>, class: &str) -> Vec<Node<'a, 'i>> {
+pub(crate) fn with_class<'a, 'i>(document: &'a Document<'i>, class: &str) -> Vec<Node<'a, 'i>> {
     let has = |node: &Node<'_, '_>| {
         node.attribute("class").is_some_and(|all| all.split(' ').any(|one| one == class))
     };
@@ -227,7 +227,7 @@ fn hostile_names_are_text() {
     let repeat = [(HOSTILE.concat(), format!("run --label {}", HOSTILE[2]))];
     let notes = [HOSTILE.concat()];
     let command = format!("treering report </pre><script>{}", HOSTILE[6]);
-    let view = View { command: &command, repeat: &repeat, notes: &notes };
+    let view = View { command: &command, repeat: &repeat, notes: &notes, ..View::default() };
     let text = html(&page(&outcome, &view));
     assert_sound(&text);
     assert!(text.contains("&lt;script&gt;alert("));
@@ -260,6 +260,7 @@ fn a_chart_takes_what_no_comparison_gives() {
         unit,
         better: Better::Higher,
         paired: true,
+        numbers: vec![7],
         sides,
         left_out: 3,
     };
@@ -354,7 +355,9 @@ fn a_job_has_at_most_twelve_charts_of_rounds() {
 fn formats_of_text_leave_charts_out() {
     let report = page(&nine_rounds(), &View::default());
     let mut bare = report.clone();
-    bare.blocks.retain(|b| !matches!(b, Block::Chart(_) | Block::RawNumbers { .. }));
+    bare.blocks.retain(|b| {
+        !matches!(b, Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. })
+    });
     assert!(bare.blocks.len() < report.blocks.len());
     for name in ["terminal", "plain", "markdown", "csv"] {
         let format = by_name(name).unwrap();

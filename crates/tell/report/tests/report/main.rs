@@ -2,11 +2,12 @@
 //!
 //! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
 //! that wants to do harm; `comparison` does for comparisons what they do; `html` holds the HTML to
-//! what it must say; `mail` holds the plain format to its 72 columns; `exports` reads every export
-//! back.
+//! what it must say; `charts` does so for what is drawn; `mail` holds the plain format to its 72
+//! columns; `exports` reads every export back.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
+mod charts;
 mod comparison;
 mod exports;
 mod fixture;

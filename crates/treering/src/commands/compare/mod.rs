@@ -75,6 +75,10 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
 }
 
 fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failure> {
+    // Before hours are spent, not after.
+    if let Some(dir) = &args.page.charts {
+        super::charts::prepare(dir)?;
+    }
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;

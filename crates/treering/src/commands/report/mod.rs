@@ -1,28 +1,28 @@
 //! `treering report`: stored trials against each other. Which trials form a side is for the
 //! selection; what they say about each other is told elsewhere.
 
+mod loading;
 mod selection;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use treering_analysis::compare::{COMPARED_FACTS, Gate, Outcome, Side, Terms, compare};
+use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare, environment};
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
 use treering_report::formats;
 use treering_report::pages::comparison::{DataFormat, View, gate_sentence, page};
-use treering_store::{Detail, Filter, Store};
+use treering_store::{Filter, Store};
 
+use self::loading::Compared;
 use self::selection::{Known, Pick};
+use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
 use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
-
-/// Up to so many trials their tasks are read too, for the system CPU of each kind of operation.
-const TASKS_READ: usize = 1000;
 
 /// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
 const UNCLEAR: u8 = 5;
@@ -78,48 +78,49 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let known = Known::read(&store, args)?;
     let args = &known.as_planned(args)?;
     let picks = known.picks(args)?;
-    let (baseline, contenders) = sides(&store, &picks)?;
-    let control = known.control(&picks[0]);
-    let control = control.map(|pick| side(&store, &pick, Detail::Headlines)).transpose()?;
-    let compared = Compared { baseline, contenders, control };
-    tell(args, format, &picks, &compared, &known.notes)
-}
-
-/// What is compared.
-struct Compared {
-    baseline: Side,
-    contenders: Vec<Side>,
-    /// The baseline a second time.
-    control: Option<Side>,
+    let mut compared = Compared::read(&store, &picks, known.control(&picks[0]).as_ref())?;
+    compared.notes.extend(known.notes.iter().cloned());
+    tell(args, format, &store, &picks, compared)
 }
 
 /// Writes the comparison in the format asked for.
 fn tell(
     args: &ReportArgs,
     format: Option<DataFormat>,
+    store: &Store,
     picks: &[Pick],
-    compared: &Compared,
-    notes: &[String],
+    mut compared: Compared,
 ) -> Result<ExitCode, Failure> {
-    let Compared { baseline, contenders, control } = compared;
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
+    let Compared { baseline, contenders, control, .. } = &compared;
     let mut outcome = compare(baseline, contenders, &terms).map_err(refused)?;
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
     }
-    match format {
-        Some(format) => {
-            with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
+    if let Some(format) = format {
+        with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
+    }
+    if format.is_none() || args.page.charts.is_some() {
+        let environment = environment(baseline, contenders);
+        let repeat = repeat(baseline, contenders);
+        let draws = args.page.charts.is_some() || output::is_html(args.page.format.as_deref());
+        let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
+        let view = View {
+            command: &again(args, picks),
+            repeat: &repeat,
+            notes: &compared.notes,
+            environment: &environment,
+            profiles: &profiles,
+        };
+        let page = page(&outcome, &view);
+        if format.is_none() {
+            let (format, output) = (args.page.format.clone(), args.page.output.clone());
+            output::write(&page, &OutputArgs { format, output })?;
         }
-        None => {
-            let command = again(args, picks);
-            let repeat = repeat(baseline, contenders);
-            let view = View { command: &command, repeat: &repeat, notes };
-            let output =
-                OutputArgs { format: args.page.format.clone(), output: args.page.output.clone() };
-            output::write(&page(&outcome, &view), &output)?;
+        if let Some(dir) = &args.page.charts {
+            charts::write(&page, dir)?;
         }
     }
     Ok(exit_code(args.page.gate, &outcome))
@@ -151,24 +152,6 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     names.retain(|name| seen.insert(*name));
     let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
     Err(Failure::new(Kind::Usage, message))
-}
-
-/// The sides with their trials.
-fn sides(store: &Store, picks: &[Pick]) -> Result<(Side, Vec<Side>), Failure> {
-    let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
-    let detail = if all <= TASKS_READ { Detail::Tasks } else { Detail::Headlines };
-    let mut sides = picks.iter().map(|pick| side(store, pick, detail));
-    let baseline = sides.next().ok_or_else(no_results)??;
-    Ok((baseline, sides.collect::<Result<Vec<_>, Failure>>()?))
-}
-
-fn side(store: &Store, pick: &Pick, detail: Detail) -> Result<Side, Failure> {
-    let trials = match detail {
-        Detail::Headlines => store.load_with_facts(&pick.trials, &COMPARED_FACTS),
-        _ => store.load_many(&pick.trials, detail),
-    };
-    let trials = trials.map_err(|error| failure(&error))?;
-    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
 }
 
 /// The command line that gives the same page again, with every side named.

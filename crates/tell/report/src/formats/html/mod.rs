@@ -9,8 +9,9 @@ use std::io;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
-use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
+use crate::{Block, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -51,7 +52,7 @@ fn page(report: &Report) -> Markup {
                 // A browser that finds no icon here would ask a server for one.
                 link rel="icon" href="data:,";
                 title { (visible(&report.title)) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(CHARTS)) }
             }
             body {
                 main {
@@ -102,7 +103,7 @@ fn blocks(all: &[Block]) -> Markup {
 
 /// Charts that stand beside each other where there is room.
 fn is_small_chart(block: &Block) -> bool {
-    matches!(block, Block::Chart(Chart::Rounds(_)))
+    matches!(block, Block::Chart(chart) if chart.is_small())
 }
 
 /// The headings with links to them.
@@ -137,6 +138,9 @@ fn one(block: &Block) -> Markup {
             }
         },
         Block::Chart(chart) => chart.figure(),
+        Block::Folded { title, table } => html! {
+            details { summary { (visible(title)) } (table::markup(table)) }
+        },
         Block::RawNumbers { lists } => of_raw_numbers(lists),
     }
 }

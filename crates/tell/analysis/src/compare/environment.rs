@@ -1,0 +1,145 @@
+//! The environments of the sides beside each other: every fact, where it differs, and whether the
+//! difference is what was declared to be compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::side::{Factor, Side};
+
+/// A value of a fact, and how many trials of a side have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactValue {
+    /// The value.
+    pub value: String,
+    /// Trials that have it.
+    pub trials: usize,
+}
+
+/// How a fact stands between the sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// The sides differ in it, and it was not declared to be what is compared.
+    Differs,
+    /// It changes from trial to trial of a side.
+    Varies,
+    /// The sides differ in it, and that is what is compared, or comes of it.
+    Compared,
+    /// It is of the moment: a name or a size that is new in every trial, or what the machine did
+    /// meanwhile.
+    Momentary,
+    /// All trials that have it have the same.
+    Alike,
+}
+
+impl Standing {
+    /// The word used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Differs => "differs",
+            Self::Varies => "varies",
+            Self::Compared => "compared",
+            Self::Momentary => "momentary",
+            Self::Alike => "alike",
+        }
+    }
+}
+
+/// A fact of the environment on all sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvironmentFact {
+    /// Its name: `kernel.release`.
+    pub name: String,
+    /// How it stands between the sides.
+    pub standing: Standing,
+    /// Its values on each side, the baseline first, in the order of the values; none where no
+    /// trial knows it.
+    pub sides: Vec<Vec<FactValue>>,
+}
+
+/// Every fact that a trial has, in the order in which they first occur.
+pub fn environment(baseline: &Side, contenders: &[Side]) -> Vec<EnvironmentFact> {
+    let sides: Vec<&Side> = std::iter::once(baseline).chain(contenders).collect();
+    let known: Vec<BTreeMap<&str, BTreeMap<&str, usize>>> =
+        sides.iter().map(|side| values(side)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for fact in sides.iter().flat_map(|side| &side.trials).flat_map(|trial| &trial.facts) {
+        if seen.insert(fact.name.as_str()) {
+            names.push(&fact.name);
+        }
+    }
+    let of_name = |name: &str| {
+        let of_side = |values: &BTreeMap<&str, BTreeMap<&str, usize>>| -> Vec<FactValue> {
+            let values = values.get(name).into_iter().flatten();
+            let value = |(value, trials): (&&str, &usize)| FactValue {
+                value: (*value).to_owned(),
+                trials: *trials,
+            };
+            values.map(value).collect()
+        };
+        let values: Vec<Vec<FactValue>> = known.iter().map(of_side).collect();
+        let standing = standing(name, &values, contenders);
+        EnvironmentFact { name: name.to_owned(), standing, sides: values }
+    };
+    names.into_iter().map(of_name).collect()
+}
+
+/// The values of each fact of a side with the number of trials that have it.
+fn values(side: &Side) -> BTreeMap<&str, BTreeMap<&str, usize>> {
+    let mut values: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for fact in side.trials.iter().flat_map(|trial| &trial.facts) {
+        *values.entry(&fact.name).or_default().entry(&fact.value).or_default() += 1;
+    }
+    values
+}
+
+fn standing(name: &str, sides: &[Vec<FactValue>], contenders: &[Side]) -> Standing {
+    let texts = |side: &Vec<FactValue>| -> BTreeSet<String> {
+        side.iter().map(|one| one.value.clone()).collect()
+    };
+    let told: Vec<BTreeSet<String>> =
+        sides.iter().filter(|side| !side.is_empty()).map(texts).collect();
+    let all: BTreeSet<&String> = told.iter().flatten().collect();
+    // A fact that one side lacks, where all trials of the others have it, is a difference too.
+    let missing = told.len() < sides.len();
+    if all.len() < 2 && !missing {
+        return Standing::Alike;
+    }
+    if is_momentary(name) {
+        return Standing::Momentary;
+    }
+    if contenders.iter().all(|side| is_declared(side.factor, name)) {
+        return Standing::Compared;
+    }
+    if told.iter().any(|values| values.len() > 1) {
+        return Standing::Varies;
+    }
+    Standing::Differs
+}
+
+/// Whether a fact is expected to change with every trial, whatever is compared.
+fn is_momentary(name: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "mkfs.output",
+        "filesystem.source",
+        "filesystem.mount_point",
+        "filesystem.free_bytes",
+        "filesystem.free_inodes",
+        "device.name",
+        "device.backing_file",
+        "variant.name",
+    ];
+    NAMES.contains(&name) || name.starts_with("conditions.")
+}
+
+/// Whether a fact belongs to what the user chose the trials by.
+fn is_declared(factor: Factor, name: &str) -> bool {
+    let group = name.split_once('.').map_or(name, |(group, _)| group);
+    match factor {
+        Factor::Label | Factor::Id => false,
+        Factor::Kernel => group == "kernel",
+        Factor::Filesystem => matches!(group, "filesystem" | "mkfs" | "mount"),
+        Factor::Variant | Factor::Target => {
+            matches!(group, "filesystem" | "device" | "mkfs" | "mount" | "variant")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What the trials of a job show of their course, side by side: latencies of their calls, rates of
+//! their phases, the cost of their tasks. Nothing here judges: it is what charts are drawn from.
+//!
+//! A profile is begun from trials without details and filled one detailed trial at a time, so that
+//! thousands of them never stand in memory at once.
+
+use std::collections::BTreeSet;
+
+use treering_model::{Mode, PhaseTotals, Trial, TrialId};
+
+use super::jobs::{Job, jobs};
+use super::side::{Side, is_completed};
+use crate::calls::OpSummary;
+use crate::{AgingSeries, aging, calls};
+
+/// One job of a comparison.
+#[derive(Clone, Debug)]
+pub struct JobProfile {
+    /// The workload's name.
+    pub workload: String,
+    /// How the workload was run.
+    pub mode: Mode,
+    /// The parameters that tell this job from others of the workload; empty when there is one.
+    pub job: String,
+    /// The sides, the baseline first.
+    pub sides: Vec<SideProfile>,
+}
+
+/// A side of a job.
+#[derive(Clone, Debug)]
+pub struct SideProfile {
+    /// Its name.
+    pub name: String,
+    /// The trials that count, in the order of their rounds.
+    pub trials: Vec<TrialId>,
+    /// How many of them have been added.
+    pub added: usize,
+    /// Calls by kind over all trials added, in the order of [`treering_model::Op::ALL`].
+    pub ops: Vec<OpSummary>,
+    /// The phases of the trials added, without calls, in the order of their numbers.
+    pub phases: Vec<PhaseRounds>,
+    /// The kinds of task that have a trend.
+    pub kinds: Vec<KindRounds>,
+}
+
+/// A phase in every round.
+#[derive(Clone, Debug)]
+pub struct PhaseRounds {
+    /// The phase, counted from 0.
+    pub phase: u32,
+    /// Its name.
+    pub name: String,
+    /// Its totals, one of each trial, without calls.
+    pub rounds: Vec<PhaseTotals>,
+}
+
+/// A kind of task in every round.
+#[derive(Clone, Debug)]
+pub struct KindRounds {
+    /// How the kind is called in tables.
+    pub label: String,
+    /// The kind alone.
+    pub kind: String,
+    /// Its series, one of each trial that has enough tasks.
+    pub rounds: Vec<AgingSeries>,
+}
+
+/// The jobs of a comparison with the trials that count, in the order of the comparison; empty but
+/// for these.
+pub fn profiles(baseline: &Side, contenders: &[Side]) -> Vec<JobProfile> {
+    let base_rounds = baseline.rounds();
+    let mut profiles: Vec<JobProfile> = Vec::new();
+    for contender in contenders {
+        let rounds = contender.rounds();
+        let names = (baseline.name.as_str(), contender.name.as_str());
+        for job in jobs(&base_rounds, &rounds, names).0 {
+            let (base, other) = counted(&job);
+            if base.is_empty() || other.is_empty() {
+                continue;
+            }
+            let same = |profile: &&mut JobProfile| {
+                let given = (profile.workload.as_str(), profile.mode, &profile.job);
+                given == (job.workload, job.mode, &job.name)
+            };
+            let profile = match profiles.iter_mut().find(same) {
+                Some(profile) => profile,
+                None => {
+                    profiles.push(JobProfile {
+                        workload: job.workload.to_owned(),
+                        mode: job.mode,
+                        job: job.name.clone(),
+                        sides: vec![SideProfile::new(names.0, &[])],
+                    });
+                    let last = profiles.len() - 1;
+                    &mut profiles[last]
+                }
+            };
+            profile.sides[0].join(&base);
+            profile.sides.push(SideProfile::new(names.1, &other));
+        }
+    }
+    profiles
+}
+
+/// The trials of both sides whose numbers count: of rounds those of which both completed.
+fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
+    let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
+        trials.iter().copied().filter(|trial| is_completed(trial)).collect()
+    };
+    let rounds = &job.rounds;
+    if !rounds.paired {
+        return (completed(&rounds.baseline), completed(&rounds.contender));
+    }
+    let pairs = rounds.baseline.iter().copied().zip(rounds.contender.iter().copied());
+    pairs.filter(|(base, other)| is_completed(base) && is_completed(other)).unzip()
+}
+
+impl JobProfile {
+    /// One trial alone.
+    pub fn of_trial(trial: &Trial) -> Self {
+        let beginning = &trial.beginning;
+        let mut side = SideProfile::new("this trial", &[trial]);
+        side.add(trial);
+        Self {
+            workload: beginning.workload.clone(),
+            mode: beginning.mode,
+            job: String::new(),
+            sides: vec![side],
+        }
+    }
+}
+
+impl SideProfile {
+    fn new(name: &str, trials: &[&Trial]) -> Self {
+        Self {
+            name: name.to_owned(),
+            trials: trials.iter().map(|trial| trial.beginning.trial).collect(),
+            added: 0,
+            ops: Vec::new(),
+            phases: Vec::new(),
+            kinds: Vec::new(),
+        }
+    }
+
+    /// Trials that count against another contender too.
+    fn join(&mut self, trials: &[&Trial]) {
+        let known: BTreeSet<TrialId> = self.trials.iter().copied().collect();
+        let more = trials.iter().map(|trial| trial.beginning.trial);
+        self.trials.extend(more.filter(|trial| !known.contains(trial)));
+    }
+
+    /// Adds a trial with its phases, their calls and seconds, and its tasks.
+    pub fn add(&mut self, trial: &Trial) {
+        self.added += 1;
+        calls::add_trial(&mut self.ops, trial);
+        for totals in &trial.phases {
+            let same =
+                |known: &&mut PhaseRounds| known.phase == totals.phase && known.name == totals.name;
+            let bare = PhaseTotals { ops: Vec::new(), ..totals.clone() };
+            match self.phases.iter_mut().find(same) {
+                Some(known) => known.rounds.push(bare),
+                None => self.phases.push(PhaseRounds {
+                    phase: totals.phase,
+                    name: totals.name.clone(),
+                    rounds: vec![bare],
+                }),
+            }
+        }
+        for series in aging(trial) {
+            match self.kinds.iter_mut().find(|known| known.label == series.label) {
+                Some(known) => known.rounds.push(series),
+                None => self.kinds.push(KindRounds {
+                    label: series.label.clone(),
+                    kind: series.kind.clone(),
+                    rounds: vec![series],
+                }),
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Latencies as a curve: for each share of the calls the latency that it does not exceed.
+//!
+//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally far from each other), so
+//! that the few slow calls, for which people wait, have as much room as the many fast ones.
+
+use treering_model::Latency;
+
+use crate::P999_MIN_TIMED;
+
+/// Points for each nine.
+const POINTS: u32 = 24;
+
+/// Fewer timed calls than this have no distribution worth drawing.
+pub const CURVE_MIN_TIMED: u64 = 10;
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// How many nines the share of the calls has: 0 is the fastest call, 1 is 90 %, 2 is 99 %.
+    pub nines: f64,
+    /// The latency in nanoseconds that this share does not exceed.
+    pub ns: u64,
+}
+
+/// The share (0 to 1) that has so many nines.
+pub(crate) fn share_of(nines: f64) -> f64 {
+    1.0 - 10f64.powf(-nines)
+}
+
+/// How many nines a share of the calls (0 to below 1) has.
+pub fn nines_of(share: f64) -> f64 {
+    -(1.0 - share).log10()
+}
+
+/// The most nines that so many timed calls can tell of: a p99.9 wants [`P999_MIN_TIMED`] of them,
+/// each further nine ten times as many; and beyond the last percentile there is at least one call.
+pub(crate) fn most_nines(timed: u64) -> f64 {
+    let mut nines = 2.0;
+    let mut wanted = P999_MIN_TIMED;
+    while timed >= wanted && nines < 6.0 {
+        nines += 1.0;
+        wanted = wanted.saturating_mul(10);
+    }
+    f64::min(nines, (timed.max(1) as f64).log10())
+}
+
+/// The curve of a histogram as far as its samples can tell; empty below [`CURVE_MIN_TIMED`].
+pub fn curve(latency: &Latency) -> Vec<CurvePoint> {
+    if latency.samples() < CURVE_MIN_TIMED {
+        return Vec::new();
+    }
+    let most = most_nines(latency.samples());
+    let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS));
+    let mut nines: Vec<f64> = steps.take_while(|nines| *nines < most - 1e-9).collect();
+    // The percentiles that tables name are among the points, the median too.
+    nines.extend([nines_of(0.5), most]);
+    nines.sort_by(f64::total_cmp);
+    let point = |nines: f64| CurvePoint { nines, ns: latency.quantile_ns(share_of(nines)) };
+    nines.into_iter().map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{curve, most_nines, nines_of, share_of};
+    use treering_model::Latency;
+
+    fn of(samples: u64) -> Latency {
+        let mut latency = Latency::new();
+        (1..=samples).for_each(|sample| latency.record(sample * 1000));
+        latency
+    }
+
+    #[test]
+    fn a_curve_ends_where_its_samples_say_nothing() {
+        assert_eq!(most_nines(10), 1.0);
+        assert_eq!(most_nines(100), 2.0);
+        assert_eq!(most_nines(999_999), 2.0);
+        assert_eq!(most_nines(1_000_000), 3.0);
+        assert_eq!(most_nines(10_000_000), 4.0);
+        assert!(curve(&of(9)).is_empty());
+        let short = curve(&of(50));
+        assert!((share_of(short.last().unwrap().nines) - 0.98).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_curve_climbs_through_the_percentiles() {
+        let latency = of(1000);
+        let points = curve(&latency);
+        assert!(points.is_sorted_by(|a, b| a.nines < b.nines && a.ns <= b.ns), "{points:?}");
+        assert_eq!((points[0].nines, points[0].ns), (0.0, latency.quantile_ns(0.0)));
+        let last = points.last().unwrap();
+        assert_eq!((last.nines, last.ns), (2.0, latency.quantile_ns(0.99)));
+        let half = points.iter().find(|point| (share_of(point.nines) - 0.5).abs() < 1e-9).unwrap();
+        assert_eq!(half.ns, latency.quantile_ns(0.5));
+    }
+
+    #[test]
+    fn nines_and_shares_are_the_same_thing() {
+        for (share, nines) in [(0.0, 0.0), (0.9, 1.0), (0.99, 2.0), (0.999, 3.0)] {
+            assert!((nines_of(share) - nines).abs() < 1e-9);
+            assert!((share_of(nines) - share).abs() < 1e-9);
+        }
+    }
+}

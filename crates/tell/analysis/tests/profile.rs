@@ -1,0 +1,155 @@
+//! Profiles of jobs and environments of sides: which trials count, what is put together, and how a
+//! fact stands between the sides.
+
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+use treering_analysis::compare::{EnvironmentFact, Factor, Side, Standing, environment, profiles};
+use treering_model::{
+    Beginning, EVENT_VERSION, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals,
+    TaskTotals, Trial, TrialId,
+};
+
+fn calls(op: Op, samples: u64, ns: u64) -> OpTotals {
+    let mut latency = Latency::new();
+    (0..samples).for_each(|_| latency.record(ns));
+    OpTotals { op, calls: samples, errors: 0, bytes: 0, latency }
+}
+
+fn trial(started_unix_ms: i64, files: &str) -> Trial {
+    let task = |task| TaskTotals {
+        task,
+        kind: "create".to_owned(),
+        wall_ns: 1_000_000,
+        ..TaskTotals::default()
+    };
+    Trial {
+        beginning: Beginning {
+            event_version: EVENT_VERSION,
+            trial: TrialId::new(),
+            started_unix_ms,
+            treering_version: "0.1.0".to_owned(),
+            workload: "compilebench".to_owned(),
+            mode: Mode::Native,
+            label: String::new(),
+            target: "/mnt".to_owned(),
+            parameters: vec![("files".to_owned(), files.to_owned())],
+            cell: None,
+        },
+        facts: Vec::new(),
+        phases: vec![PhaseTotals {
+            name: "aging".to_owned(),
+            wall_ns: 6_000_000_000,
+            ops: vec![calls(Op::Write, 20, 1000), calls(Op::Sync, 1, 2_000_000)],
+            intervals: vec![Interval { second: 0, calls: 21, bytes: 5 }],
+            ..PhaseTotals::default()
+        }],
+        tasks: (0..8).map(task).collect(),
+        metrics: Vec::new(),
+        cautions: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns: 6_000_000_000,
+    }
+}
+
+fn side(name: &str, late: i64, rounds: i64) -> Side {
+    let trials = (0..rounds).map(|round| trial(10 * round + late, "1")).collect();
+    Side { name: name.to_owned(), factor: Factor::Label, trials }
+}
+
+fn id(side: &Side, round: usize) -> TrialId {
+    side.trials[round].beginning.trial
+}
+
+#[test]
+fn a_round_that_failed_on_one_side_counts_on_neither() {
+    let (base, mut one, other) = (side("a", 0, 4), side("b", 1, 4), side("c", 2, 4));
+    one.trials[1].ending = Ending::Interrupted;
+    let alone = profiles(&base, std::slice::from_ref(&one));
+    assert_eq!(alone.len(), 1);
+    let rounds = [0, 2, 3];
+    assert_eq!(alone[0].sides[0].trials, rounds.map(|round| id(&base, round)));
+    assert_eq!(alone[0].sides[1].trials, rounds.map(|round| id(&one, round)));
+    // The baseline's second trial counts against the third side.
+    let both = profiles(&base, &[one, other]);
+    assert_eq!(both[0].sides[0].trials.len(), 4);
+    assert_eq!((both[0].sides[1].trials.len(), both[0].sides[2].trials.len()), (3, 4));
+}
+
+#[test]
+fn jobs_are_told_apart_by_their_parameters() {
+    let mixed = |name: &str, late: i64| {
+        let mut side = side(name, late, 2);
+        side.trials.extend((2..4).map(|round| trial(10 * round + late, "9")));
+        side
+    };
+    let found = profiles(&mixed("a", 0), &[mixed("b", 1)]);
+    let names: Vec<&str> = found.iter().map(|job| job.job.as_str()).collect();
+    assert_eq!(names, ["files=1", "files=9"]);
+    assert!(found.iter().all(|job| job.sides.iter().all(|side| side.trials.len() == 2)));
+}
+
+#[test]
+fn what_is_added_is_put_together() {
+    let (base, other) = (side("a", 0, 3), side("b", 1, 3));
+    let mut job = profiles(&base, std::slice::from_ref(&other)).remove(0);
+    for trial in &base.trials {
+        job.sides[0].add(trial);
+    }
+    let side = &job.sides[0];
+    assert_eq!(side.added, 3);
+    let ops: Vec<(Op, u64, u64)> = side.ops.iter().map(|op| (op.op, op.calls, op.timed)).collect();
+    assert_eq!(ops, [(Op::Write, 60, 60), (Op::Sync, 3, 3)]);
+    assert!(side.ops[1].total_ns() > side.ops[0].total_ns());
+    let phases: Vec<(&str, usize)> =
+        side.phases.iter().map(|phase| (phase.name.as_str(), phase.rounds.len())).collect();
+    assert_eq!(phases, [("aging", 3)]);
+    assert!(side.phases[0].rounds.iter().all(|round| round.ops.is_empty()));
+    assert_eq!((side.kinds[0].kind.as_str(), side.kinds[0].rounds.len()), ("create", 3));
+    assert_eq!(job.sides[1].added, 0);
+}
+
+fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Side {
+    let trials = (0..).zip(trials).map(|(round, facts)| {
+        let fact = |(name, value): &(&str, &str)| Fact {
+            name: (*name).to_owned(),
+            value: (*value).to_owned(),
+        };
+        Trial { facts: facts.iter().map(fact).collect(), ..trial(round, "1") }
+    });
+    Side { name: name.to_owned(), factor, trials: trials.collect() }
+}
+
+fn standing(facts: &[EnvironmentFact], name: &str) -> Standing {
+    facts.iter().find(|fact| fact.name == name).unwrap().standing
+}
+
+#[test]
+fn a_fact_differs_varies_or_is_what_is_compared() {
+    let one: [&[(&str, &str)]; 2] = [
+        &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "2")],
+        &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "4")],
+    ];
+    let two: [&[(&str, &str)]; 1] = [&[
+        ("kernel.release", "6.1"),
+        ("filesystem.type", "xfs"),
+        ("cpu.count", "4"),
+        ("device.model", "disk"),
+    ]];
+    let of = |factor| environment(&with_facts("a", factor, &one), &[with_facts("b", factor, &two)]);
+    let facts = of(Factor::Filesystem);
+    let names: Vec<&str> = facts.iter().map(|fact| fact.name.as_str()).collect();
+    assert_eq!(names, ["kernel.release", "filesystem.type", "cpu.count", "device.model"]);
+    assert_eq!(standing(&facts, "kernel.release"), Standing::Alike);
+    assert_eq!(standing(&facts, "filesystem.type"), Standing::Compared);
+    assert_eq!(standing(&facts, "cpu.count"), Standing::Varies);
+    assert_eq!(standing(&facts, "device.model"), Standing::Differs);
+    let counts: Vec<(&str, usize)> =
+        facts[2].sides[0].iter().map(|one| (one.value.as_str(), one.trials)).collect();
+    assert_eq!(counts, [("2", 1), ("4", 1)]);
+    assert!(facts[3].sides[0].is_empty());
+    assert_eq!(standing(&of(Factor::Label), "filesystem.type"), Standing::Differs);
+    let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
+    assert_eq!(environment(&free("1"), &[free("2")])[0].standing, Standing::Momentary);
+    assert_eq!(environment(&free("1"), &[free("1")])[0].standing, Standing::Alike);
+    assert_eq!(standing(&of(Factor::Variant), "device.model"), Standing::Compared);
+}

@@ -1,0 +1,166 @@
+//! The rate of a phase in the course of its time: for each side the median over the rounds as a
+//! line, and from the slowest to the fastest round as a swath behind it.
+
+use maud::{Markup, html};
+
+use super::axis::{Axis, Scale};
+use super::figure::{Entry, Figure};
+use super::mark::{mark, px, trimmed};
+use super::plot::{
+    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_grid,
+};
+use super::{Course, CourseSide};
+use crate::escape::visible;
+use crate::{Number, Style};
+
+/// Marks on a line: shape tells sides apart where colour does not.
+const MARKS: usize = 7;
+
+/// Places to point at, each telling the values of all sides.
+const SPOTS: usize = 24;
+
+/// From so many seconds on, the axis counts minutes, and from so many, hours.
+const MINUTES_FROM: f64 = 600.0;
+const HOURS_FROM: f64 = 5.0 * 3600.0;
+
+pub(super) fn figure(course: &Course) -> Figure {
+    let (phase, unit) = (visible(&course.phase), visible(&course.unit));
+    let up = axis(course);
+    let slices = match course.slice_seconds {
+        1 => String::new(),
+        seconds => format!("Means of {} s. ", Number::whole(seconds).text()),
+    };
+    Figure {
+        class: "course",
+        title: format!("{phase}: {unit}"),
+        says: " over time, higher is better.".to_owned(),
+        aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
+        key: if course.sides.iter().any(|side| side.rounds > 1) {
+            "Line: median over the rounds; swath: from the slowest to the fastest.".to_owned()
+        } else {
+            String::new()
+        },
+        legend: legend(course),
+        spoken: format!("{unit} over the time of {phase}"),
+        size: (WIDTH, HEIGHT),
+        drawing: drawing(course, &up),
+        below: String::new(),
+    }
+}
+
+fn legend(course: &Course) -> Vec<Entry> {
+    let entry = |(place, side): (usize, &CourseSide)| {
+        let rounds = match side.rounds {
+            1 => String::new(),
+            rounds => format!("median of {rounds} rounds"),
+        };
+        Entry {
+            class: class(place, course.sides.len()),
+            shape: shape(place),
+            name: visible(&side.name),
+            text: if side.slices.is_empty() { "too short".to_owned() } else { rounds },
+        }
+    };
+    course.sides.iter().enumerate().map(entry).collect()
+}
+
+/// The axis of the rates, always with zero: a stall is what it is for.
+fn axis(course: &Course) -> Axis {
+    let highs = course.sides.iter().flat_map(|side| &side.slices).map(|slice| slice.2);
+    let high = highs.fold(0.0, f64::max);
+    let high = if high > 0.0 { high * 1.06 } else { 1.0 };
+    Axis::new(Scale::Linear, (0.0, high), (DOWN.1, DOWN.0))
+}
+
+/// The axis of the time, with the word of its unit and how many seconds that has.
+fn across(course: &Course) -> (Axis, &'static str, f64) {
+    let most = course.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0).max(1);
+    let seconds = most as f64 * course.slice_seconds as f64;
+    let (word, unit) = if seconds >= HOURS_FROM {
+        ("hours", 3600.0)
+    } else if seconds >= MINUTES_FROM {
+        ("minutes", 60.0)
+    } else {
+        ("seconds", 1.0)
+    };
+    (Axis::new(Scale::Linear, (0.0, seconds / unit), ACROSS), word, unit)
+}
+
+fn drawing(course: &Course, up: &Axis) -> Markup {
+    let (across, word, unit) = across(course);
+    let slice = course.slice_seconds as f64 / unit;
+    let x = |place: usize| across.place((place as f64 + 0.5) * slice);
+    let ticks = across.ticks(5).into_iter();
+    let ticks: Vec<(f64, String)> =
+        ticks.map(|(value, text)| (across.place(value), trimmed(&text))).collect();
+    let sides = course.sides.len();
+    html! {
+        (value_grid(up, |_| None))
+        (feet(&ticks, &format!("{word} from the start of the phase")))
+        @for (place, side) in course.sides.iter().enumerate() {
+            @if let Some(path) = swath(side, up, x) {
+                g class=(class(place, sides)) { path class="swath" d=(path) {} }
+            }
+        }
+        @for (place, side) in course.sides.iter().enumerate() {
+            @let line: Vec<(f64, f64)> = (side.slices.iter().enumerate())
+                .map(|(slice, (median, ..))| (x(slice), up.place(*median)))
+                .collect();
+            g class=(class(place, sides)) {
+                @if let Some(path) = path(&line) { path class="curve" d=(path) {} }
+                // Not all sides at the same slices, lest one mark cover the other.
+                @for (number, at) in spread(line.len(), MARKS * sides).into_iter().enumerate() {
+                    @if sides > 1 && number % sides == place {
+                        (mark(shape(place), line[at].0, line[at].1, 3.4))
+                    }
+                }
+            }
+        }
+        (spots(course, &across, slice, word))
+    }
+}
+
+/// From the slowest to the fastest round; nothing where there is no room between them.
+fn swath(side: &CourseSide, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
+    if side.slices.iter().all(|(_, low, high)| low == high) {
+        return None;
+    }
+    let slices = || side.slices.iter().enumerate();
+    let highs: Vec<(f64, f64)> = slices().map(|(at, slice)| (x(at), up.place(slice.2))).collect();
+    let lows: Vec<(f64, f64)> =
+        slices().rev().map(|(at, slice)| (x(at), up.place(slice.1))).collect();
+    Some(format!("{}L{}Z", path(&highs)?, path(&lows)?.strip_prefix('M')?))
+}
+
+/// Something to point at all over the plot, which tells the values of every side.
+fn spots(course: &Course, across: &Axis, slice: f64, word: &str) -> Markup {
+    let most = course.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0);
+    let stride = most.div_ceil(SPOTS).max(1);
+    html! {
+        @for first in (0..most).step_by(stride) {
+            @let at = first + stride / 2;
+            @let (from, to) = (first as f64 * slice, (first + stride).min(most) as f64 * slice);
+            rect class="spot" x=(px(across.place(from))) y=(px(DOWN.0))
+                width=(px(across.place(to) - across.place(from))) height=(px(DOWN.1 - DOWN.0)) {
+                title {
+                    (short(at as f64 * slice)) " " (word)
+                    @for side in &course.sides {
+                        @if let Some(slice) = side.slices.get(at) { (told(side, slice, course)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The values of a side: `; ext4: 210.5 MiB/s (190.0–230.1)`.
+fn told(side: &CourseSide, &(median, low, high): &(f64, f64, f64), course: &Course) -> String {
+    let text = |value: f64| Number { value, unit: String::new(), style: Style::Measured }.text();
+    let range =
+        if low < high { format!(" ({}–{})", text(low), text(high)) } else { String::new() };
+    format!("; {}: {} {}{range}", visible(&side.name), text(median), visible(&course.unit))
+}
+
+fn short(value: f64) -> String {
+    trimmed(&format!("{value:.2}"))
+}

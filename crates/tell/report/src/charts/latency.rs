@@ -1,0 +1,114 @@
+//! Latencies of one kind of call: a curve for each side over the share of its calls.
+//!
+//! The axis across counts nines: half of it is the slowest tenth of the calls, where filesystems
+//! differ and people wait. A mark stands at each percentile that tables name.
+
+use maud::{Markup, html};
+use treering_analysis::nines_of;
+
+use super::axis::{Axis, Scale};
+use super::figure::{Entry, Figure};
+use super::mark::{latency_text, line, mark, time_tick};
+use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, value_grid};
+use super::{Latencies, LatencySide};
+use crate::Number;
+use crate::escape::visible;
+
+/// The shares that have a tick, in percent.
+const TICKS: [(f64, &str); 8] = [
+    (0.0, "0"),
+    (50.0, "50"),
+    (90.0, "90"),
+    (99.0, "99"),
+    (99.9, "99.9"),
+    (99.99, "99.99"),
+    (99.999, "99.999"),
+    (99.9999, "99.9999"),
+];
+
+/// The shares that are named in legends and marked.
+const NAMED: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
+
+pub(super) fn figure(latencies: &Latencies) -> Figure {
+    let call = visible(&latencies.call);
+    Figure {
+        class: "latencies",
+        title: format!("Latency of {call}"),
+        says: ", lower is better.".to_owned(),
+        aside: String::new(),
+        key: String::new(),
+        legend: legend(&latencies.sides),
+        spoken: format!("Latency of {call} by the share of the calls"),
+        size: (WIDTH, HEIGHT),
+        drawing: drawing(latencies),
+        below: String::new(),
+    }
+}
+
+fn legend(sides: &[LatencySide]) -> Vec<Entry> {
+    let entry = |(place, side): (usize, &LatencySide)| {
+        let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0);
+        let value = |(percent, word): &(f64, &str)| {
+            Some(format!("{word} {}", at(side, *percent).map(latency_text)?))
+        };
+        let values: Vec<String> = named.filter_map(value).collect();
+        Entry {
+            class: class(place, sides.len()),
+            shape: shape(place),
+            name: visible(&side.name),
+            text: if values.is_empty() { "too few calls".to_owned() } else { values.join(", ") },
+        }
+    };
+    sides.iter().enumerate().map(entry).collect()
+}
+
+/// The latency at a percentile, if the curve goes so far.
+fn at(side: &LatencySide, percent: f64) -> Option<f64> {
+    let nines = nines_of(percent / 100.0);
+    let point = side.curve.iter().find(|(known, _)| (known - nines).abs() < 1e-6)?;
+    Some(point.1)
+}
+
+fn drawing(latencies: &Latencies) -> Markup {
+    let points = || latencies.sides.iter().flat_map(|side| &side.curve);
+    let most = points().map(|(nines, _)| *nines).fold(1.0, f64::max);
+    let across = Axis::new(Scale::Linear, (0.0, most), ACROSS);
+    let low = points().map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min).max(1.0);
+    let high = points().map(|(_, ns)| *ns).fold(1.0, f64::max);
+    let up = Axis::new(Scale::Log, (low / 1.2, high * 1.2), (DOWN.1, DOWN.0));
+    let ticks = TICKS.iter().map(|(percent, text)| (nines_of(percent / 100.0), *text));
+    let ticks = ticks.filter(|(nines, _)| *nines <= most + 1e-9);
+    let ticks: Vec<(f64, String)> =
+        ticks.map(|(nines, text)| (across.place(nines), text.to_owned())).collect();
+    let sides = latencies.sides.len();
+    html! {
+        (value_grid(&up, |ns| Some(time_tick(ns))))
+        @for (x, _) in &ticks { (line("grid", (*x, DOWN.0), (*x, DOWN.1))) }
+        (feet(&ticks, "percent of the calls took no longer"))
+        @for (place, side) in latencies.sides.iter().enumerate() {
+            @let curve: Vec<(f64, f64)> =
+                side.curve.iter().map(|(n, ns)| (across.place(*n), up.place(*ns))).collect();
+            g class=(class(place, sides)) {
+                @if let Some(path) = path(&curve) {
+                    path class="curve" d=(path) { title { (visible(&side.name)) } }
+                }
+                @for (percent, word) in NAMED {
+                    @if let Some(ns) = at(side, percent) {
+                        g class=(class(place, sides)) {
+                            title {
+                                (visible(&side.name)) ": " (word) " " (latency_text(ns))
+                                " (" (Number::whole(side.timed).text()) " calls timed)"
+                            }
+                            (mark(
+                                shape(place),
+                                across.place(nines_of(percent / 100.0)),
+                                up.place(ns),
+                                4.0
+                            ))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

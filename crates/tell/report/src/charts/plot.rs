@@ -1,0 +1,144 @@
+//! The ground of a small chart: its size, the axis of values, grid and ticks, and the sides that
+//! it can tell apart.
+
+use maud::{Markup, html};
+
+use super::axis::{Axis, Scale};
+use super::mark::{Shape, line, px};
+
+/// The sides that a chart can tell apart, the baseline included.
+pub(crate) const MOST_SIDES: usize = 6;
+
+const SHAPES: [Shape; MOST_SIDES] =
+    [Shape::Circle, Shape::Square, Shape::Up, Shape::Diamond, Shape::Down, Shape::Cross];
+
+pub(super) const WIDTH: f64 = 400.0;
+pub(super) const HEIGHT: f64 = 236.0;
+
+/// From where to where the marks go.
+pub(super) const ACROSS: (f64, f64) = (60.0, 398.0);
+pub(super) const DOWN: (f64, f64) = (10.0, 196.0);
+
+/// From this ratio of the largest to the smallest value on, zero is on the axis.
+const SHOWS_ZERO: f64 = 2.0;
+
+/// The class of a side, which gives it its colour. One side alone is blue.
+pub(super) fn class(place: usize, sides: usize) -> String {
+    let place = if sides == 1 { 1 } else { place % MOST_SIDES };
+    format!("s{place}")
+}
+
+/// The shape of a side.
+pub(super) fn shape(place: usize) -> Shape {
+    SHAPES[place % MOST_SIDES]
+}
+
+/// The axis of values: logarithmic when the largest is so many times the smallest, with zero when
+/// that costs little.
+pub(super) fn value_axis(values: impl Iterator<Item = f64> + Clone, log_from: f64) -> Axis {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    let places = (DOWN.1, DOWN.0);
+    if low > 0.0 && high / low >= log_from {
+        return Axis::new(Scale::Log, (low / 1.2, high * 1.2), places);
+    }
+    let room = (high / 2.0 - low / 2.0) * 0.16;
+    if low >= 0.0 && (low == 0.0 || high / low >= SHOWS_ZERO) {
+        return Axis::new(Scale::Linear, (0.0, high + room), places);
+    }
+    Axis::new(Scale::Linear, (low - room, high + room), places)
+}
+
+/// What is to be known of an axis of values.
+pub(super) fn axis_remark(axis: &Axis) -> &'static str {
+    match (axis.scale, axis.low > 0.0) {
+        (Scale::Log, _) => "Logarithmic axis.",
+        (Scale::Linear, true) => "Axis starts above 0.",
+        (Scale::Linear, false) => "",
+    }
+}
+
+/// The lines of the values with their texts, the axis' own or those that `text` gives.
+pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> Markup {
+    html! {
+        @for (value, plain) in axis.ticks(5) {
+            @let y = axis.place(value);
+            (line("grid", (ACROSS.0, y), (ACROSS.1, y)))
+            text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(y + 4.0)) text-anchor="end" {
+                (text(value).unwrap_or(plain))
+            }
+        }
+    }
+}
+
+/// Texts below the plot, and below them what they count.
+pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
+    let middle = f64::midpoint(ACROSS.0, ACROSS.1);
+    html! {
+        @for (x, text) in ticks {
+            text class="tick" x=(px(*x)) y=(px(DOWN.1 + 17.0)) text-anchor=(anchor(*x, text)) {
+                (text)
+            }
+        }
+        text class="hint" x=(px(middle)) y=(px(HEIGHT - 5.0)) text-anchor="middle" { (hint) }
+    }
+}
+
+/// A text at the right end must not leave the drawing.
+fn anchor(x: f64, text: &str) -> &'static str {
+    let half = text.chars().count() as f64 * 4.0;
+    if x + half > WIDTH { "end" } else { "middle" }
+}
+
+/// A line through points; nothing where there are fewer than two. Points that stand on the line
+/// between their neighbours on one level are left out.
+pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
+    let texts: Vec<(String, String)> = points.iter().map(|&(x, y)| (px(x), px(y))).collect();
+    let level = |place: usize| {
+        let y = &texts[place].1;
+        place > 0
+            && texts.get(place + 1).is_some_and(|(_, next)| next == y)
+            && texts[place - 1].1 == *y
+    };
+    let kept = (0..texts.len()).filter(|&place| !level(place));
+    let parts: Vec<String> =
+        kept.map(|place| format!("{} {}", texts[place].0, texts[place].1)).collect();
+    (parts.len() > 1).then(|| format!("M{}", parts.join("L")))
+}
+
+/// All points in one path, which is small: a line of no length with round ends is a dot.
+pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
+    let mut path = String::new();
+    for (x, y) in points {
+        path += &format!("M{} {}h0", px(x), px(y));
+    }
+    html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
+}
+
+/// So many of the places of a list, evenly spread, the first and the last among them.
+pub(super) fn spread(count: usize, most: usize) -> Vec<usize> {
+    if count <= most || most < 2 {
+        return (0..count).collect();
+    }
+    (0..most).map(|place| place * (count - 1) / (most - 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{path, spread};
+
+    #[test]
+    fn a_level_stretch_is_two_points() {
+        let points = [(0.0, 5.0), (1.0, 5.0), (2.0, 5.0), (3.0, 5.0), (4.0, 9.0)];
+        assert_eq!(path(&points).unwrap(), "M0 5L3 5L4 9");
+        assert_eq!(path(&points[..1]), None);
+        assert_eq!(path(&[]), None);
+    }
+
+    #[test]
+    fn a_long_list_is_thinned_from_end_to_end() {
+        assert_eq!(spread(3, 5), [0, 1, 2]);
+        assert_eq!(spread(101, 5), [0, 25, 50, 75, 100]);
+        assert!(spread(0, 5).is_empty());
+    }
+}

@@ -1,0 +1,241 @@
+//! The environments of the sides: what differs, and everything that is known.
+
+use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+use treering_model::Unit;
+
+use crate::{Cell, Column, Number, Table, Tone};
+
+/// Sides that a table has a column for; of more the values stand in rows with who has them.
+const MOST_COLUMNS: usize = 6;
+
+/// Values of one fact that a cell names.
+const NAMED: usize = 3;
+
+/// Sides with one value that a cell names.
+const NAMED_SIDES: usize = 4;
+
+/// Characters of a value in the table of differences, and in that of everything.
+const SHORT: usize = 60;
+const LONG: usize = 400;
+
+/// The facts in which trials differ, those first that nobody declared.
+pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<Table> {
+    let tells =
+        |fact: &&EnvironmentFact| !matches!(fact.standing, Standing::Alike | Standing::Momentary);
+    let mut differing: Vec<&EnvironmentFact> = facts.iter().filter(tells).collect();
+    differing.sort_by_key(|fact| fact.standing);
+    if differing.is_empty() {
+        return None;
+    }
+    let caption = "What differs in the environment. differs: the sides are unlike, and it was not \
+                   what they were chosen by; varies: it changes from trial to trial of a side; \
+                   compared: it is what is compared, or comes of it. Names and sizes of the moment, and \
+                   what the machine did meanwhile, are not among them.";
+    let mut table = in_columns("environment differences", caption, &differing, sides, SHORT);
+    let standing = |fact: &EnvironmentFact| {
+        let tone = match fact.standing {
+            Standing::Differs => Tone::Doubt,
+            _ => Tone::Plain,
+        };
+        Cell::toned(fact.standing.name(), tone)
+    };
+    table.columns.insert(1, Column::text("how"));
+    let mut rows = table.rows.into_iter();
+    table.rows = (differing.iter())
+        .flat_map(|fact| {
+            let mut own: Vec<Vec<Cell>> = rows.by_ref().take(height(fact, sides)).collect();
+            own.iter_mut().for_each(|row| row.insert(1, standing(fact)));
+            own
+        })
+        .collect();
+    Some(table)
+}
+
+/// Every fact of every side; those that are alike have one value for all.
+pub(super) fn everything(facts: &[EnvironmentFact], sides: &[&str]) -> Option<Table> {
+    let all: Vec<&EnvironmentFact> = facts.iter().collect();
+    let caption = "The environment as every trial recorded it at its beginning.";
+    (!all.is_empty()).then(|| in_columns("environment", caption, &all, sides, LONG))
+}
+
+/// Rows that a fact takes.
+fn height(fact: &EnvironmentFact, sides: &[&str]) -> usize {
+    if sides.len() <= MOST_COLUMNS { 1 } else { by_value(fact).len() }
+}
+
+fn in_columns(
+    name: &str,
+    caption: &str,
+    facts: &[&EnvironmentFact],
+    sides: &[&str],
+    length: usize,
+) -> Table {
+    let mut columns = vec![Column::long_text("fact")];
+    if sides.len() > MOST_COLUMNS {
+        columns.extend([Column::long_text("value"), Column::long_text("sides")]);
+        let mut table = Table::new(name, caption, columns);
+        for fact in facts {
+            for (value, having) in by_value(fact) {
+                let who = who(&having, sides);
+                let value = Cell::some_text(&readable(&fact.name, value, length));
+                table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(who)]);
+            }
+        }
+        return table;
+    }
+    columns.extend(sides.iter().map(|side| Column::long_text(side)));
+    let mut table = Table::new(name, caption, columns);
+    for fact in facts {
+        let cell = |side: &Vec<FactValue>| Cell::some_text(&values(&fact.name, side, length));
+        let mut row = vec![Cell::text(&fact.name)];
+        row.extend(fact.sides.iter().map(cell));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// The values of a fact with the places of the sides that have them; where no trial of a side
+/// knows it, the value is empty.
+fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
+    let mut values: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut note = |value, place| match values.iter_mut().find(|(known, _)| *known == value) {
+        Some((_, having)) => having.push(place),
+        None => values.push((value, vec![place])),
+    };
+    for (place, side) in fact.sides.iter().enumerate() {
+        side.iter().for_each(|one| note(one.value.as_str(), place));
+        if side.is_empty() {
+            note("", place);
+        }
+    }
+    // Of what changes with every trial the first few tell enough.
+    values.truncate(NAMED * 4);
+    values
+}
+
+fn who(having: &[usize], sides: &[&str]) -> String {
+    if having.len() == sides.len() {
+        return "all".to_owned();
+    }
+    let names = having.iter().filter_map(|place| sides.get(*place).copied());
+    let named: Vec<&str> = names.take(NAMED_SIDES).collect();
+    match having.len().saturating_sub(NAMED_SIDES) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The values of a side: one, a few with their numbers of trials, or from the least to the most.
+fn values(name: &str, side: &[FactValue], length: usize) -> String {
+    let shown = |value: &str| readable(name, value, length);
+    if let [only] = side {
+        return shown(&only.value);
+    }
+    let numbers: Option<Vec<f64>> = side.iter().map(|one| one.value.parse().ok()).collect();
+    if let Some(numbers) = numbers.filter(|all| all.len() > NAMED) {
+        let least = (0..side.len()).min_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+        let most = (0..side.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+        if let (Some(least), Some(most)) = (least, most) {
+            let (least, most) = (&side[least].value, &side[most].value);
+            return format!("{} to {}", shown(least), shown(most));
+        }
+    }
+    if side.len() > NAMED {
+        let example = side.first().map_or("", |one| &one.value);
+        return format!("{} values, such as {}", side.len(), shown(example));
+    }
+    let said: Vec<String> =
+        side.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
+    said.join(", ")
+}
+
+/// A value as people read it: large numbers of bytes scaled, with the number behind.
+fn readable(name: &str, value: &str, length: usize) -> String {
+    let bytes = name.ends_with("bytes").then(|| value.parse::<u64>().ok()).flatten();
+    match bytes.filter(|bytes| *bytes >= 1 << 20) {
+        Some(bytes) => {
+            let number = Number::measured(bytes as f64, Unit::Bytes).text();
+            format!("{number} ({bytes})")
+        }
+        None => cut(value, length),
+    }
+}
+
+/// The first line of a value, as far as there is room for it.
+fn cut(value: &str, length: usize) -> String {
+    let line = value.trim().lines().next().unwrap_or_default();
+    let short: String = line.chars().take(length).collect();
+    if short.len() < value.trim().len() { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, differences, everything, readable};
+    use crate::Cell;
+    use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+
+    fn fact(name: &str, standing: Standing, sides: &[&[(&str, usize)]]) -> EnvironmentFact {
+        let value = |(value, trials): &(&str, usize)| FactValue {
+            value: (*value).to_owned(),
+            trials: *trials,
+        };
+        let sides = sides.iter().map(|side| side.iter().map(value).collect()).collect();
+        EnvironmentFact { name: name.to_owned(), standing, sides }
+    }
+
+    fn texts(row: &[Cell]) -> Vec<String> {
+        row.iter().map(|cell| cell.shown("")).collect()
+    }
+
+    fn some() -> Vec<EnvironmentFact> {
+        vec![
+            fact("kernel", Standing::Alike, &[&[("6.1", 2)], &[("6.1", 2)]]),
+            fact("type", Standing::Compared, &[&[("ext4", 2)], &[("xfs", 2)]]),
+            fact(
+                "free",
+                Standing::Varies,
+                &[&[("9", 1), ("10", 1), ("11", 1), ("8", 1)], &[("5", 2), ("6", 1)]],
+            ),
+            fact("memory", Standing::Differs, &[&[("8 GiB", 2)], &[]]),
+        ]
+    }
+
+    #[test]
+    fn what_nobody_declared_comes_first() {
+        let table = differences(&some(), &["a", "b"]).unwrap();
+        let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
+        assert_eq!(rows[0], ["memory", "differs", "8 GiB", "–"]);
+        assert_eq!(rows[1], ["free", "varies", "8 to 11", "5 (2), 6 (1)"]);
+        assert_eq!(rows[2], ["type", "compared", "ext4", "xfs"]);
+        assert_eq!(rows.len(), 3);
+        assert_eq!(everything(&some(), &["a", "b"]).unwrap().rows.len(), 4);
+        assert_eq!(differences(&some()[..1], &["a", "b"]), None);
+    }
+
+    #[test]
+    fn many_sides_stand_in_rows() {
+        let names: Vec<String> = (0..9).map(|place| format!("side-{place}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut sides: Vec<&[(&str, usize)]> = vec![&[("6.1", 1)]; 8];
+        sides.push(&[("6.2", 1)]);
+        let table = differences(&[fact("kernel", Standing::Differs, &sides)], &names).unwrap();
+        let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
+        let eight = "side-0, side-1, side-2, side-3 and 4 more";
+        assert_eq!(rows[0], ["kernel", "differs", "6.1", eight]);
+        assert_eq!(rows[1], ["kernel", "differs", "6.2", "side-8"]);
+    }
+
+    #[test]
+    fn bytes_are_scaled_and_stay_exact() {
+        assert_eq!(readable("memory.bytes", "8589934592", 60), "8.000 GiB (8589934592)");
+        assert_eq!(readable("device.logical_block_bytes", "512", 60), "512");
+        assert_eq!(readable("device.sectors", "8589934592", 60), "8589934592");
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(cut("one\ntwo", 10), "one…");
+        assert_eq!(cut("0123456789ab", 10), "0123456789…");
+        assert_eq!(cut("0123456789\n", 10), "0123456789");
+    }
+}

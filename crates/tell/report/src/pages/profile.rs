@@ -1,0 +1,312 @@
+//! The charts of what trials show of their course: latencies of calls, rates over time, the cost
+//! of tasks. The same for the sides of a comparison and for one trial alone.
+
+use treering_analysis::compare::{JobProfile, KindRounds, SideProfile};
+use treering_analysis::{
+    Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, course, curve,
+    has_course, line_ns, slice_seconds,
+};
+use treering_model::{Op, PhaseTotals};
+
+use crate::charts::MOST_SIDES;
+use crate::{Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide};
+
+/// Kinds of call that take less than this share of the time of all calls have no chart.
+const TELLING_SHARE: f64 = 0.01;
+
+/// Kinds of call, phases and kinds of task that have charts in a job, at most.
+const MOST_OF_A_SORT: usize = 6;
+
+/// Rounds whose tasks have dots, at most; the trend is of all.
+const DOTTED_ROUNDS: usize = 12;
+
+/// The charts of a job. `kinds` are the kinds of task that matter (all when it is `None`), `most`
+/// is how many charts there may be of each sort.
+pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) -> Vec<Block> {
+    let most = most.min(2 * MOST_OF_A_SORT);
+    let sides: Vec<&SideProfile> = profile.sides.iter().collect();
+    if sides.iter().all(|side| side.added == 0) {
+        return Vec::new();
+    }
+    // With more sides than a chart can tell apart, each chart has the baseline and some others.
+    let sets: Vec<Vec<&SideProfile>> = match sides.split_first() {
+        Some((baseline, others)) if !others.is_empty() => (others.chunks(MOST_SIDES - 1))
+            .map(|some| std::iter::once(*baseline).chain(some.iter().copied()).collect())
+            .collect(),
+        _ => vec![sides.clone()],
+    };
+    let mut blocks = latencies(&sides, &sets, most);
+    blocks.extend(courses(&sides, &sets, most));
+    blocks.extend(aging(&sides, &sets, kinds, most));
+    blocks
+}
+
+/// The charts of a sort below their title; `words` says how to read them.
+fn section(title: &str, words: &str, charts: Vec<Chart>, most: usize) -> Vec<Block> {
+    let left_out = charts.len().saturating_sub(most);
+    let more = match left_out {
+        0 => String::new(),
+        more => format!(" Charts left out: {more}."),
+    };
+    let text = format!("{words}{more}");
+    let remark = Chart::Remark { title: title.to_owned(), text };
+    std::iter::once(remark).chain(charts.into_iter().take(most)).map(Block::Chart).collect()
+}
+
+fn latencies(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
+    let (telling, minor) = telling_ops(sides);
+    if telling.is_empty() {
+        return Vec::new();
+    }
+    let charts = telling.iter().flat_map(|&op| {
+        sets.iter().map(move |set| {
+            let side = |side: &&SideProfile| latency_side(side, op);
+            let call = op.name().to_owned();
+            Chart::Latencies(Latencies { call, sides: set.iter().map(side).collect() })
+        })
+    });
+    let together = if sides.len() > 1 { "all counted trials of a side together" } else { "" };
+    let left_out = match minor.len() {
+        0 => String::new(),
+        _ => format!(" Left out, since they take little time: {}.", minor.join(", ")),
+    };
+    let words = format!(
+        "How long the calls of a kind took{}{together}: above a percentage stands the latency that \
+         so many percent of the calls did not exceed. At 50 is the usual call, to the right are \
+         the slow ones. A curve ends where its calls are too few to tell.{left_out}",
+        if together.is_empty() { "" } else { ", " }
+    );
+    section("Latency of calls", &words, charts.collect(), most)
+}
+
+/// The kinds of call that take most of the time, and the names of the others.
+fn telling_ops(sides: &[&SideProfile]) -> (Vec<Op>, Vec<&'static str>) {
+    let mut times: Vec<(Op, f64, u64)> = Vec::new();
+    for op in Op::ALL {
+        let own = || sides.iter().filter_map(move |side| find(side, op));
+        let time: f64 = own().map(OpSummary::total_ns).sum();
+        let timed = own().map(|one| one.timed).max().unwrap_or(0);
+        if own().any(|one| one.calls > 0) {
+            times.push((op, time, timed));
+        }
+    }
+    let total: f64 = times.iter().map(|(_, time, _)| time).sum();
+    times.sort_by(|left, right| right.1.total_cmp(&left.1));
+    let is_telling = |&&(_, time, timed): &&(Op, f64, u64)| {
+        time >= TELLING_SHARE * total && timed >= CURVE_MIN_TIMED
+    };
+    let telling: Vec<Op> =
+        times.iter().filter(is_telling).take(MOST_OF_A_SORT).map(|(op, ..)| *op).collect();
+    let minor = times.iter().map(|(op, ..)| *op).filter(|op| !telling.contains(op));
+    (telling.clone(), minor.map(Op::name).collect())
+}
+
+fn find(side: &SideProfile, op: Op) -> Option<&OpSummary> {
+    side.ops.iter().find(|one| one.op == op)
+}
+
+fn latency_side(side: &SideProfile, op: Op) -> LatencySide {
+    let summary = find(side, op);
+    let points = summary.map(|one| curve(&one.latency)).unwrap_or_default();
+    LatencySide {
+        name: side.name.clone(),
+        timed: summary.map_or(0, |one| one.timed),
+        curve: points.into_iter().map(|point| (point.nines, point.ns as f64)).collect(),
+    }
+}
+
+fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
+    let mut phases: Vec<(u32, &str)> = Vec::new();
+    for phase in sides.iter().flat_map(|side| &side.phases) {
+        if !phases.contains(&(phase.phase, &phase.name)) {
+            phases.push((phase.phase, &phase.name));
+        }
+    }
+    phases.sort_by_key(|(phase, _)| *phase);
+    // Of a comparison two sides at least.
+    let wanted = sides.len().min(2);
+    let is_long = |&(phase, name): &(u32, &str)| {
+        sides.iter().filter(|side| !long_rounds(side, phase, name).is_empty()).count() >= wanted
+    };
+    let (long, short): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_long);
+    if long.is_empty() && short.is_empty() {
+        return Vec::new();
+    }
+    let named = |&(phase, name): &(u32, &str)| {
+        if name.is_empty() { format!("phase {phase}") } else { name.to_owned() }
+    };
+    let charts = long.iter().flat_map(|key| {
+        sets.iter().filter_map(|set| of_phase(set, key.0, key.1, &named(key))).map(Chart::Course)
+    });
+    let charts: Vec<Chart> = charts.collect();
+    let mut words = Vec::new();
+    if sides.iter().any(|side| side.added > 1) && !charts.is_empty() {
+        words.push(
+            "The line is the median over the rounds, the swath behind it goes from the slowest to \
+             the fastest round; a line ends when half the rounds have."
+                .to_owned(),
+        );
+    }
+    if !short.is_empty() {
+        let names: Vec<String> = short.iter().map(named).collect();
+        words.push(format!(
+            "No chart where a phase is shorter than {COURSE_MIN_SECONDS:.0} s or tells nothing of \
+             its seconds: {}.",
+            names.join(", ")
+        ));
+    }
+    section("Rate over time", &words.join(" "), charts, most)
+}
+
+/// The rounds of a phase on a side that lasted long enough for a course; none where most did not,
+/// since the slow ones alone would not be the side.
+fn long_rounds<'s>(side: &'s SideProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
+    let own = side.phases.iter().find(|one| one.phase == phase && one.name == name);
+    let all = own.map_or(&[][..], |one| &one.rounds);
+    let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_course(round)).collect();
+    if long.len() * 2 < all.len() { Vec::new() } else { long }
+}
+
+fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option<Course> {
+    let rounds = || set.iter().flat_map(|side| long_rounds(side, phase, name));
+    let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
+    // A phase that moves bytes is told by them, one that only deletes by its calls.
+    let amount = if rounds().any(|round| round.bytes > 0) { Amount::Bytes } else { Amount::Calls };
+    let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
+    let side = |side: &&SideProfile| {
+        let own = long_rounds(side, phase, name).into_iter();
+        let courses: Vec<Vec<Slice>> = own.map(|one| course(one, amount, slice)).collect();
+        CourseSide {
+            name: side.name.clone(),
+            rounds: courses.len(),
+            slices: merged(&courses, divisor),
+        }
+    };
+    let sides: Vec<CourseSide> = set.iter().map(side).collect();
+    let any = sides.iter().any(|side| !side.slices.is_empty());
+    let unit = if amount == Amount::Bytes { "MiB/s" } else { "calls/s" };
+    any.then(|| Course {
+        phase: title.to_owned(),
+        unit: unit.to_owned(),
+        slice_seconds: slice,
+        sides,
+    })
+}
+
+/// The median over the rounds with the lowest and the highest, as long as half of them go on. One
+/// round alone has the extremes of its own seconds.
+fn merged(courses: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
+    if let [only] = courses {
+        let of = |slice: &Slice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
+        return only.iter().map(of).collect();
+    }
+    let mut merged = Vec::new();
+    for place in 0.. {
+        let mut means: Vec<f64> =
+            courses.iter().filter_map(|one| one.get(place)).map(|one| one.mean).collect();
+        if means.is_empty() || means.len() * 2 < courses.len() {
+            break;
+        }
+        means.sort_by(f64::total_cmp);
+        let (low, high) = (means[0] / divisor, means[means.len() - 1] / divisor);
+        merged.push((median(&means) / divisor, low, high));
+    }
+    merged
+}
+
+/// The middle of sorted values, or zero of none.
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match (sorted.get(middle.wrapping_sub(1)), sorted.get(middle)) {
+        (_, Some(high)) if sorted.len() % 2 == 1 => *high,
+        (Some(low), Some(high)) => low / 2.0 + high / 2.0,
+        _ => 0.0,
+    }
+}
+
+fn aging(
+    sides: &[&SideProfile],
+    sets: &[Vec<&SideProfile>],
+    kinds: Option<&[&str]>,
+    most: usize,
+) -> Vec<Block> {
+    let mut labels: Vec<&str> = Vec::new();
+    for kind in sides.iter().flat_map(|side| &side.kinds) {
+        let counts = kinds.is_none_or(|kinds| kinds.contains(&kind.kind.as_str()));
+        if counts && !labels.contains(&kind.label.as_str()) {
+            labels.push(&kind.label);
+        }
+    }
+    let charts = labels
+        .iter()
+        .flat_map(|label| sets.iter().filter_map(|set| of_kind(set, label)).map(Chart::Aging));
+    let charts: Vec<Chart> = charts.collect();
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let words = if sides.iter().any(|side| side.added > 1) {
+        "A dot is a task of a round, the line the median of the rounds' Theil-Sen trends. The \
+         figures: change over ten tasks of the kind, and in brackets from the lowest to the highest \
+         of the rounds. It describes these runs; it is no verdict."
+    } else {
+        "A dot is a task, the line the Theil-Sen trend. The figures: change over ten tasks of the \
+         kind, and in brackets its 95 % interval. It describes this run; it is no verdict."
+    };
+    section("Aging: the time of tasks in the course of the run", words, charts, most)
+}
+
+fn of_kind(set: &[&SideProfile], label: &str) -> Option<Aging> {
+    let own = |side: &&'_ SideProfile| -> Option<usize> {
+        side.kinds.iter().position(|kind| kind.label == label)
+    };
+    let first = set.iter().find_map(|side| side.kinds.get(own(side)?))?;
+    let basis = first.rounds.first()?.basis;
+    let side = |side: &&SideProfile| {
+        let rounds = own(side).and_then(|place| side.kinds.get(place));
+        aging_side(&side.name, rounds, basis)
+    };
+    let word = match basis {
+        TrendBasis::Byte => "MiB",
+        TrendBasis::File => "file",
+        TrendBasis::Task => "task",
+    };
+    Some(Aging {
+        kind: label.to_owned(),
+        basis: word.to_owned(),
+        sides: set.iter().map(side).collect(),
+    })
+}
+
+fn aging_side(name: &str, rounds: Option<&KindRounds>, basis: TrendBasis) -> AgingSide {
+    let rounds = rounds.into_iter().flat_map(|kind| &kind.rounds);
+    let rounds: Vec<_> = rounds.filter(|round| round.basis == basis).collect();
+    let sorted = |of: &dyn Fn(usize) -> f64| {
+        let mut values: Vec<f64> = (0..rounds.len()).map(of).collect();
+        values.retain(|value| value.is_finite());
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let slopes = sorted(&|place| rounds[place].trend.percent_per_10_tasks);
+    let level = median(&sorted(&|place| rounds[place].level_ns));
+    let percent_per_10_tasks = median(&slopes);
+    let range = match (rounds.as_slice(), slopes.as_slice()) {
+        ([only], _) => only.trend.interval,
+        (_, [low, .., high]) => Some((*low, *high)),
+        _ => None,
+    };
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let points = rounds.iter().take(DOTTED_ROUNDS).flat_map(|round| &round.points);
+    let points = points.map(|point| (number(point.number), point.cost_ns));
+    let longest = rounds.iter().max_by_key(|round| round.points.len());
+    let line = longest.into_iter().flat_map(|round| round.points.iter().enumerate());
+    let line = line
+        .map(|(place, point)| (number(point.number), line_ns(level, percent_per_10_tasks, place)));
+    let finite = |(_, ns): &(u32, f64)| ns.is_finite() && *ns > 0.0;
+    AgingSide {
+        name: name.to_owned(),
+        points: points.filter(finite).collect(),
+        line: line.filter(finite).collect(),
+        percent_per_10_tasks,
+        range: range.filter(|(low, high)| low.is_finite() && high.is_finite()),
+    }
+}

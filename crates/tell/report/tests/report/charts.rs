@@ -1,0 +1,426 @@
+//! The charts of what trials show of their course, on pages and as files: every side and every
+//! value is there, hostile names stay text, and a page of many stays small.
+
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+use roxmltree::{Document, Node};
+use treering_analysis::compare::{Factor, JobProfile, Side, Terms, compare, environment, profiles};
+use treering_model::{
+    Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
+};
+use treering_report::formats::by_name;
+use treering_report::pages::comparison::{View, page};
+use treering_report::{
+    Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide, Report, Rounds,
+    RoundsSide, drawings, is_drawing,
+};
+
+use crate::comparison::trial;
+use crate::fixture::{self, HOSTILE};
+use crate::html::{as_xml, assert_sound, html, text_of, with_class};
+use crate::rendered;
+
+/// The seconds of the long phase.
+const SECONDS: u32 = 40;
+
+fn op(op: Op, ns: u64) -> OpTotals {
+    let mut latency = Latency::new();
+    (0..200).for_each(|call| latency.record(ns * (100 + call) / 100));
+    OpTotals { op, calls: 200, errors: 0, bytes: 0, latency }
+}
+
+/// A trial with calls, seconds and tasks; everything is so many times as slow.
+fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
+    let mut trial = trial(round % 9, late, 1.0 + (slow as f64) / 50.0, filesystem);
+    trial.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
+    let fact = |name: &str, value: &str| Fact { name: name.to_owned(), value: value.to_owned() };
+    trial.facts.push(fact("filesystem.mount_options", &format!("rw,{filesystem}")));
+    trial.facts.push(fact("memory.bytes", "8589934592"));
+    // The eleventh second is a stall.
+    let seconds = (0..SECONDS).filter(|second| *second != 10);
+    let interval = |second| Interval { second, calls: 100, bytes: (300 << 20) / slow };
+    let short = PhaseTotals { name: "warming".to_owned(), wall_ns: 1, ..PhaseTotals::default() };
+    let aging = PhaseTotals {
+        phase: 1,
+        name: "aging".to_owned(),
+        wall_ns: u64::from(SECONDS) * 1_000_000_000,
+        bytes: 5,
+        ops: vec![op(Op::Create, 9_000 * slow), op(Op::Write, 4_000 * slow), op(Op::Close, 3)],
+        intervals: seconds.map(interval).collect(),
+        ..PhaseTotals::default()
+    };
+    trial.phases = vec![short, aging];
+    let task = |task: u32| TaskTotals {
+        task,
+        phase: 1,
+        kind: (if task.is_multiple_of(3) { "read" } else { "create" }).to_owned(),
+        wall_ns: slow * 1_000_000 * u64::from(100 + task),
+        bytes: 1 << 20,
+        ..TaskTotals::default()
+    };
+    trial.tasks = (0..30).map(task).collect();
+    trial
+}
+
+fn side(name: &str, late: i64, slow: u64, rounds: usize) -> Side {
+    let trials = (0..rounds).map(|round| detailed(round, late, slow, name)).collect();
+    Side { name: name.to_owned(), factor: Factor::Filesystem, trials }
+}
+
+/// The profiles of sides, filled with the trials of the job that these have.
+fn filled(sides: &[Side]) -> Vec<JobProfile> {
+    let mut jobs = profiles(&sides[0], &sides[1..]);
+    for job in &mut jobs {
+        for profile in &mut job.sides {
+            let side = sides.iter().find(|side| side.name == profile.name).unwrap();
+            let of_job = side.trials.iter().filter(|trial| {
+                let parameters = &trial.beginning.parameters;
+                job.job.is_empty() || parameters.iter().any(|(n, v)| job.job == format!("{n}={v}"))
+            });
+            of_job.for_each(|trial| profile.add(trial));
+        }
+    }
+    jobs
+}
+
+fn page_of(sides: &[Side]) -> Report {
+    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let (environment, profiles) = (environment(&sides[0], &sides[1..]), filled(sides));
+    page(&outcome, &View { environment: &environment, profiles: &profiles, ..View::default() })
+}
+
+fn three() -> Vec<Side> {
+    vec![side("ext4", 0, 1, 6), side("xfs", 500, 2, 6), side("btrfs", 900, 3, 6)]
+}
+
+fn charts(report: &Report) -> impl Iterator<Item = &Chart> {
+    report.blocks.iter().filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    })
+}
+
+fn titles(xml: &Document<'_>) -> Vec<String> {
+    xml.descendants().filter(|node| node.has_tag_name("title")).map(text_of).collect()
+}
+
+#[test]
+fn every_side_has_a_curve_with_its_percentiles() {
+    let report = page_of(&three());
+    let calls: Vec<&str> = charts(&report)
+        .filter_map(|chart| match chart {
+            Chart::Latencies(latencies) => Some(latencies.call.as_str()),
+            _ => None,
+        })
+        .collect();
+    // Closing takes too little time to tell.
+    assert_eq!(calls, ["create", "write"]);
+    let text = html(&report);
+    assert!(text.contains("Left out, since they take little time: close."));
+    assert_sound(&text);
+    let xml = as_xml(&text);
+    let document = Document::parse(&xml).unwrap();
+    for chart in with_class(&document, "latencies") {
+        let curves = chart.descendants().filter(|node| node.attribute("class") == Some("curve"));
+        assert_eq!(curves.count(), 3);
+    }
+    // 9 µs and up to three times as much; 1,200 calls of six trials.
+    let titles = titles(&document);
+    let told = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
+    for side in ["ext4", "xfs", "btrfs"] {
+        for word in ["p50", "p90", "p99"] {
+            assert_eq!(told(&format!("{side}: {word} ")), 2, "{side} {word}");
+        }
+        assert_eq!(told(&format!("{side}: p99.9 ")), 0, "too few calls");
+    }
+    assert!(titles.iter().any(|title| title.contains("(1200 calls timed)")), "{titles:?}");
+}
+
+#[test]
+fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
+    let report = page_of(&three());
+    let courses: Vec<&Course> = charts(&report)
+        .filter_map(|chart| match chart {
+            Chart::Course(course) => Some(course),
+            _ => None,
+        })
+        .collect();
+    let [course] = courses.as_slice() else { panic!("{courses:?}") };
+    assert_eq!((course.phase.as_str(), course.unit.as_str()), ("aging", "MiB/s"));
+    for (place, side) in course.sides.iter().enumerate() {
+        let rate = [300.0, 150.0, 100.0][place];
+        assert_eq!((side.rounds, side.slices.len()), (6, 40));
+        assert_eq!(side.slices[10].0, 0.0);
+        assert_eq!(side.slices[9], (rate, rate, rate));
+    }
+    let text = html(&report);
+    assert!(text.contains("or tells nothing of its seconds: warming."));
+    // Pointing anywhere tells all sides.
+    assert!(text.contains("ext4: 300.0 MiB/s; xfs: 150.0 MiB/s; btrfs: 100.0 MiB/s"), "{text}");
+}
+
+#[test]
+fn tasks_are_dots_and_trends_lines() {
+    let report = page_of(&three());
+    let aging: Vec<&Aging> = charts(&report)
+        .filter_map(|chart| match chart {
+            Chart::Aging(aging) => Some(aging),
+            _ => None,
+        })
+        .collect();
+    let kinds: Vec<&str> = aging.iter().map(|one| one.kind.as_str()).collect();
+    assert_eq!(kinds, ["read", "create"]);
+    for one in aging {
+        assert_eq!(one.basis, "MiB");
+        let tasks = if one.kind == "read" { 10 } else { 20 };
+        for (place, side) in one.sides.iter().enumerate() {
+            assert_eq!((side.points.len(), side.line.len()), (6 * tasks, tasks));
+            assert!(side.percent_per_10_tasks > 5.0, "{side:?}");
+            let slow = place as f64 + 1.0;
+            let (number, first) = side.line[0];
+            assert_eq!(number, if one.kind == "read" { 1 } else { 2 });
+            assert!((first / (slow * 1e8) - 1.0).abs() < 0.05, "{first}");
+        }
+    }
+}
+
+#[test]
+fn a_trial_alone_has_charts_where_there_are_pictures() {
+    let trial = detailed(0, 0, 2, "ext4");
+    let view = treering_report::pages::trial::View {
+        short_id: "0193",
+        charts: true,
+        ..treering_report::pages::trial::View::default()
+    };
+    let report = treering_report::pages::trial::page(&trial, &view);
+    let text = html(&report);
+    assert_sound(&text);
+    let xml = as_xml(&text);
+    let document = Document::parse(&xml).unwrap();
+    for (class, count) in [("latencies", 2), ("course", 1), ("aging", 2)] {
+        assert_eq!(with_class(&document, class).len(), count, "{class}");
+    }
+    // Each of thirty tasks can be pointed at.
+    let dots = titles(&document).iter().filter(|title| title.contains(", task ")).count();
+    assert_eq!(dots, 30);
+    for trial in [fixture::aging(), fixture::extreme(), fixture::hostile(), fixture::interrupted()]
+    {
+        let text = html(&treering_report::pages::trial::page(&trial, &view));
+        assert_sound(&text);
+    }
+}
+
+#[test]
+fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
+    let report = page_of(&three());
+    for name in ["terminal", "plain", "markdown", "html"] {
+        let text = rendered(&report, by_name(name).unwrap());
+        assert!(text.contains("filesystem.type"), "{name}: {text}");
+        assert_eq!(text.contains("8589934592"), name == "html", "{name}");
+    }
+    let text = html(&report);
+    let xml = as_xml(&text);
+    let document = Document::parse(&xml).unwrap();
+    let folded: Vec<Node<'_, '_>> =
+        document.descendants().filter(|node| node.has_tag_name("details")).collect();
+    assert_eq!(folded.len(), 1);
+    let rows = folded[0].descendants().filter(|node| node.has_tag_name("tr")).count();
+    assert_eq!(rows, 1 + 4, "a fact a row");
+}
+
+/// Sides whose kinds, phases, facts and mount options want to do harm.
+fn hostile() -> Vec<Side> {
+    let worst = format!("</style></svg><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
+    let mut sides = three();
+    for (place, side) in sides.iter_mut().enumerate() {
+        side.name = format!("{worst}{place}{}", HOSTILE[0]);
+        for trial in &mut side.trials {
+            for (number, fact) in trial.facts.iter_mut().enumerate() {
+                fact.name = format!("{worst}{number}{}", HOSTILE[4]);
+                fact.value = format!("{worst}{place}{}", HOSTILE[2]);
+            }
+            trial.phases.iter_mut().for_each(|phase| phase.name = worst.clone() + HOSTILE[1]);
+            trial.tasks.iter_mut().for_each(|task| task.kind = worst.clone() + HOSTILE[7]);
+            for metric in &mut trial.metrics {
+                metric.scope = treering_model::Scope::Kind(worst.clone() + HOSTILE[7]);
+            }
+        }
+    }
+    sides
+}
+
+#[test]
+fn hostile_names_are_text_in_charts_and_environments() {
+    let report = page_of(&hostile());
+    let text = html(&report);
+    assert_sound(&text);
+    assert!(text.contains("&lt;/svg&gt;&lt;script&gt;alert("));
+    assert!(!text.contains("\" onload") && !text.contains("<script>alert"));
+    for class in ["latencies", "course", "aging"] {
+        assert!(text.contains(&format!("class=\"chart {class}\"")), "{class}");
+    }
+}
+
+/// Holds a file to what every drawing promises.
+fn assert_drawing(svg: &str) {
+    assert!(is_drawing(svg.as_bytes()));
+    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
+    let root = document.root_element();
+    assert_eq!(root.tag_name().name(), "svg");
+    assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+    let child = |name: &str| {
+        root.children().find(|node| node.has_tag_name(("http://www.w3.org/2000/svg", name)))
+    };
+    assert!(!text_of(child("title").unwrap()).is_empty());
+    assert!(text_of(child("style").unwrap()).contains("prefers-color-scheme: dark"));
+    for node in document.descendants().filter(Node::is_element) {
+        assert_ne!(node.tag_name().name(), "script");
+        for attribute in node.attributes() {
+            let (name, value) = (attribute.name(), attribute.value());
+            assert!(!name.starts_with("on") && name != "href" && name != "src", "{name}");
+            assert!(
+                name == "aria-label" || !value.contains("NaN") && !value.contains("inf"),
+                "{name}={value}"
+            );
+        }
+    }
+    let style = text_of(child("style").unwrap());
+    assert!(!style.contains("http") && !style.contains("url(") && !style.contains("@import"));
+}
+
+#[test]
+fn every_chart_is_a_file_of_its_own() {
+    let report = page_of(&three());
+    let files = drawings(&report);
+    let drawn = charts(&report).filter(|chart| !matches!(chart, Chart::Remark { .. })).count();
+    assert_eq!(files.len(), drawn);
+    files.iter().for_each(|file| assert_drawing(&file.svg));
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    for name in [
+        "compilebench-native-ratios.svg",
+        "compilebench-native-rounds-create-mib-s.svg",
+        "compilebench-native-latency-create.svg",
+        "compilebench-native-rate-aging.svg",
+        "compilebench-native-aging-read.svg",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    // Alone, too, a chart names its sides.
+    let latency = files.iter().find(|file| file.name.contains("latency-create")).unwrap();
+    for word in ["ext4", "xfs", "btrfs", "Latency of create", "p99"] {
+        assert!(latency.svg.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn hostile_names_make_tame_files() {
+    let files = drawings(&page_of(&hostile()));
+    assert!(files.len() > 4);
+    let mut names: Vec<&String> = files.iter().map(|file| &file.name).collect();
+    for file in &files {
+        assert_drawing(&file.svg);
+        assert!(file.name.len() < 128);
+        let stem = file.name.strip_suffix(".svg").unwrap();
+        let tame = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(!stem.is_empty() && stem.chars().all(tame), "{stem}");
+    }
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), files.len());
+    assert!(!is_drawing(b"<svg/>") && !is_drawing(b""));
+}
+
+#[test]
+fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
+    let contenders: Vec<Side> =
+        (0..51).map(|name| side(&format!("kernel-6.12.{name}"), name, 1, 6)).collect();
+    let grid = |name: &str, late: i64| {
+        let mut side = side(name, late, 2, 0);
+        for job in 0..50 {
+            for round in 0..6 {
+                let mut trial = detailed(round, late, 2, name);
+                trial.beginning.parameters = vec![("files".to_owned(), format!("{job}000"))];
+                side.trials.push(trial);
+            }
+        }
+        side
+    };
+    for sides in [contenders, vec![grid("ext4", 0), grid("xfs", 500)]] {
+        let report = page_of(&sides);
+        for sort in ["Latencies", "Course", "Aging"] {
+            let is = |chart: &&Chart| format!("{chart:?}").starts_with(sort);
+            assert!(charts(&report).filter(is).count() >= 10, "{sort}");
+        }
+        let text = html(&report);
+        assert!(text.len() < 2_000_000, "{} sides: {} bytes", sides.len(), text.len());
+        assert_sound(&text);
+    }
+}
+
+#[test]
+fn thousands_of_rounds_are_dots() {
+    let values = (0..4000).map(|round| Some(100.0 + f64::from(round % 7))).collect();
+    let side = RoundsSide { name: "ext4".to_owned(), values };
+    let rounds = Rounds {
+        metric: "create MiB/s".to_owned(),
+        unit: Unit::MibPerSecond,
+        better: Better::Higher,
+        paired: true,
+        numbers: Vec::new(),
+        sides: vec![side.clone(), side],
+        left_out: 0,
+    };
+    let mut report = Report::new("rounds");
+    report.chart(Chart::Rounds(rounds));
+    let text = html(&report);
+    assert_sound(&text);
+    assert_eq!(text.matches("h0").count(), 8000);
+    assert!(text.len() < 250_000, "{} bytes", text.len());
+}
+
+fn edge() -> impl Strategy<Value = f64> {
+    any::<f64>().prop_filter("finite", |value| value.is_finite())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn charts_take_what_no_trial_gives(
+        curve in vec((edge(), edge()), 0..6),
+        slices in vec((edge(), edge(), edge()), 0..6),
+        points in vec((any::<u32>(), edge()), 0..6),
+        percent in edge(),
+        slice_seconds in any::<u64>(),
+        sides in 0..9usize,
+    ) {
+        let mut report = Report::new("charts");
+        let name = || HOSTILE.concat();
+        let latency = LatencySide { name: name(), timed: u64::MAX, curve };
+        report.chart(Chart::Latencies(Latencies { call: name(), sides: vec![latency; sides] }));
+        let course = CourseSide { name: name(), rounds: 2, slices };
+        report.chart(Chart::Course(Course {
+            phase: name(),
+            unit: name(),
+            slice_seconds,
+            sides: vec![course; sides],
+        }));
+        let aging = AgingSide {
+            name: name(),
+            points: points.clone(),
+            line: points,
+            percent_per_10_tasks: percent,
+            range: Some((percent, -percent)),
+        };
+        report.chart(Chart::Aging(Aging {
+            kind: name(),
+            basis: name(),
+            sides: vec![aging; sides],
+        }));
+        report.chart(Chart::Remark { title: name(), text: name() });
+        assert_sound(&html(&report));
+        let files = drawings(&report);
+        assert_eq!(files.len(), 3);
+        files.iter().for_each(|file| assert_drawing(&file.svg));
+    }
+}

@@ -1,0 +1,68 @@
+//! `--charts DIR`: every chart of a page as a file of its own, for slides and papers.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use treering_report::{BEGINNING_BYTES, Drawing, Report, drawings, is_drawing};
+
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+
+/// Makes the directory if it is not there.
+pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|error| {
+        let message = format!("cannot make the directory {}: {error}", dir.display());
+        Failure::new(Kind::Environment, message)
+    })
+}
+
+/// Writes the charts of a page. A file of such a name that is no chart of ours is never written
+/// over: then nothing is written.
+pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
+    prepare(dir)?;
+    let drawings = drawings(page);
+    for Drawing { name, .. } in &drawings {
+        let path = dir.join(name);
+        if !may_be_written(&path) {
+            let message = format!("{} is there and is no chart of treering", path.display());
+            return Err(Failure::new(Kind::Environment, message)
+                .hint("no chart was written; choose another directory or move the file away"));
+        }
+    }
+    for drawing in &drawings {
+        replace(dir, drawing).map_err(|error| {
+            let path = dir.join(&drawing.name);
+            Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+        })?;
+    }
+    let word = if drawings.len() == 1 { "chart" } else { "charts" };
+    say(&format!("{} {word} written to {}", drawings.len(), dir.display()));
+    Ok(())
+}
+
+/// Whether there is nothing of this name yet, or a chart of ours.
+fn may_be_written(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(known) => known.is_file() && is_ours(path).unwrap_or(false),
+    }
+}
+
+fn is_ours(path: &Path) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(path)?.take(BEGINNING_BYTES as u64).read_to_end(&mut beginning)?;
+    Ok(is_drawing(&beginning))
+}
+
+/// Writes beside the name and moves there: whoever reads sees the old chart or the new one.
+fn replace(dir: &Path, drawing: &Drawing) -> io::Result<()> {
+    let beside = dir.join(format!(".{}.{}", drawing.name, std::process::id()));
+    let written = File::create_new(&beside)
+        .and_then(|mut file| file.write_all(drawing.svg.as_bytes()))
+        .and_then(|()| fs::rename(&beside, dir.join(&drawing.name)));
+    if written.is_err() {
+        let _left_behind = fs::remove_file(&beside);
+    }
+    written
+}

@@ -1,0 +1,121 @@
+//! What is read of the trials of a comparison: little of thousands, and for pages with pictures
+//! the calls, seconds and tasks of as many as can be drawn.
+
+use treering_analysis::compare::{COMPARED_FACTS, JobProfile, Side, SideProfile, profiles};
+use treering_model::TrialId;
+use treering_store::{Detail, Store};
+
+use super::selection::Pick;
+use crate::failure::Failure;
+use crate::storage::{failure, no_results};
+
+/// Up to so many trials their tasks are read too, for the system CPU of each kind of operation,
+/// and every fact.
+const TASKS_READ: usize = 1000;
+
+/// Trials whose calls and seconds are read for charts; of more an even share.
+const DRAWN: usize = 600;
+
+/// What is compared.
+pub(super) struct Compared {
+    pub(super) baseline: Side,
+    pub(super) contenders: Vec<Side>,
+    /// The baseline a second time.
+    pub(super) control: Option<Side>,
+    /// Remarks about what was not read.
+    pub(super) notes: Vec<String>,
+}
+
+impl Compared {
+    /// Reads the sides: tasks and every fact as long as they are not too many.
+    pub(super) fn read(
+        store: &Store,
+        picks: &[Pick],
+        control: Option<&Pick>,
+    ) -> Result<Self, Failure> {
+        let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
+        let mut notes = Vec::new();
+        let mut sides = Vec::new();
+        for pick in picks {
+            let mut side =
+                if all <= TASKS_READ { whole(store, pick)? } else { headlines(store, pick)? };
+            if all > TASKS_READ {
+                add_facts(store, &mut side)?;
+            }
+            sides.push(side);
+        }
+        if all > TASKS_READ {
+            notes.push(format!(
+                "of {all} trials the environment beyond what is compared is that of the first and \
+                 the last of each side"
+            ));
+        }
+        let mut sides = sides.into_iter();
+        let baseline = sides.next().ok_or_else(no_results)?;
+        let control = control.map(|pick| headlines(store, pick)).transpose()?;
+        Ok(Self { baseline, contenders: sides.collect(), control, notes })
+    }
+
+    /// Reads what charts are drawn from, one trial at a time.
+    pub(super) fn profiles(&mut self, store: &Store) -> Result<Vec<JobProfile>, Failure> {
+        let mut jobs = profiles(&self.baseline, &self.contenders);
+        let all = |job: &JobProfile| job.sides.iter().map(|side| side.trials.len()).sum::<usize>();
+        let all: usize = jobs.iter().map(all).sum();
+        for side in jobs.iter_mut().flat_map(|job| &mut job.sides) {
+            // Every side has its share, and two rounds at least.
+            let share = (side.trials.len() * DRAWN / all.max(DRAWN)).max(2);
+            fill(store, side, share)?;
+        }
+        if all > DRAWN {
+            self.notes.push(format!(
+                "latencies, rates over time and aging are drawn of an even share of the {all} \
+                 trials: {DRAWN} of them, and two of each side at least"
+            ));
+        }
+        Ok(jobs)
+    }
+}
+
+fn whole(store: &Store, pick: &Pick) -> Result<Side, Failure> {
+    let trials = store.load_many(&pick.trials, Detail::Tasks).map_err(|error| failure(&error))?;
+    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
+}
+
+fn headlines(store: &Store, pick: &Pick) -> Result<Side, Failure> {
+    let trials = store.load_with_facts(&pick.trials, &COMPARED_FACTS);
+    let trials = trials.map_err(|error| failure(&error))?;
+    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
+}
+
+/// Gives the first and the last trial of a side all their facts.
+fn add_facts(store: &Store, side: &mut Side) -> Result<(), Failure> {
+    let last = side.trials.len().saturating_sub(1);
+    let ends: Vec<usize> = if last == 0 { vec![0] } else { vec![0, last] };
+    for place in ends {
+        let Some(trial) = side.trials.get_mut(place) else { continue };
+        let id = [trial.beginning.trial];
+        let read = store.load_many(&id, Detail::Headlines).map_err(|error| failure(&error))?;
+        for whole in read {
+            trial.facts = whole.facts;
+        }
+    }
+    Ok(())
+}
+
+/// Adds so many of the trials of a side, evenly spread over its rounds.
+fn fill(store: &Store, side: &mut SideProfile, most: usize) -> Result<(), Failure> {
+    let count = side.trials.len();
+    let places: Vec<usize> = if count <= most {
+        (0..count).collect()
+    } else {
+        (0..most).map(|place| place * (count - 1) / (most - 1).max(1)).collect()
+    };
+    let chosen: Vec<TrialId> = places.into_iter().map(|place| side.trials[place]).collect();
+    for trial in chosen {
+        let read = store.load_many(&[trial], Detail::PhaseCalls);
+        for trial in read.map_err(|error| failure(&error))? {
+            side.add(&trial);
+        }
+    }
+    Ok(())
+}
