@@ -39,7 +39,7 @@ pub(crate) struct Truth {
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
     /// The image that they are made on
-    #[arg(long, default_value = "512MiB")]
+    #[arg(long, default_value = "1GiB")]
     size: String,
     /// Keep the images in this directory instead of the lab's own place on the disk
     #[arg(long, value_name = "DIR")]
@@ -70,12 +70,14 @@ pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
     }
     let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
     fs::create_dir(&place)?;
-    let told = compare_all(&program, &place, asked);
+    let mut told = Told::default();
+    let ended = compare_all(&program, &place, asked, &mut told);
     let kept = asked.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
     fs::remove_dir_all(&place)?;
-    let (same, slowed) = told?;
+    // What was counted until something failed is not lost.
+    print!("{}", page::text(asked, &told.same, &told.slowed));
+    ended?;
     kept.transpose()?;
-    print!("{}", page::text(asked, &same, &slowed));
     Ok(true)
 }
 
@@ -83,16 +85,24 @@ pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
 const STORE: &str = "results.treering";
 
 /// What came of each filesystem with itself, and of each slowdown.
-type Told = (BTreeMap<String, Tally>, BTreeMap<u32, Tally>);
+#[derive(Default)]
+struct Told {
+    same: BTreeMap<String, Tally>,
+    slowed: BTreeMap<u32, Tally>,
+}
 
-fn compare_all(program: &Path, place: &Path, asked: &Truth) -> Result<Told, Box<dyn Error>> {
-    let (mut same, mut slowed) = (BTreeMap::new(), BTreeMap::new());
+fn compare_all(
+    program: &Path,
+    place: &Path,
+    asked: &Truth,
+    told: &mut Told,
+) -> Result<(), Box<dyn Error>> {
     let questions = questions(asked);
     for (number, question) in questions.iter().enumerate() {
         let outcome = compare(program, place, asked, question)?;
         let tally: &mut Tally = match question.slowed_percent {
-            0 => same.entry(question.filesystem.to_owned()).or_default(),
-            percent => slowed.entry(percent).or_default(),
+            0 => told.same.entry(question.filesystem.to_owned()).or_default(),
+            percent => told.slowed.entry(percent).or_default(),
         };
         tally.take(&outcome, 1.0 / (1.0 + f64::from(question.slowed_percent) / 100.0));
         eprintln!(
@@ -104,7 +114,7 @@ fn compare_all(program: &Path, place: &Path, asked: &Truth) -> Result<Told, Box<
             outcome["verdicts"][0].as_str().unwrap_or_default()
         );
     }
-    Ok((same, slowed))
+    Ok(())
 }
 
 /// First everything with itself, then the slowdowns in turns.
@@ -133,7 +143,7 @@ fn compare(
     let Question { filesystem, slowed_percent, rounds, seed } = question;
     let name = format!("{filesystem}-{slowed_percent}-{seed}");
     let images = match &asked.images {
-        Some(images) => format!("images = {images:?}\n"),
+        Some(images) => format!("images = \"{}\"\n", images.display()),
         None => String::new(),
     };
     let size = &asked.size;

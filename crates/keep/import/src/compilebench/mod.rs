@@ -206,16 +206,10 @@ fn add_phase(trial: &mut ForeignTrial, name: &str, tasks: Vec<TaskTotals>) {
     trial.phases.push(totals);
 }
 
-/// What an operation moved: the rate times the time is nearer than whole MiB, and lies within the
-/// one that is printed.
+/// What an operation moved: the rate as printed times the time, which is nearer than whole MiB.
 fn listed_bytes(mib: Option<u64>, mib_per_second: Option<f64>, wall_ns: u64) -> u64 {
     let by_rate = mib_per_second.map(|rate| rate * (wall_ns as f64 / 1e9));
-    let near = match (mib, by_rate) {
-        (Some(mib), Some(near)) => near.clamp(mib as f64, mib as f64 + 1.0),
-        (Some(mib), None) => mib as f64,
-        (None, Some(near)) => near,
-        (None, None) => 0.0,
-    };
+    let near = by_rate.or(mib.map(|mib| mib as f64)).unwrap_or(0.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let bytes = (near * 1_048_576.0).round() as u64;
     bytes.min(i64::MAX.unsigned_abs())

@@ -97,7 +97,12 @@ impl Report {
                     trial.parameter(&format!("{section}{name}"), value);
                 }
             }
-            Line::SetUp(seconds) => trial.fact("import.setup_seconds", seconds),
+            Line::SetUp(seconds) => trial.metrics.push(metric(
+                "setup_seconds",
+                seconds as f64,
+                Unit::Seconds,
+                Better::Lower,
+            )),
             Line::StartingAt(when) => trial.started_unix_ms = ctime_unix_ms(&when),
             Line::Took(seconds) => {
                 self.seconds = Some(seconds);
@@ -133,7 +138,8 @@ impl Report {
     }
 
     fn call(&mut self, call: &str, times_ms: [f64; 3], calls: u64) {
-        self.trial.fact(&format!("import.{call}_calls"), calls);
+        let count = metric(&format!("{call}_calls"), calls as f64, Unit::Count, Better::Higher);
+        self.trial.metrics.push(count);
         for (name, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
             let name = format!("{call}_latency_ns_{name}");
             let metric = metric(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
@@ -172,7 +178,8 @@ impl Report {
         let mut rate = metric("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
         rate.primary = true;
         self.trial.metrics.push(rate);
-        self.trial.fact("import.operations", operations);
+        let count = metric("operations", operations as f64, Unit::Count, Better::Higher);
+        self.trial.metrics.push(count);
         if operations < OPERATIONS_FEW {
             let message = format!(
                 "{operations} operations ran; what was drawn decides the figures, until some \

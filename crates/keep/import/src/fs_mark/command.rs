@@ -1,5 +1,7 @@
 //! The command line that fs_mark echoes: how it was run.
 
+use crate::log::shortened;
+
 /// What a command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
@@ -32,7 +34,8 @@ pub(super) fn parameters(words: &[&str]) -> Result<Command, String> {
     let mut command = Command::default();
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        let odd = || format!("`{word}` in the command line of fs_mark is not understood");
+        let odd =
+            || format!("{} in the command line of fs_mark is not understood", shortened(word));
         let mut letters = word.strip_prefix('-').ok_or_else(odd)?.chars();
         let letter = letters.next().ok_or_else(odd)?;
         let joined = letters.as_str();

@@ -201,8 +201,8 @@ impl Table {
         }
         let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
         trial.metrics.extend(self.whole_rate());
-        trial.fact("import.used_percent", first.used_percent);
-        trial.fact("import.used_percent_end", last.used_percent);
+        let points = last.used_percent.saturating_sub(first.used_percent);
+        trial.fact("import.used_growth_points", points);
         trial.fact("import.used_growth_files", last.count - first.count);
         trial.parameter("rows", self.rows.len());
         if !trial.parameters.iter().any(|(name, _)| name == "size") {

@@ -128,7 +128,7 @@ fn is_momentary(name: &str) -> bool {
         "device.backing_file",
         "variant.name",
     ];
-    NAMES.contains(&name) || name.starts_with("conditions.")
+    NAMES.contains(&name) || name.starts_with("conditions.") || name.starts_with("import.")
 }
 
 /// Whether a fact belongs to what the user chose the trials by.

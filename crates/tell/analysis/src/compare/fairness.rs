@@ -6,9 +6,11 @@ use treering_model::{CautionCode, Trial};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::fill::{FILES_FACT, GROWTH_FACT, USED_FACT};
 use super::jobs::Job;
 use super::side::{Factor, fact, is_completed};
 use super::terms::LEVEL_FACT;
+use super::within::IMPORT_FACT;
 
 /// Facts that should be alike on both sides, and the doubt when they are not.
 const FACTS: [(&str, Code); 10] = [
@@ -31,8 +33,8 @@ const TYPE: &str = "filesystem.type";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.
-pub const COMPARED_FACTS: [&str; FACTS.len() + 5] = {
-    let mut names = [CAPACITY; FACTS.len() + 5];
+pub const COMPARED_FACTS: [&str; FACTS.len() + 9] = {
+    let mut names = [CAPACITY; FACTS.len() + 9];
     let mut place = 0;
     while place < FACTS.len() {
         names[place] = FACTS[place].0;
@@ -42,6 +44,10 @@ pub const COMPARED_FACTS: [&str; FACTS.len() + 5] = {
     names[place + 1] = OPTIONS[1];
     names[place + 2] = LEVEL_FACT;
     names[place + 3] = DEVICE_BYTES;
+    names[place + 4] = IMPORT_FACT;
+    names[place + 5] = USED_FACT;
+    names[place + 6] = GROWTH_FACT;
+    names[place + 7] = FILES_FACT;
     names
 };
 

@@ -12,11 +12,13 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::fairness::{Seen, of_job, of_places, of_side};
+use super::fill::of_fill;
 use super::jobs::{Job, jobs};
 use super::outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name};
 use super::series::{Series, metrics_of};
 use super::side::{Side, fact, is_completed};
 use super::terms::{Terms, level};
+use super::within::{compare_within, imported_pair, is_paired_within};
 
 /// The smallest relative difference that matters where nothing else is said: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
@@ -40,7 +42,8 @@ impl Error for CompareError {
 /// A question put to the statistics, and what is known of it beside the numbers.
 struct Asked {
     about: MetricComparison,
-    question: Question,
+    /// `None` where nothing is to be judged: of one run a side.
+    question: Option<Question>,
 }
 
 /// Compares each contender with the baseline.
@@ -70,13 +73,16 @@ pub fn compare(
         }
     }
     cautions.extend(nowhere(terms, &asked));
-    let questions: Vec<Question> = asked.iter().map(|asked| asked.question).collect();
+    let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let level = level(std::iter::once(baseline).chain(contenders));
     let verdicts = judge_family(&questions, level).map_err(CompareError)?;
+    let mut verdicts = verdicts.into_iter();
     let comparisons: Vec<MetricComparison> = asked
         .into_iter()
-        .zip(verdicts)
-        .map(|(asked, verdict)| {
+        .map(|asked| {
+            let Some(verdict) = asked.question.and_then(|_| verdicts.next()) else {
+                return asked.about;
+            };
             let (word, rounds_needed) = match verdict.finding {
                 Finding::Better => (Verdict::Better, None),
                 Finding::Worse => (Verdict::Worse, None),
@@ -123,9 +129,22 @@ fn ask(
     let metrics = |trials: &[&Trial]| -> Vec<Vec<Metric>> {
         trials.iter().map(|trial| metrics_of(trial)).collect()
     };
-    let (base, other) = (metrics(&job.rounds.baseline), metrics(&job.rounds.contender));
+    let (mut base, mut other) = (metrics(&job.rounds.baseline), metrics(&job.rounds.contender));
     if base.iter().all(Vec::is_empty) || other.iter().all(Vec::is_empty) {
         return;
+    }
+    if let Some(runs) = imported_pair(job) {
+        let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
+        cautions.extend(of_fill(&about, names, runs));
+        let (within, unpaired) = compare_within(job, names, runs);
+        if !unpaired.is_empty() {
+            let message = format!("{about}: not in pairs: {}", unpaired.join("; "));
+            cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
+        }
+        asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
+        for metrics in base.iter_mut().chain(&mut other) {
+            metrics.retain(|metric| !is_paired_within(metric));
+        }
     }
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
@@ -139,7 +158,9 @@ fn ask(
         let metric = &Metric { primary: decides(metric), ..metric.clone() };
         match question(job, names, metric, values, terms.threshold) {
             Some(one) => {
-                let drift = one.question.comparison.drift.is_some_and(|drift| drift.drifting);
+                let comparison = one.question.map(|question| question.comparison);
+                let drift = comparison.and_then(|comparison| comparison.drift);
+                let drift = drift.is_some_and(|drift| drift.drifting);
                 if drift && metric.primary {
                     drifting.push(metric_name(&metric.scope, &metric.name));
                 }
@@ -230,6 +251,7 @@ fn question(
         baseline: names.0.to_owned(),
         contender: names.1.to_owned(),
         paired,
+        within_one_run: false,
         rounds,
         baseline_values: base,
         contender_values: other,
@@ -248,7 +270,7 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    Some(Asked { about, question: Question { comparison, criteria } })
+    Some(Asked { about, question: Some(Question { comparison, criteria }) })
 }
 
 fn estimate(comparison: &Comparison) -> Estimate {

@@ -9,6 +9,7 @@ mod caution;
 mod control;
 mod environment;
 mod fairness;
+mod fill;
 mod gate;
 mod jobs;
 mod judging;
@@ -17,6 +18,7 @@ mod profile;
 mod series;
 mod side;
 mod terms;
+mod within;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
 pub use environment::{EnvironmentFact, FactValue, Standing, environment};

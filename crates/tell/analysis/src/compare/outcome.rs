@@ -74,6 +74,9 @@ pub struct MetricComparison {
     pub contender: String,
     /// Whether rounds were compared in pairs.
     pub paired: bool,
+    /// Whether the pairs are operations or rows of one run a side, which tell nothing of how runs
+    /// differ among themselves.
+    pub within_one_run: bool,
     /// The numbers of the rounds whose values these are, ascending, in a plan those of the plan;
     /// empty when the rounds are not paired.
     pub rounds: Vec<u32>,
@@ -117,7 +120,8 @@ impl MetricComparison {
         metric_name(&self.scope, &self.name)
     }
 
-    /// Rounds that were compared in pairs; 0 when they could not be paired.
+    /// Rounds that were compared in pairs, within one run its operations or rows; 0 when they could
+    /// not be paired.
     pub fn pairs(&self) -> usize {
         if self.paired { self.baseline_values.len() } else { 0 }
     }
@@ -135,7 +139,16 @@ impl MetricComparison {
 
     /// The fewer of the runs of the sides.
     pub fn runs(&self) -> usize {
-        self.baseline_values.len().min(self.contender_values.len())
+        let [baseline, contender] = self.runs_of_sides();
+        baseline.min(contender)
+    }
+
+    /// The trials of baseline and contender whose values count.
+    pub fn runs_of_sides(&self) -> [usize; 2] {
+        if self.within_one_run {
+            return [1, 1];
+        }
+        [self.baseline_values.len(), self.contender_values.len()]
     }
 }
 

@@ -24,13 +24,15 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
+    // Operations of one run would pass for runs.
+    let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
     // The baseline's values are the same against each contender, unless a round was dropped.
     if let Some(first) = outcome.contenders.first() {
-        for one in outcome.comparisons.iter().filter(|one| one.contender == first.name) {
+        for one in of_runs().filter(|one| one.contender == first.name) {
             values(one, &one.baseline, &one.baseline_values, out)?;
         }
     }
-    for one in &outcome.comparisons {
+    for one in of_runs() {
         values(one, &one.contender, &one.contender_values, out)?;
     }
     Ok(())

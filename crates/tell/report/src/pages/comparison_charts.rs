@@ -20,8 +20,11 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
 
 /// The values of the primary metrics of a job, round by round, in at most so many charts.
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
+    // Operations of one run are no rounds.
+    let of_rounds: Vec<&MetricComparison> =
+        primary.iter().copied().filter(|one| !one.within_one_run).collect();
     let mut charts: Vec<Rounds> =
-        by_metric(primary).iter().flat_map(|one| of_metric(one)).collect();
+        by_metric(&of_rounds).iter().flat_map(|one| of_metric(one)).collect();
     let most = most.min(MOST_CHARTS);
     let left_out = charts.len().saturating_sub(most);
     charts.truncate(most);
@@ -60,7 +63,7 @@ pub(super) fn raw_numbers(outcome: &Outcome) -> Option<Block> {
 fn raw_list(one: &MetricComparison, side: &str, values: &[f64]) -> RawList {
     RawList {
         job: job_name(one),
-        metric: one.metric(),
+        metric: one.metric() + if one.within_one_run { " (within one run)" } else { "" },
         unit: one.unit.symbol().to_owned(),
         side: side.to_owned(),
         values: values.to_vec(),

@@ -9,7 +9,7 @@ use treering_model::Better;
 use super::comparison_json::Row;
 use crate::formats::csv::{text_field, write_record};
 
-const HEADER: [&str; 26] = [
+const HEADER: [&str; 27] = [
     "workload",
     "mode",
     "job",
@@ -36,6 +36,7 @@ const HEADER: [&str; 26] = [
     "threshold",
     "verdict",
     "rounds_needed",
+    "within_one_run",
 ];
 
 /// Writes header and rows.
@@ -80,5 +81,6 @@ fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
         row.threshold.to_string(),
         row.verdict.to_owned(),
         row.rounds_needed.map_or_else(String::new, |rounds| rounds.to_string()),
+        row.within_one_run.to_string(),
     ]
 }

@@ -24,7 +24,9 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "---------------- --------------------------- ")?;
         writeln!(out, "         %stddev     %change         %stddev")?;
         writeln!(out, "             \\          |                \\")?;
-        for one in outcome.comparisons.iter().filter(|one| one.contender == side.name) {
+        // Operations of one run would pass for runs.
+        let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
+        for one in of_runs.filter(|one| one.contender == side.name) {
             row(one, out)?;
         }
     }

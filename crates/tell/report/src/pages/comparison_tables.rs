@@ -98,6 +98,11 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     if comparisons.iter().any(|c| c.difference.is_some()) {
         said += " Where a value is not above zero, a difference with its unit stands for a ratio.";
     }
+    if comparisons.iter().any(|c| c.within_one_run) {
+        said += " single-run with an interval: operations or rows of one run a side, in pairs \
+                 within one run; Holm over the kinds with six pairs or more. It describes these two \
+                 runs and says nothing of how runs differ.";
+    }
     if needs {
         said += " needs: about so many rounds would settle it.";
     }

@@ -1,0 +1,72 @@
+//! Any bytes: an end, no panic, and nothing that is not there.
+
+use proptest::prelude::*;
+use treering_import::{Content, events_of, import};
+use treering_model::{Beginning, EVENT_VERSION, Mode, TrialBuilder, TrialId};
+
+use crate::logs::{COMPILEBENCH, FS_MARK};
+
+/// Pieces of logs, whole lines and torn ones, in any order.
+fn pieces() -> impl Strategy<Value = String> {
+    let lines: Vec<String> =
+        COMPILEBENCH.lines().chain(FS_MARK.lines()).map(str::to_owned).collect();
+    let own = [
+        "FFSB version 6.0-RC2 started",
+        "Results:",
+        "Benchmark took 11.44 sec",
+        "create : 20\t 1.75\t 0.189%\t\t 5.263%\t 6.99KB/sec",
+        "10.0% CPU Utilization",
+        "{\"treering_export\":{\"version\":1},\"trials\":[",
+        "{\"event\":\"began\"}",
+        "trial,workload,mode,label,metric,scope,scope_name,value,unit,better,primary,tasks",
+        "a,b,native,c,d,trial,,1,s,lower,true,1",
+    ];
+    let lines: Vec<String> = lines.into_iter().chain(own.map(str::to_owned)).collect();
+    let line = prop::sample::select(lines);
+    let torn = (line.clone(), 0..80_usize).prop_map(|(line, at)| line.chars().take(at).collect());
+    let digits = line.clone().prop_map(|line| line.replace(['0', '1', '2'], "99999999"));
+    prop::collection::vec(prop_oneof![line, torn, digits, ".{0,40}"], 0..60)
+        .prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_come_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let imported = import(&bytes);
+        prop_assert!(imported.skipped_lines <= imported.lines);
+    }
+
+    #[test]
+    fn torn_logs_give_trials_that_hold_together(text in pieces()) {
+        let imported = import(text.as_bytes());
+        let mut last = 0;
+        for found in &imported.found {
+            prop_assert!(found.lines.0 >= 1 && found.lines.1 <= imported.lines);
+            prop_assert!(found.lines.0 > last || found.tool == "treering");
+            last = found.lines.1;
+            let Content::Foreign(trial) = &found.content else { continue };
+            let trial = trial.as_ref().clone().with(Beginning {
+                event_version: EVENT_VERSION,
+                trial: TrialId::new(),
+                started_unix_ms: 0,
+                treering_version: String::new(),
+                workload: String::new(),
+                mode: Mode::Classic,
+                label: String::new(),
+                target: String::new(),
+                parameters: Vec::new(),
+                cell: None,
+            });
+            prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
+            let mut builder = TrialBuilder::default();
+            for event in events_of(&trial) {
+                prop_assert!(builder.push(&event).is_ok());
+            }
+            prop_assert_eq!(builder.finish(), Some(trial));
+        }
+        for remark in &imported.remarks {
+            prop_assert!(remark.line >= 1 && remark.line <= imported.lines.max(1));
+            prop_assert!(!remark.what.chars().any(char::is_control), "{:?}", remark.what);
+        }
+    }
+}

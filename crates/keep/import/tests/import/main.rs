@@ -1,0 +1,6 @@
+//! Tests of the importers from outside: whole files in, trials and remarks out.
+#![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
+
+mod hostile;
+mod logs;
+mod mail;

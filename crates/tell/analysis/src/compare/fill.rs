@@ -1,0 +1,61 @@
+//! How full imported runs found and left their filesystems: the same files that take another share
+//! of it are on one of another size.
+
+use treering_model::Trial;
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::side::fact;
+
+/// Facts of imported trials: how full in percent before the run; how much fuller in points it
+/// became, as whole numbers are printed, and by how many files.
+pub(super) const USED_FACT: &str = "import.used_percent";
+pub(super) const GROWTH_FACT: &str = "import.used_growth_points";
+pub(super) const FILES_FACT: &str = "import.used_growth_files";
+
+/// Points that the share in use before may differ: files of the system, and rounding.
+const USED_TOLERANCE: f64 = 2.0;
+/// Filesystems keep different shares for themselves.
+const SIZE_TOLERANCE: f64 = 1.05;
+
+/// What two runs say of the sizes of their filesystems.
+pub(super) fn of_fill(
+    about: &str,
+    names: (&str, &str),
+    (base, other): (&Trial, &Trial),
+) -> Vec<ComparisonCaution> {
+    let number = |trial: &Trial, name: &str| {
+        let value = fact(trial, name)?.parse::<f64>().ok()?;
+        Some(value).filter(|value| value.is_finite() && *value >= 0.0)
+    };
+    let both = |name: &str| Some((number(base, name)?, number(other, name)?));
+    let mut cautions = Vec::new();
+    let mut doubt = |message: String| {
+        cautions.push(ComparisonCaution::new(Code::SizesDiffer, format!("{about}: {message}")));
+    };
+    if let (Some((left, right)), Some((files, same))) = (both(GROWTH_FACT), both(FILES_FACT))
+        && files > 0.0
+        && files.total_cmp(&same).is_eq()
+    {
+        let (small, large) = (left.min(right), left.max(right));
+        // Each end of a growth was rounded down to a whole point.
+        if large - 1.0 > (small + 1.0) * SIZE_TOLERANCE {
+            doubt(format!(
+                "the same {files} files took {left} % of the filesystem of '{}' and {right} % of \
+                 that of '{}': they are not equally large, about {:.2} to 1",
+                names.0,
+                names.1,
+                right / left.max(0.5)
+            ));
+        }
+    }
+    if let Some((left, right)) = both(USED_FACT)
+        && (left - right).abs() > USED_TOLERANCE
+    {
+        doubt(format!(
+            "{left} % of the filesystem of '{}' was in use before, and {right} % of that of '{}': \
+             they are not equally large, or were not equally full",
+            names.0, names.1
+        ));
+    }
+    cautions
+}

@@ -1,0 +1,210 @@
+//! Two imported runs against each other, one of each side: their operations, or the rows that a
+//! tool printed, in pairs.
+//!
+//! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
+//! not known, whatever happens within one, so that the verdict stays that of a single run.
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
+use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
+
+use super::jobs::Job;
+use super::judging::DEFAULT_THRESHOLD;
+use super::outcome::{Estimate, MetricComparison, Verdict};
+use super::side::{fact, is_completed};
+
+/// The fact of a trial that was imported: the tool whose log it is from.
+pub(super) const IMPORT_FACT: &str = "import.tool";
+
+/// So many pairs are the fewest that can show anything, and are corrected together.
+const PAIRS_FEWEST: usize = 6;
+/// What a phase is called that is a row of a tool.
+const ROW: &str = "iteration ";
+
+/// The two runs, when each side has one and both were imported.
+pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
+    let only = |trials: &[&'t Trial]| match trials {
+        [trial] if is_completed(trial) && fact(trial, IMPORT_FACT).is_some() => Some(*trial),
+        _ => None,
+    };
+    Some((only(&job.rounds.baseline)?, only(&job.rounds.contender)?))
+}
+
+/// Whether a metric says of the whole run what the pairs say better.
+pub(super) fn is_paired_within(metric: &Metric) -> bool {
+    match &metric.scope {
+        Scope::Trial => false,
+        Scope::Phase(name) => name.starts_with(ROW),
+        Scope::Kind(_) => matches!(metric.name.as_str(), "seconds" | "mib_per_second"),
+    }
+}
+
+/// Values of two runs, pair by pair.
+struct Pairs {
+    scope: Scope,
+    name: String,
+    unit: Unit,
+    better: Better,
+    /// Whether it is corrected with its like.
+    is_leading: bool,
+    baseline: Vec<f64>,
+    contender: Vec<f64>,
+}
+
+/// The comparisons of a job, and what could not be paired.
+pub(super) fn compare_within(
+    job: &Job<'_>,
+    names: (&str, &str),
+    (base, other): (&Trial, &Trial),
+) -> (Vec<MetricComparison>, Vec<String>) {
+    let mut unpaired = Vec::new();
+    let mut all = of_operations(base, other, &mut unpaired);
+    all.extend(of_rows(base, other, &mut unpaired));
+    let mut comparisons: Vec<MetricComparison> =
+        all.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
+    let is_corrected =
+        |one: &MetricComparison| one.primary && one.pairs() >= PAIRS_FEWEST && one.p.is_some();
+    let p: Vec<f64> =
+        comparisons.iter().filter(|one| is_corrected(one)).filter_map(|one| one.p).collect();
+    let mut adjusted = holm(&p).unwrap_or_default().into_iter();
+    for one in &mut comparisons {
+        one.p_adjusted = if is_corrected(one) { adjusted.next() } else { None };
+    }
+    (comparisons, unpaired)
+}
+
+/// Operations by kind, trees with build products told apart: the seconds of each, and its rate.
+fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
+    let mut found = Vec::new();
+    for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
+        let of = |trial: &'_ Trial| -> Vec<TaskTotals> {
+            trial.tasks.iter().filter(|task| kind_of(task) == kind).cloned().collect()
+        };
+        let (left, right) = (of(base), of(other));
+        if left.len() != right.len() {
+            unpaired.push(format!("{kind}: {} and {} operations", left.len(), right.len()));
+            continue;
+        }
+        let same = |(left, right): &(&TaskTotals, &TaskTotals)| left.subject == right.subject;
+        let matching: Vec<(&TaskTotals, &TaskTotals)> =
+            left.iter().zip(&right).filter(same).collect();
+        if matching.len() < left.len() {
+            let odd = left.len() - matching.len();
+            unpaired.push(format!("{kind}: {odd} operations on other trees"));
+        }
+        let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
+        let mut add = |name: &str, unit, better, is_leading, value: fn(&TaskTotals) -> f64| {
+            found.push(Pairs {
+                scope: Scope::Kind(kind.clone()),
+                name: name.to_owned(),
+                unit,
+                better,
+                is_leading,
+                baseline: matching.iter().map(|(left, _)| value(left)).collect(),
+                contender: matching.iter().map(|(_, right)| value(right)).collect(),
+            });
+        };
+        add("seconds", Unit::Seconds, Better::Lower, true, TaskTotals::seconds);
+        if moves {
+            // As printed, with two digits behind the point: the seconds are more exact.
+            let rate = TaskTotals::mib_per_second;
+            add("mib_per_second", Unit::MibPerSecond, Better::Higher, false, rate);
+        }
+    }
+    found
+}
+
+/// The kinds of a run in the order in which they first occur.
+fn kinds(trial: &Trial) -> Vec<String> {
+    let mut kinds: Vec<String> = Vec::new();
+    for kind in trial.tasks.iter().map(kind_of) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// The row of the tool's summary in which a task counts, else its kind.
+fn kind_of(task: &TaskTotals) -> String {
+    match task.tally.as_str() {
+        "" => task.kind.clone(),
+        // The misspelling is the tool's.
+        tally => tally.replace("intial", "initial"),
+    }
+}
+
+/// The metrics of rows, row by row; the first of a row leads.
+fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
+    let mut names: Vec<&Metric> = Vec::new();
+    for metric in base.metrics.iter().filter(|metric| is_row(metric)) {
+        if names.iter().all(|known| known.name != metric.name) {
+            names.push(metric);
+        }
+    }
+    let values = |trial: &Trial, name: &str| -> Vec<f64> {
+        let own = |metric: &&Metric| is_row(metric) && metric.name == name;
+        trial.metrics.iter().filter(own).map(|metric| metric.value).collect()
+    };
+    let mut found = Vec::new();
+    for (place, metric) in names.into_iter().enumerate() {
+        let (baseline, contender) = (values(base, &metric.name), values(other, &metric.name));
+        if baseline.len() != contender.len() {
+            let counts = format!("{} and {} rows", baseline.len(), contender.len());
+            unpaired.push(format!("{}: {counts}", metric.name));
+            continue;
+        }
+        found.push(Pairs {
+            scope: Scope::Kind("row".to_owned()),
+            name: metric.name.clone(),
+            unit: metric.unit,
+            better: metric.better,
+            is_leading: place == 0,
+            baseline,
+            contender,
+        });
+    }
+    found
+}
+
+fn is_row(metric: &Metric) -> bool {
+    matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ROW))
+}
+
+fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricComparison> {
+    let Pairs { scope, name, unit, better, is_leading, baseline, contender } = pairs;
+    let is_positive = baseline.iter().chain(&contender).all(|value| *value > 0.0);
+    let scale = if is_positive { Scale::Ratio } else { Scale::Difference };
+    let comparison = compare_paired(&baseline, &contender, scale, ALPHA).ok()?;
+    let interval = comparison.interval.map(|interval| (interval.low, interval.high));
+    let estimate = Estimate { value: comparison.estimate, interval };
+    let fewest = smallest_rounds(1, ALPHA).ok()?;
+    Some(MetricComparison {
+        workload: job.workload.to_owned(),
+        mode: job.mode,
+        job: job.name.clone(),
+        name,
+        scope,
+        unit,
+        better,
+        baseline: names.0.to_owned(),
+        contender: names.1.to_owned(),
+        paired: true,
+        within_one_run: true,
+        rounds: (1..).take(baseline.len()).collect(),
+        baseline_median: median(&baseline).ok()?,
+        contender_median: median(&contender).ok()?,
+        baseline_values: baseline,
+        contender_values: contender,
+        ratio: is_positive.then_some(estimate),
+        difference: (!is_positive).then_some(estimate),
+        p: comparison.p_value,
+        p_adjusted: None,
+        primary: is_leading,
+        threshold: DEFAULT_THRESHOLD,
+        few_rounds: comparison.few_rounds && !comparison.is_single_run(),
+        smallest_rounds: fewest,
+        too_few_to_ever_show: true,
+        verdict: Verdict::SingleRun,
+        rounds_needed: Some(fewest),
+    })
+}
