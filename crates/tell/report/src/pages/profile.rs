@@ -143,7 +143,7 @@ fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> V
     if sides.iter().any(|side| side.added > 1) && !charts.is_empty() {
         words.push(
             "The line is the median over the rounds, the swath behind it goes from the slowest to \
-             the fastest round; a line ends when half the rounds have."
+             the fastest round; a line ends where fewer than half of the rounds go on."
                 .to_owned(),
         );
     }
