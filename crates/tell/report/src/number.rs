@@ -204,9 +204,9 @@ fn significant(value: f64, digits: usize) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(number: &str) -> String {
+pub(crate) fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    if digits.len() <= 4 {
+    if digits.len() <= 4 || digits.contains('.') {
         return number.to_owned();
     }
     let mut text = String::from(sign);

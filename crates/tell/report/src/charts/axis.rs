@@ -1,6 +1,8 @@
 //! Axes: from values to places, and where ticks stand. Every place is finite and on the axis,
 //! whatever the value.
 
+use crate::number::grouped;
+
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
@@ -83,10 +85,12 @@ impl Axis {
     /// Ticks at 1, 2, 5 and their powers of ten, or at fewer of them where there is no room.
     fn powers(&self, most: usize) -> Vec<(f64, String)> {
         let decades = (self.high / self.low).log10();
-        let stride = (decades / most.max(1) as f64).ceil().max(1.0);
+        let stride = (decades / (most as f64 + 1.0)).ceil().max(1.0);
         let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        // Between powers that are left out there are no ticks either.
+        let choices = if stride > 1.0 { &choices[2..] } else { &choices[..] };
         let of = |fine: &[f64]| self.powers_of(fine, stride);
-        let fitting = choices.into_iter().map(of).find(|ticks| ticks.len() <= most + 2);
+        let fitting = choices.iter().map(|fine| of(fine)).find(|ticks| ticks.len() <= most + 2);
         fitting.unwrap_or_default()
     }
 
@@ -122,13 +126,18 @@ fn step_text(value: f64, decimals: usize, largest: f64) -> String {
     if largest >= 1e7 || decimals > 6 {
         return if value == 0.0 { "0".to_owned() } else { short_power(value) };
     }
-    format!("{value:.decimals$}")
+    if largest >= 1e6 {
+        let text = format!("{:.3}", value / 1e6);
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        return if value == 0.0 { "0".to_owned() } else { format!("{text} M") };
+    }
+    if decimals == 0 { grouped(&format!("{value:.0}")) } else { format!("{value:.decimals$}") }
 }
 
 fn power_text(value: f64) -> String {
     if (1e-3..1e6).contains(&value) {
         let text = format!("{value:.3}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+        return grouped(text.trim_end_matches('0').trim_end_matches('.'));
     }
     short_power(value)
 }
@@ -163,6 +172,9 @@ mod tests {
         assert_eq!(texts(Scale::Log, 17.0, 1100.0, 5).len(), 6);
         assert_eq!(texts(Scale::Log, 1e-3, 1e3, 7).len(), 7);
         assert_eq!(texts(Scale::Linear, 0.0, 3e9, 4), ["0", "1e9", "2e9", "3e9"]);
+        assert_eq!(texts(Scale::Linear, 0.0, 3e4, 3), ["0", "10,000", "20,000", "30,000"]);
+        assert_eq!(texts(Scale::Linear, 0.0, 3e6, 3), ["0", "1 M", "2 M", "3 M"]);
+        assert_eq!(texts(Scale::Log, 0.01, 1e5, 3), ["0.01", "1", "100", "10,000"]);
     }
 
     #[test]

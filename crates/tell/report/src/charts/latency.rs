@@ -47,7 +47,9 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
 
 fn legend(sides: &[LatencySide]) -> Vec<Entry> {
     let entry = |(place, side): (usize, &LatencySide)| {
-        let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0);
+        // Where the slowest hundredth is not known, the slowest tenth stands for it.
+        let has_p99 = at(side, 99.0).is_some();
+        let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
         let value = |(percent, word): &(f64, &str)| {
             Some(format!("{word} {}", at(side, *percent).map(latency_text)?))
         };

@@ -60,15 +60,40 @@ pub(super) fn axis_remark(axis: &Axis) -> &'static str {
 
 /// The lines of the values with their texts, the axis' own or those that `text` gives.
 pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> Markup {
+    let ticks = axis.ticks(5).into_iter();
+    let (values, mut texts): (Vec<f64>, Vec<String>) =
+        ticks.map(|(value, plain)| (value, text(value).unwrap_or(plain))).unzip();
+    if axis.scale == Scale::Linear {
+        texts = even(&texts);
+    }
     html! {
-        @for (value, plain) in axis.ticks(5) {
-            @let y = axis.place(value);
+        @for (value, text) in values.iter().zip(&texts) {
+            @let y = axis.place(*value);
             (line("grid", (ACROSS.0, y), (ACROSS.1, y)))
-            text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(y + 4.0)) text-anchor="end" {
-                (text(value).unwrap_or(plain))
-            }
+            text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(y + 4.0)) text-anchor="end" { (text) }
         }
     }
+}
+
+/// The texts with as many decimals as the longest of the same unit: `3.60 ms` beside `3.65 ms`.
+fn even(texts: &[String]) -> Vec<String> {
+    let parts = |text: &str| -> (String, String) {
+        let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+        (number.to_owned(), unit.to_owned())
+    };
+    let decimals = |number: &str| number.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let evened = |text: &String| {
+        let (number, unit) = parts(text);
+        let same = texts.iter().map(|other| parts(other)).filter(|(_, other)| *other == unit);
+        let most = same.map(|(number, _)| decimals(&number)).max().unwrap_or(0);
+        match number.parse::<f64>() {
+            Ok(value) if value != 0.0 && !number.contains('e') => {
+                format!("{value:.most$} {unit}").trim_end().to_owned()
+            }
+            _ => text.clone(),
+        }
+    };
+    texts.iter().map(evened).collect()
 }
 
 /// Texts below the plot, and below them what they count.
@@ -125,7 +150,16 @@ pub(super) fn spread(count: usize, most: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{path, spread};
+    use super::{even, path, spread};
+
+    #[test]
+    fn ticks_have_equally_many_decimals() {
+        let even =
+            |texts: &[&str]| even(&texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
+        assert_eq!(even(&["0", "3.6 ms", "3.65 ms"]), ["0", "3.60 ms", "3.65 ms"]);
+        assert_eq!(even(&["500 ns", "1.5 µs", "2 µs"]), ["500 ns", "1.5 µs", "2.0 µs"]);
+        assert_eq!(even(&["5,000", "10,000"]), ["5,000", "10,000"]);
+    }
 
     #[test]
     fn a_level_stretch_is_two_points() {

@@ -112,17 +112,22 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
 }
 
 /// The number of the round at a place.
-fn number(rounds: &Rounds, place: usize) -> String {
-    let known = rounds.numbers.get(place).map(u32::to_string);
-    known.unwrap_or_else(|| (place + 1).to_string())
+fn number(rounds: &Rounds, place: usize) -> u64 {
+    rounds.numbers.get(place).map_or(place as u64 + 1, |number| u64::from(*number))
 }
 
-/// The numbers of the rounds below the plot.
+/// The numbers of the rounds below the plot; of many those that a nice step divides.
 fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
-    let stride = count.div_ceil(NUMBERED).max(1);
-    let ticks = (0..count).step_by(stride);
-    let tick = |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place));
-    let ticks: Vec<(f64, String)> = ticks.map(tick).collect();
+    let digits = (0..count).map(|place| number(rounds, place)).max().unwrap_or(1).to_string().len();
+    let most = usize::min(NUMBERED, 64 / (digits + 3)).max(2) as u64;
+    let least = (count as u64).div_ceil(most);
+    let powers = (0..18).map(|power| 10u64.pow(power));
+    let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
+    let step = nice.find(|step| *step >= least).unwrap_or(least);
+    let shown = (0..count).filter(|place| number(rounds, *place).is_multiple_of(step));
+    let tick =
+        |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place).to_string());
+    let ticks: Vec<(f64, String)> = shown.map(tick).collect();
     feet(&ticks, if rounds.paired { "round" } else { "trial of its side (not paired)" })
 }
 

@@ -70,7 +70,7 @@ fn in_columns(
     sides: &[&str],
     length: usize,
 ) -> Table {
-    let mut columns = vec![Column::long_text("fact")];
+    let mut columns = vec![Column::text("fact")];
     if sides.len() > MOST_COLUMNS {
         columns.extend([Column::long_text("value"), Column::long_text("sides")]);
         let mut table = Table::new(name, caption, columns);

@@ -11,7 +11,8 @@ use treering_model::{Op, PhaseTotals};
 use crate::charts::MOST_SIDES;
 use crate::{Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide};
 
-/// Kinds of call that take less than this share of the time of all calls have no chart.
+/// Kinds of call that take less than this share of the time of all calls but syncs, of which a few
+/// may outlast all others, have no chart.
 const TELLING_SHARE: f64 = 0.01;
 
 /// Kinds of call, phases and kinds of task that have charts in a job, at most.
@@ -90,7 +91,8 @@ fn telling_ops(sides: &[&SideProfile]) -> (Vec<Op>, Vec<&'static str>) {
             times.push((op, time, timed));
         }
     }
-    let total: f64 = times.iter().map(|(_, time, _)| time).sum();
+    let all = times.iter().filter(|(op, ..)| *op != Op::Sync);
+    let total: f64 = all.map(|(_, time, _)| time).sum();
     times.sort_by(|left, right| right.1.total_cmp(&left.1));
     let is_telling = |&&(_, time, timed): &&(Op, f64, u64)| {
         time >= TELLING_SHARE * total && timed >= CURVE_MIN_TIMED
@@ -143,7 +145,7 @@ fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> V
     if sides.iter().any(|side| side.added > 1) && !charts.is_empty() {
         words.push(
             "The line is the median over the rounds, the swath behind it goes from the slowest to \
-             the fastest round; a line ends when half the rounds have."
+             the fastest round; a line ends where fewer than half of the rounds go on."
                 .to_owned(),
         );
     }

@@ -45,7 +45,13 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
         name: "aging".to_owned(),
         wall_ns: u64::from(SECONDS) * 1_000_000_000,
         bytes: 5,
-        ops: vec![op(Op::Create, 9_000 * slow), op(Op::Write, 4_000 * slow), op(Op::Close, 3)],
+        ops: vec![
+            op(Op::Create, 9_000 * slow),
+            op(Op::Write, 4_000 * slow),
+            op(Op::Close, 3),
+            // However long a sync takes, the other calls are drawn.
+            op(Op::Sync, 9_000_000_000),
+        ],
         intervals: seconds.map(interval).collect(),
         ..PhaseTotals::default()
     };
@@ -114,7 +120,7 @@ fn every_side_has_a_curve_with_its_percentiles() {
         })
         .collect();
     // Closing takes too little time to tell.
-    assert_eq!(calls, ["create", "write"]);
+    assert_eq!(calls, ["sync", "create", "write"]);
     let text = html(&report);
     assert!(text.contains("Left out, since they take little time: close."));
     assert_sound(&text);
@@ -129,7 +135,7 @@ fn every_side_has_a_curve_with_its_percentiles() {
     let told = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
     for side in ["ext4", "xfs", "btrfs"] {
         for word in ["p50", "p90", "p99"] {
-            assert_eq!(told(&format!("{side}: {word} ")), 2, "{side} {word}");
+            assert_eq!(told(&format!("{side}: {word} ")), 3, "{side} {word}");
         }
         assert_eq!(told(&format!("{side}: p99.9 ")), 0, "too few calls");
     }
@@ -197,7 +203,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
     assert_sound(&text);
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
-    for (class, count) in [("latencies", 2), ("course", 1), ("aging", 2)] {
+    for (class, count) in [("latencies", 3), ("course", 1), ("aging", 2)] {
         assert_eq!(with_class(&document, class).len(), count, "{class}");
     }
     // Each of thirty tasks can be pointed at.

@@ -53,7 +53,7 @@ fn heading(column: &Column, unit: &str) -> Markup {
         None => None,
     };
     html! {
-        th scope="col" class=(side(column)) {
+        th scope="col" class=[side(column)] {
             (visible(&column.name))
             @if !unit.is_empty() { " " span class="unit" { "[" (visible(unit)) "]" } }
             @if let Some((sign, words)) = arrow { " " span title=(words) { (sign) } }
@@ -65,7 +65,9 @@ fn heading(column: &Column, unit: &str) -> Markup {
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let text = visible(&cell.shown(&column.unit));
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
-    let class = format!("{}{wraps}", side(column));
+    // Most cells of a large page are words on the left: these need no class.
+    let class = format!("{}{wraps}", side(column).unwrap_or_default());
+    let class = Some(class.trim()).filter(|class| !class.is_empty());
     // What the table is sorted by: people see rounded and scaled numbers.
     let value = match cell {
         Cell::Number(number) => Some(number.exact()),
@@ -75,18 +77,18 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let tone = tone_class(cell.tone());
     html! {
         @if names_row {
-            th scope="row" class=(class) data-v=[value] { (text) }
+            th scope="row" class=[class] data-v=[value] { (text) }
         } @else if tone == "plain" {
-            td class=(class) data-v=[value] { (text) }
+            td class=[class] data-v=[value] { (text) }
         } @else {
-            td class=(class) data-v=[value] { span class=(format!("tone {tone}")) { (text) } }
+            td class=[class] data-v=[value] { span class=(format!("tone {tone}")) { (text) } }
         }
     }
 }
 
-fn side(column: &Column) -> &'static str {
+fn side(column: &Column) -> Option<&'static str> {
     match column.align {
-        Align::Left => "l",
-        Align::Right => "r",
+        Align::Left => None,
+        Align::Right => Some("r"),
     }
 }
