@@ -29,6 +29,9 @@ mod doubts;
 /// Filesystems that are too small or fill up.
 mod full;
 
+/// Logs of other tools.
+mod importing;
+
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
 

@@ -40,7 +40,7 @@ pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
 /// How many trials the default store has.
 pub(crate) fn count(program: &Program) -> usize {
     let text = program.run(["list", "--format", "csv"]).ends_with(0).stdout;
-    text.lines().filter(|line| line.contains("compilebench")).count()
+    text.lines().filter(|line| line.starts_with("trials,")).count()
 }
 
 /// What tests beside this one, and the machine they run on, do to a trial.

@@ -1,0 +1,151 @@
+//! Logs of other tools taken into the store, and compared.
+
+use std::fs;
+
+use serde_json::Value;
+use treering_testkit::{Program, shared, skip};
+
+use crate::program;
+use crate::trial::count;
+
+/// A run of compilebench with one initial tree and these seconds for six reads of it.
+fn log(seconds: [u32; 6], used: &str) -> String {
+    let mut text = "using working directory /mnt/x, 1 intial dirs 6 runs\n\
+                    create dir kernel-0 100MB in 10.00 seconds (10.00 MB/s)\n"
+        .to_owned();
+    for seconds in seconds {
+        let rate = 100.0 / f64::from(seconds);
+        text += &format!("read dir kernel-0 in {seconds}.00 {rate:.2} MB/s\n");
+    }
+    let mean = seconds.iter().map(|s| 100.0 / f64::from(*s)).sum::<f64>() / 6.0;
+    text += "\nrun complete:\n==========================================================================\n";
+    text += "intial create total runs 1 avg 10.00 MB/s (user 1.00s sys 2.00s)\n";
+    text += &format!("read tree total runs 6 avg {mean:.2} MB/s (user 1.00s sys 2.00s)\n");
+    text += "#  fs_mark  -d  /m/0  -n  100  -s  1  -L  2 \n\
+             #\tVersion 3.3, 1 thread(s) starting at Wed Dec  5 03:20:58 2012\n\n\
+             FSUse%        Count         Size    Files/sec     App Overhead\n";
+    text += "     1          100            1        100.0             1000\n";
+    text += &format!("    {used}          200            1        100.0             1000\n");
+    text
+}
+
+fn write_both(program: &Program) -> String {
+    let first = log([10, 11, 12, 13, 14, 15], "11");
+    let second = log([20, 22, 24, 26, 28, 30], "41");
+    let path = program.home().join("mail.txt");
+    fs::write(&path, format!("Hi,\n\n1. old\n{first}\n2. new\n{second}\nBye\n")).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+fn json(program: &Program, words: &[&str]) -> Value {
+    serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
+}
+
+#[test]
+fn a_mail_with_two_sides_is_compared_within_one_run() {
+    let program = program();
+    let mail = write_both(&program);
+    program.run(["import", &mail, "--label", "old,new"]).ends_with(0);
+    assert_eq!(count(&program), 4);
+    let report = ["report", "--baseline", "old", "--contender", "new", "--format", "json"];
+    let document = json(&program, &report);
+    let all = document["comparisons"].as_array().unwrap();
+    let one = all.iter().find(|one| one["metric"] == "read tree/seconds").unwrap();
+    assert_eq!((&one["pairs"], &one["baseline_runs"]), (&6.into(), &1.into()));
+    assert_eq!((&one["within_one_run"], &one["verdict"]), (&true.into(), &"single-run".into()));
+    assert!((one["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    // All six pairs on one side: two of 64 outcomes. One kind has six pairs: nothing to correct.
+    assert_eq!((&one["p"], &one["p_adjusted"]), (&0.03125.into(), &0.03125.into()));
+    assert_eq!(document["gate"], "unclear");
+    let has_better_or_worse = all.iter().any(|one| one["verdict"] != "single-run");
+    assert!(!has_better_or_worse, "{document}");
+    let codes: Vec<&str> = document["cautions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|c| c["code"].as_str())
+        .collect();
+    assert!(codes.contains(&"sizes_differ") && codes.contains(&"too_few_rounds"), "{codes:?}");
+    // Programs that take values for runs get none of one run.
+    let benchstat = program.run([&report[..6], &["benchstat"]].concat()).ends_with(0);
+    assert!(!benchstat.stdout.contains("read_tree"), "{benchstat}");
+}
+
+#[test]
+fn what_was_imported_is_not_imported_again() {
+    let program = program();
+    let mail = write_both(&program);
+    program.run(["import", &mail, "--dry-run"]).ends_with(0);
+    assert!(!program.data().join("results.treering").exists(), "nothing is kept");
+    program.run(["import", &mail]).ends_with(0);
+    assert_eq!(count(&program), 4);
+    let again = program.run(["import", &mail]).ends_with(0);
+    assert!(again.stdout.contains("in the store already"), "{again}");
+    assert_eq!(count(&program), 4);
+    program.run(["import", &mail, "--again"]).ends_with(0);
+    assert_eq!(count(&program), 8);
+    // Without labels the file and the number of the output tell them apart.
+    let list = json(&program, &["list", "--format", "json"]).to_string();
+    assert!(list.contains("mail.txt#1") && list.contains("mail.txt#2"), "{list}");
+}
+
+#[test]
+fn an_export_comes_back_as_it_was() {
+    let program = program();
+    let mail = write_both(&program);
+    program.run(["import", &mail, "--label", "old,new"]).ends_with(0);
+    let export = program.home().join("export.json");
+    let export = export.to_str().unwrap();
+    program.run(["export", "-o", export]).ends_with(0);
+    let other = program.home().join("other.db");
+    let other = other.to_str().unwrap();
+    program.run(["import", export, "--store", other]).ends_with(0);
+    let again = program.run(["export", "--store", other]).ends_with(0).stdout;
+    assert_eq!(again, fs::read_to_string(export).unwrap());
+}
+
+#[test]
+fn files_without_logs_and_labels_that_do_not_fit_are_refused() {
+    let program = program();
+    let nothing = program.home().join("nothing.txt");
+    fs::write(&nothing, "Dear all,\nnothing.\n").unwrap();
+    let nothing = nothing.to_str().unwrap();
+    program.run(["import", nothing]).ends_with(2).complains("no output that is known");
+    program.run(["import", "missing.txt"]).ends_with(2).complains("missing.txt");
+    let mail = write_both(&program);
+    program.run(["import", &mail, "--label", "one"]).ends_with(2).complains("--label");
+    assert!(!program.data().join("results.treering").exists(), "nothing is kept");
+}
+
+/// Figures computed by other means: ratios of medians of pairs lie within these intervals, and the
+/// p of thirty pairs, of which one or none speaks against the rest, is as small as that.
+#[test]
+fn the_published_mail_says_more_than_its_author_saw() {
+    let Some(path) = shared("seeds/001_26b0cef4a741bd4e.txt") else {
+        skip("the published mail is not here");
+        return;
+    };
+    let program = program();
+    program.run(["import", path.to_str().unwrap(), "--label", "old,new"]).ends_with(0);
+    assert_eq!(count(&program), 6);
+    let words = ["report", "--baseline", "old", "--contender", "new", "--format", "json"];
+    let document = json(&program, &words);
+    let all = document["comparisons"].as_array().unwrap();
+    let within: Vec<&Value> = all.iter().filter(|one| one["within_one_run"] == true).collect();
+    let pairs = |metric: &str| within.iter().find(|one| one["metric"] == metric).unwrap();
+    let create = pairs("initial create/seconds");
+    assert_eq!(create["pairs"], 30);
+    // All thirty are slower.
+    assert_eq!(create["p"], 2.0 / f64::from(1 << 30));
+    assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
+    assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
+    assert_eq!(pairs("row/files_per_second")["pairs"], 30);
+    let codes: Vec<&str> = document["cautions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|c| c["code"].as_str())
+        .collect();
+    assert_eq!(codes.iter().filter(|code| **code == "sizes_differ").count(), 2, "{codes:?}");
+    assert!(all.iter().all(|one| one["verdict"] == "single-run"), "no colour for one run");
+}
