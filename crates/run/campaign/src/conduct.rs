@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, PayloadKind, Progress, Renewable, Target, run_on_target,
-    run_renewing,
+    EngineError, EngineOptions, Progress, Renewable, Target, run_on_target, run_renewing,
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
@@ -16,6 +15,7 @@ use treering_script::{Job, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
+use crate::doubts::{Known, Tally, about, compressible};
 use crate::room::shortage;
 
 /// A trial to be conducted.
@@ -106,29 +106,36 @@ fn perform(
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
-    let facts = plan.facts.iter().cloned().chain(seen.facts).collect();
-    to.sink.accept(&TrialEvent::Environment { facts })?;
-    for caution in cautions.into_iter().chain(seen.cautions) {
+    let facts: Vec<Fact> = plan.facts.iter().cloned().chain(seen.facts).collect();
+    to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
+    for caution in once_each(cautions, seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
+    let data_bytes = plan.job.footprint(target_facts).peak_bytes;
+    let began_ns = plan.engine.clock.now_ns();
     let watching = watch(&scene);
     let mut session = plan.job.begin(target_facts);
+    let mut renewals = 0;
+    let tally = &mut Tally::new(to.sink);
     let ran = match plan.remount {
         None => {
             let (engine, target) = (&plan.engine, place.target());
-            run_on_target(session.as_mut(), target, engine, to.sink, to.progress, to.stop)
+            run_on_target(session.as_mut(), target, engine, tally, to.progress, to.stop)
         }
         Some(again) => {
-            let holder = &mut Remounted { place, again };
+            let holder = &mut Remounted { place, again, count: &mut renewals };
             let engine = &plan.engine;
-            run_renewing(session.as_mut(), holder, engine, to.sink, to.progress, to.stop)
+            run_renewing(session.as_mut(), holder, engine, tally, to.progress, to.stop)
         }
     };
+    let done = tally.done(renewals);
+    let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = session.remains();
     let seen = watching.end();
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
-        for caution in seen.cautions {
+        let known = Known { facts: &facts, data_bytes, seconds };
+        for caution in seen.cautions.into_iter().chain(about(done, known)) {
             to.sink.accept(&TrialEvent::Cautioned(caution))?;
         }
     }
@@ -138,24 +145,18 @@ fn perform(
     }
 }
 
-/// The doubt about a payload that shrinks on a filesystem that compresses.
-fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
-    let what = match payload {
-        PayloadKind::Native { compressibility: 0 } => return None,
-        PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
-        PayloadKind::Classic => "the payload of the classic tool, one letter,".to_owned(),
-    };
-    let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
-    let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
-    let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
-    let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
-    Some(Caution { code: CautionCode::CompressibleData, message })
+/// Both, but for the unrest of the machine: who waited for it to settle has told it already.
+fn once_each(told: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
+    let is_told = told.iter().any(|caution| caution.code == CautionCode::NotQuiet);
+    let is_new = |caution: &Caution| !(is_told && caution.code == CautionCode::NotQuiet);
+    told.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
 /// A place that is mounted again between phases.
 struct Remounted<'a> {
     place: &'a mut Workplace,
     again: Remount<'a>,
+    count: &'a mut u32,
 }
 
 impl Renewable for Remounted<'_> {
@@ -165,6 +166,7 @@ impl Renewable for Remounted<'_> {
 
     fn renew(&mut self) -> Result<(), String> {
         let again = self.again;
+        *self.count += 1;
         self.place.renew(&mut || again()).map_err(|error| error.to_string())
     }
 }
