@@ -1,0 +1,348 @@
+//! What differs between the places of two sides beyond what was declared: machine, kernel, device,
+//! filesystem.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use treering_model::{CautionCode, Trial};
+use treering_stats::median;
+
+use super::{Seen, listed};
+use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use crate::compare::side::{Factor, fact};
+use crate::compare::terms::LEVEL_FACT;
+
+/// How the values of a fact are held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// As they are.
+    Whole,
+    /// Word by word: only the words that one side lacks are told.
+    Words,
+    /// As numbers: another kernel keeps another part of the memory for itself.
+    Roughly,
+}
+
+use Compared::{Roughly, Whole, Words};
+
+/// Facts that should be alike on both sides, and the doubt when they are not.
+pub(super) const FACTS: [(&str, Code, Compared); 25] = [
+    ("kernel.release", Code::KernelsDiffer, Whole),
+    ("kernel.command_line", Code::KernelSettingsDiffer, Words),
+    ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
+    ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
+    ("cpu.governor", Code::KernelSettingsDiffer, Whole),
+    ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Whole),
+    (TYPE, Code::FilesystemsDiffer, Whole),
+    (BLOCK_BYTES, Code::FeaturesDiffer, Whole),
+    ("filesystem.features", Code::FeaturesDiffer, Words),
+    ("filesystem.geometry", Code::FeaturesDiffer, Words),
+    (PROFILE, Code::MetadataProfilesDiffer, Whole),
+    ("cpu.model", Code::MachinesDiffer, Whole),
+    ("cpu.count", Code::MachinesDiffer, Whole),
+    ("memory.bytes", Code::MachinesDiffer, Roughly),
+    ("machine.architecture", Code::MachinesDiffer, Whole),
+    ("cgroup.limits", Code::MachinesDiffer, Words),
+    ("device.model", Code::DevicesDiffer, Whole),
+    ("device.rotational", Code::DevicesDiffer, Whole),
+    ("device.scheduler", Code::DevicesDiffer, Whole),
+    ("device.logical_block_bytes", Code::DevicesDiffer, Whole),
+    ("device.read_ahead_kib", Code::DevicesDiffer, Whole),
+    ("device.write_cache", Code::DevicesDiffer, Whole),
+];
+
+/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
+const DEVICE_BYTES: &str = "variant.device_bytes";
+const CAPACITY: &str = "filesystem.capacity_bytes";
+const FREE: &str = "filesystem.free_bytes";
+const TYPE: &str = "filesystem.type";
+const BLOCK_BYTES: &str = "filesystem.block_bytes";
+const PROFILE: &str = "filesystem.metadata_profile";
+const DISK: &str = "device.disk";
+const DEVICE: &str = "device.name";
+/// How the filesystem was made, where treering made it.
+const MKFS: &str = "mkfs.command";
+const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
+const OTHERS: [&str; 9] =
+    [CAPACITY, FREE, DEVICE_BYTES, DISK, DEVICE, MKFS, OPTIONS[0], OPTIONS[1], LEVEL_FACT];
+
+/// The facts of a trial that a comparison looks at; the others need not be read for it.
+pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
+    let mut names = [""; FACTS.len() + OTHERS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] =
+            if place < FACTS.len() { FACTS[place].0 } else { OTHERS[place - FACTS.len()] };
+        place += 1;
+    }
+    names
+};
+
+/// Filesystems keep some of their room for themselves, each its own share: only sizes further
+/// apart than this are of different devices.
+const SIZE_TOLERANCE: f64 = 0.05;
+/// Two kernels find this much more or less memory on one machine.
+const MEMORY_TOLERANCE: f64 = 0.01;
+/// So much more of one filesystem may be taken than of the other.
+const FREE_TOLERANCE: f64 = 0.1;
+/// Filesystems of disks: elsewhere a "block" is something else (a request of NFS, a record of ZFS).
+const WITH_BLOCKS: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"];
+
+/// Two sides.
+struct Pair<'t> {
+    baseline: Seen<'t>,
+    contender: Seen<'t>,
+    differing: BTreeMap<Code, Vec<String>>,
+}
+
+/// What differs between the sides beyond what was declared.
+pub(in crate::compare) fn of_places(
+    baseline: Seen<'_>,
+    contender: Seen<'_>,
+) -> Vec<ComparisonCaution> {
+    let mut pair = Pair { baseline, contender, differing: BTreeMap::new() };
+    for (name, code, how) in FACTS {
+        if !pair.is_excused(name, code) {
+            pair.compare(name, code, how);
+        }
+    }
+    let (left, right) = (versions(baseline), versions(contender));
+    if left != right {
+        pair.note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
+    }
+    pair.sizes();
+    pair.room();
+    pair.profiles();
+    pair.disks();
+    pair.caches();
+    if let Some((left, right)) = differing_options(baseline, contender) {
+        pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
+    }
+    let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
+    pair.differing.into_iter().map(caution).collect()
+}
+
+impl Pair<'_> {
+    fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
+        let said = format!(
+            "{name} is {left} for '{}' and {right} for '{}'",
+            self.baseline.name, self.contender.name
+        );
+        self.say(code, said);
+    }
+
+    fn say(&mut self, code: Code, said: String) {
+        self.differing.entry(code).or_default().push(said);
+    }
+
+    fn compare(&mut self, name: &str, code: Code, how: Compared) {
+        let (left, right) = (values(self.baseline, name), values(self.contender, name));
+        if left.is_empty() || right.is_empty() || left == right {
+            return;
+        }
+        match how {
+            Whole => self.note(code, name, &listed(&left), &listed(&right)),
+            Words => {
+                let (left, right) = (words(&left), words(&right));
+                if left != right {
+                    self.note(code, name, &only(&left, &right), &only(&right, &left));
+                }
+            }
+            Roughly => {
+                let sides = (number(self.baseline, name), number(self.contender, name));
+                if let (Some(one), Some(other)) = sides
+                    && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
+                {
+                    self.note(code, name, &listed(&left), &listed(&right));
+                }
+            }
+        }
+    }
+
+    fn is_same_type(&self) -> bool {
+        values(self.baseline, TYPE) == values(self.contender, TYPE)
+    }
+
+    /// Whether a difference of a fact is what was asked about, or none.
+    fn is_excused(&self, name: &str, code: Code) -> bool {
+        let factor = self.contender.factor;
+        match code {
+            Code::MetadataProfilesDiffer => true, // has words of its own
+            Code::FeaturesDiffer => {
+                let both = [self.baseline, self.contender];
+                let is_made = both.iter().all(|side| !values(*side, MKFS).is_empty());
+                // Variants of a plan are made as the plan says.
+                let is_planned = factor == Factor::Variant && is_made;
+                let types = both.iter().flat_map(|side| values(*side, TYPE));
+                let has_blocks = types.into_iter().all(|one| WITH_BLOCKS.contains(&one));
+                let is_asked = |side: &Seen<'_>| mkfs_has(*side, "", " -b ");
+                match name {
+                    BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
+                    _ => !self.is_same_type() || is_planned,
+                }
+            }
+            _ => is_declared(factor, code),
+        }
+    }
+
+    fn sizes(&mut self) {
+        let sizes =
+            |name: &str| Some((number(self.baseline, name)?, number(self.contender, name)?));
+        let Some((left, right)) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY)) else { return };
+        let apart = (left - right).abs() > SIZE_TOLERANCE * left.max(right);
+        if apart && self.contender.factor != Factor::Target {
+            let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
+            self.note(Code::SizesDiffer, "the filesystem's size", &mib(left), &mib(right));
+        }
+    }
+
+    /// How full they were before. What was made for the trial is empty, however much of it the
+    /// filesystem keeps for itself.
+    fn room(&mut self) {
+        let is_fresh = |side: Seen<'_>| !values(side, MKFS).is_empty();
+        if is_fresh(self.baseline) && is_fresh(self.contender) {
+            return;
+        }
+        let taken = |side: Seen<'_>| Some(1.0 - number(side, FREE)? / number(side, CAPACITY)?);
+        let (Some(left), Some(right)) = (taken(self.baseline), taken(self.contender)) else {
+            return;
+        };
+        if (left - right).abs() > FREE_TOLERANCE {
+            let percent = |share: f64| format!("{:.0} %", share * 100.0);
+            let what = "what is taken of the filesystem beforehand";
+            self.note(Code::FreeSpaceDiffers, what, &percent(left), &percent(right));
+        }
+    }
+
+    /// That one keeps its metadata twice is doubted also between filesystems that were asked about:
+    /// it is a choice of mkfs, not of the filesystem.
+    fn profiles(&mut self) {
+        let (left, right) = (values(self.baseline, PROFILE), values(self.contender, PROFILE));
+        if left.is_empty() || right.is_empty() || left == right {
+            return;
+        }
+        let (left, right) = (listed(&left), listed(&right));
+        let said = format!(
+            "metadata is kept {left} by '{}' and {right} by '{}'",
+            self.baseline.name, self.contender.name
+        );
+        let is_asked = |side: Seen<'_>| {
+            mkfs_has(side, "btrfs", " -m") || mkfs_has(side, "btrfs", " --metadata")
+        };
+        let asked = is_asked(self.baseline) || is_asked(self.contender);
+        let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
+        self.say(Code::MetadataProfilesDiffer, said);
+    }
+
+    fn disks(&mut self) {
+        let pairs = |side: Seen<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+            let own = |name: &str| values(side, name).iter().map(ToString::to_string).collect();
+            (own(DISK), own(DEVICE))
+        };
+        let ((left_disk, left), (right_disk, right)) =
+            (pairs(self.baseline), pairs(self.contender));
+        let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
+        if shared.is_empty() || !left.is_disjoint(&right) {
+            return;
+        }
+        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let said = format!(
+            "'{}' is on {} and '{}' on {}, both of the disk {}",
+            self.baseline.name,
+            list(&left),
+            self.contender.name,
+            list(&right),
+            shared[0]
+        );
+        self.say(Code::SameDisk, said);
+    }
+
+    fn caches(&mut self) {
+        let share = |side: Seen<'_>| {
+            let has = |trial: &&&Trial| {
+                trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
+            };
+            (side.rounds.iter().filter(has).count(), side.rounds.len())
+        };
+        let (left, right) = (share(self.baseline), share(self.contender));
+        if (left.0 == 0) != (right.0 == 0) {
+            let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
+            let what = "dropping caches failed: that";
+            self.note(Code::CachesDiffer, what, &said(left), &said(right));
+        }
+    }
+}
+
+/// Whether a difference is what the user asked about.
+pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
+    match factor {
+        Factor::Label | Factor::Id => false,
+        Factor::Kernel => code == Code::KernelsDiffer,
+        Factor::Filesystem => code == Code::FilesystemsDiffer,
+        Factor::Variant | Factor::Target => {
+            matches!(code, Code::FilesystemsDiffer | Code::DevicesDiffer)
+        }
+    }
+}
+
+/// Whether a mkfs of this filesystem was told something.
+fn mkfs_has(side: Seen<'_>, filesystem: &str, option: &str) -> bool {
+    let commands = values(side, MKFS);
+    commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
+}
+
+/// The mount options that one side has and the other lacks, unless they were declared to differ. Of
+/// different filesystems only access times can be held against each other.
+fn differing_options(baseline: Seen<'_>, contender: Seen<'_>) -> Option<(String, String)> {
+    if matches!(contender.factor, Factor::Variant | Factor::Target) {
+        return None;
+    }
+    let is_same_type = values(baseline, TYPE) == values(contender, TYPE);
+    let options = |side: Seen<'_>| -> BTreeSet<String> {
+        let all = OPTIONS.iter().flat_map(|name| values(side, name));
+        let all = all.flat_map(|text| text.split(','));
+        let counts = |option: &&str| is_same_type || option.ends_with("atime");
+        all.filter(counts).map(str::to_owned).collect()
+    };
+    let (left, right) = (options(baseline), options(contender));
+    if left.is_empty() || right.is_empty() {
+        return None; // of an imported log, say: nothing is known
+    }
+    (left != right).then(|| (only(&left, &right), only(&right, &left)))
+}
+
+/// What one has and the other lacks.
+fn only(one: &BTreeSet<String>, other: &BTreeSet<String>) -> String {
+    let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+    if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
+}
+
+/// The words of all values. Where the kernel lies is a matter of its release.
+fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
+    let of = |text: &&str| -> Vec<String> {
+        let between = if text.contains(", ") { ", " } else { " " };
+        let counts = |word: &&str| {
+            let told = ["BOOT_IMAGE=", "initrd="].iter().any(|one| word.starts_with(one));
+            !word.is_empty() && !told
+        };
+        text.split(between).filter(counts).map(str::to_owned).collect()
+    };
+    values.iter().flat_map(of).collect()
+}
+
+/// All values of a fact.
+pub(super) fn values<'t>(side: Seen<'t>, name: &str) -> BTreeSet<&'t str> {
+    side.rounds.iter().filter_map(|trial| fact(trial, name)).collect()
+}
+
+fn versions(side: Seen<'_>) -> BTreeSet<&str> {
+    side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
+}
+
+/// The median of a number among the facts.
+fn number(side: Seen<'_>, name: &str) -> Option<f64> {
+    let parsed = |trial: &&Trial| fact(trial, name)?.parse::<f64>().ok();
+    median(&side.rounds.iter().filter_map(parsed).collect::<Vec<f64>>()).ok()
+}
