@@ -62,7 +62,7 @@ pub fn conduct(
     removing: &mut dyn FnMut(&str),
 ) -> Result<Conclusion, CampaignError> {
     let target_facts = place.target().facts()?;
-    let cautions = admit(&plan, place, &target_facts)?;
+    let admitted = admit(&plan, place, &target_facts)?;
     let cleans = plan.job.mode() == Mode::Native;
     if cleans {
         place.mark(&plan.beginning.trial.text())?;
@@ -71,7 +71,7 @@ pub fn conduct(
     let told = perform(
         &plan,
         place,
-        cautions,
+        admitted,
         &target_facts,
         &mut Listeners { sink, progress, stop },
         &mut remains,
@@ -97,7 +97,7 @@ struct Listeners<'a> {
 fn perform(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
-    cautions: Vec<Caution>,
+    admitted: Admitted,
     target_facts: &TargetFacts,
     to: &mut Listeners<'_>,
     remains: &mut Vec<String>,
@@ -108,10 +108,9 @@ fn perform(
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
     let facts: Vec<Fact> = plan.facts.iter().cloned().chain(seen.facts).collect();
     to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
-    for caution in once_each(cautions, seen.cautions) {
+    for caution in once_each(admitted.cautions, seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
-    let data_bytes = plan.job.footprint(target_facts).peak_bytes;
     let began_ns = plan.engine.clock.now_ns();
     let watching = watch(&scene);
     let mut session = plan.job.begin(target_facts);
@@ -134,7 +133,7 @@ fn perform(
     let seen = watching.end();
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
-        let known = Known { facts: &facts, data_bytes, seconds };
+        let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         for caution in seen.cautions.into_iter().chain(about(done, known)) {
             to.sink.accept(&TrialEvent::Cautioned(caution))?;
         }
@@ -171,23 +170,31 @@ impl Renewable for Remounted<'_> {
     }
 }
 
+/// What is known of a trial that may begin.
+struct Admitted {
+    cautions: Vec<Caution>,
+    /// Bytes of content that will stand at the same time, at most.
+    data_bytes: u64,
+}
+
 /// Checks that the job can run here, and fits.
 fn admit(
     plan: &TrialPlan<'_>,
     place: &Workplace,
     facts: &TargetFacts,
-) -> Result<Vec<Caution>, CampaignError> {
+) -> Result<Admitted, CampaignError> {
     let mut cautions = plan.cautions.clone();
     cautions.extend_from_slice(place.cautions());
     cautions.extend(plan.job.check(facts).map_err(CampaignError::Job)?);
-    if let Some((needs, has)) = shortage(&plan.job.footprint(facts), facts) {
+    let footprint = plan.job.footprint(facts);
+    if let Some((needs, has)) = shortage(&footprint, facts) {
         if plan.job.mode() == Mode::Native {
             return Err(CampaignError::TooLittleRoom { needs, has });
         }
         let message = format!("{needs}, but {has}");
         cautions.push(Caution { code: CautionCode::MayNotFit, message });
     }
-    Ok(cautions)
+    Ok(Admitted { cautions, data_bytes: footprint.peak_bytes })
 }
 
 fn tell_end(

@@ -18,7 +18,7 @@ pub(crate) struct Tally<'a> {
     sink: &'a mut dyn TrialSink,
     drops_before: u64,
     read_bytes: u64,
-    /// Written by tasks whose time holds no sync.
+    /// Written since the last sync that is in the time of a task.
     unsynced_bytes: u64,
 }
 
@@ -33,9 +33,9 @@ impl<'a> Tally<'a> {
             ops.map(|one| one.bytes).sum::<u64>()
         };
         self.read_bytes += bytes(Op::Read);
-        if task.sync_ns == 0 {
-            self.unsynced_bytes += bytes(Op::Write);
-        }
+        // A sync is one of the whole filesystem: it writes what earlier tasks left too.
+        self.unsynced_bytes =
+            if task.sync_ns > 0 { 0 } else { self.unsynced_bytes + bytes(Op::Write) };
     }
 
     /// What was done, when all of it is over. `renewals` is how often the place was mounted anew.
@@ -130,8 +130,8 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
         return None;
     }
     let message = format!(
-        "{} MiB were written without a sync in the measured time, and all was over after {:.1} s: \
-         the kernel may keep them in memory for {expire:.0} s",
+        "{} MiB were written with no sync after them in the measured time, and all was over after \
+         {:.1} s: the kernel may keep them in memory for {expire:.0} s",
         done.unsynced_bytes >> 20,
         known.seconds
     );
