@@ -13,7 +13,7 @@ use super::outcome::metric_name;
 use super::side::{Factor, is_completed};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
-use places::{FACTS, is_declared, values};
+use places::{FACTS, Place, is_declared};
 
 /// In less measured time than this one write-back of the kernel, or one commit of a journal, which
 /// come every five seconds, weighs as much as the work.
@@ -47,8 +47,9 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
         cautions.push(ComparisonCaution::new(Code::FailedTrial, message));
     }
     let mut mixed: Vec<String> = Vec::new();
+    let place = Place::of(side);
     for (name, code, _) in FACTS {
-        let values = values(side, name);
+        let values = place.values(name);
         if values.len() > 1 && !is_declared(side.factor, code) {
             mixed.push(format!("{name} ({})", listed(&values)));
         }

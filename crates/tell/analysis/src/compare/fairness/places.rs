@@ -1,14 +1,14 @@
 //! What differs between the places of two sides beyond what was declared: machine, kernel, device,
 //! filesystem.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::{CautionCode, Trial};
 use treering_stats::median;
 
 use super::{Seen, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use crate::compare::side::{Factor, fact};
+use crate::compare::side::Factor;
 use crate::compare::terms::LEVEL_FACT;
 
 /// How the values of a fact are held against each other.
@@ -91,10 +91,51 @@ const FREE_TOLERANCE: f64 = 0.1;
 /// Filesystems of disks: elsewhere a "block" is something else (a request of NFS, a record of ZFS).
 const WITH_BLOCKS: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"];
 
+/// A side with the facts of all its trials by their names: they are asked for again and again.
+pub(super) struct Place<'t> {
+    side: Seen<'t>,
+    facts: HashMap<&'t str, Vec<&'t str>>,
+}
+
+impl<'t> Place<'t> {
+    pub(super) fn of(side: Seen<'t>) -> Self {
+        let mut facts: HashMap<&str, Vec<&str>> = HashMap::with_capacity(COMPARED_FACTS.len());
+        for fact in side.rounds.iter().flat_map(|trial| &trial.facts) {
+            facts.entry(&fact.name).or_default().push(&fact.value);
+        }
+        Self { side, facts }
+    }
+
+    fn all(&self, name: &str) -> &[&'t str] {
+        debug_assert!(COMPARED_FACTS.contains(&name), "{name} is not read of thousands");
+        self.facts.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The different values of a fact.
+    pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
+        let all = self.all(name);
+        // Trials of one place say the same, one after the other.
+        let changes = all.iter().enumerate().filter(|(at, one)| *at == 0 || all[at - 1] != **one);
+        changes.map(|(_, one)| *one).collect()
+    }
+
+    /// The median of a number among the facts.
+    fn number(&self, name: &str) -> Option<f64> {
+        let parsed = self.all(name).iter().filter_map(|value| value.parse::<f64>().ok());
+        median(&parsed.collect::<Vec<f64>>()).ok()
+    }
+
+    /// Whether a mkfs of this filesystem was told something.
+    fn mkfs_has(&self, filesystem: &str, option: &str) -> bool {
+        let commands = self.values(MKFS);
+        commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
+    }
+}
+
 /// Two sides.
 struct Pair<'t> {
-    baseline: Seen<'t>,
-    contender: Seen<'t>,
+    baseline: Place<'t>,
+    contender: Place<'t>,
     differing: BTreeMap<Code, Vec<String>>,
 }
 
@@ -103,7 +144,8 @@ pub(in crate::compare) fn of_places(
     baseline: Seen<'_>,
     contender: Seen<'_>,
 ) -> Vec<ComparisonCaution> {
-    let mut pair = Pair { baseline, contender, differing: BTreeMap::new() };
+    let sides = (Place::of(baseline), Place::of(contender));
+    let mut pair = Pair { baseline: sides.0, contender: sides.1, differing: BTreeMap::new() };
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
             pair.compare(name, code, how);
@@ -118,7 +160,7 @@ pub(in crate::compare) fn of_places(
     pair.profiles();
     pair.disks();
     pair.caches();
-    if let Some((left, right)) = differing_options(baseline, contender) {
+    if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
         pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
     }
     let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
@@ -129,7 +171,7 @@ impl Pair<'_> {
     fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
         let said = format!(
             "{name} is {left} for '{}' and {right} for '{}'",
-            self.baseline.name, self.contender.name
+            self.baseline.side.name, self.contender.side.name
         );
         self.say(code, said);
     }
@@ -139,7 +181,7 @@ impl Pair<'_> {
     }
 
     fn compare(&mut self, name: &str, code: Code, how: Compared) {
-        let (left, right) = (values(self.baseline, name), values(self.contender, name));
+        let (left, right) = (self.baseline.values(name), self.contender.values(name));
         if left.is_empty() || right.is_empty() || left == right {
             return;
         }
@@ -152,7 +194,7 @@ impl Pair<'_> {
                 }
             }
             Roughly => {
-                let sides = (number(self.baseline, name), number(self.contender, name));
+                let sides = (self.baseline.number(name), self.contender.number(name));
                 if let (Some(one), Some(other)) = sides
                     && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
                 {
@@ -163,22 +205,22 @@ impl Pair<'_> {
     }
 
     fn is_same_type(&self) -> bool {
-        values(self.baseline, TYPE) == values(self.contender, TYPE)
+        self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
     /// Whether a difference of a fact is what was asked about, or none.
     fn is_excused(&self, name: &str, code: Code) -> bool {
-        let factor = self.contender.factor;
+        let factor = self.contender.side.factor;
         match code {
             Code::MetadataProfilesDiffer => true, // has words of its own
             Code::FeaturesDiffer => {
-                let both = [self.baseline, self.contender];
-                let is_made = both.iter().all(|side| !values(*side, MKFS).is_empty());
+                let both = [&self.baseline, &self.contender];
+                let is_made = both.iter().all(|side| !side.values(MKFS).is_empty());
                 // Variants of a plan are made as the plan says.
                 let is_planned = factor == Factor::Variant && is_made;
-                let types = both.iter().flat_map(|side| values(*side, TYPE));
+                let types = both.iter().flat_map(|side| side.values(TYPE));
                 let has_blocks = types.into_iter().all(|one| WITH_BLOCKS.contains(&one));
-                let is_asked = |side: &Seen<'_>| mkfs_has(*side, "", " -b ");
+                let is_asked = |side: &&Place<'_>| side.mkfs_has("", " -b ");
                 match name {
                     // Groups and logs grow with the filesystem; its size has a doubt of its own.
                     GEOMETRY if self.sizes_apart().is_some() => true,
@@ -192,14 +234,13 @@ impl Pair<'_> {
 
     /// The sizes in bytes, where they are those of different devices.
     fn sizes_apart(&self) -> Option<(f64, f64)> {
-        let sizes =
-            |name: &str| Some((number(self.baseline, name)?, number(self.contender, name)?));
+        let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
         let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
         ((left - right).abs() > SIZE_TOLERANCE * left.max(right)).then_some((left, right))
     }
 
     fn sizes(&mut self) {
-        if self.contender.factor == Factor::Target {
+        if self.contender.side.factor == Factor::Target {
             return;
         }
         if let Some((left, right)) = self.sizes_apart() {
@@ -211,12 +252,12 @@ impl Pair<'_> {
     /// How full they were before. What was made for the trial is empty, however much of it the
     /// filesystem keeps for itself.
     fn room(&mut self) {
-        let is_fresh = |side: Seen<'_>| !values(side, MKFS).is_empty();
-        if is_fresh(self.baseline) && is_fresh(self.contender) {
+        let is_fresh = |side: &Place<'_>| !side.values(MKFS).is_empty();
+        if is_fresh(&self.baseline) && is_fresh(&self.contender) {
             return;
         }
-        let taken = |side: Seen<'_>| Some(1.0 - number(side, FREE)? / number(side, CAPACITY)?);
-        let (Some(left), Some(right)) = (taken(self.baseline), taken(self.contender)) else {
+        let taken = |side: &Place<'_>| Some(1.0 - side.number(FREE)? / side.number(CAPACITY)?);
+        let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
             return;
         };
         if (left - right).abs() > FREE_TOLERANCE {
@@ -229,30 +270,30 @@ impl Pair<'_> {
     /// That one keeps its metadata twice is doubted also between filesystems that were asked about:
     /// it is a choice of mkfs, not of the filesystem.
     fn profiles(&mut self) {
-        let (left, right) = (values(self.baseline, PROFILE), values(self.contender, PROFILE));
+        let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
             return;
         }
         let (left, right) = (listed(&left), listed(&right));
         let said = format!(
             "metadata is kept {left} by '{}' and {right} by '{}'",
-            self.baseline.name, self.contender.name
+            self.baseline.side.name, self.contender.side.name
         );
-        let is_asked = |side: Seen<'_>| {
-            mkfs_has(side, "btrfs", " -m") || mkfs_has(side, "btrfs", " --metadata")
+        let is_asked = |side: &Place<'_>| {
+            side.mkfs_has("btrfs", " -m") || side.mkfs_has("btrfs", " --metadata")
         };
-        let asked = is_asked(self.baseline) || is_asked(self.contender);
+        let asked = is_asked(&self.baseline) || is_asked(&self.contender);
         let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
         self.say(Code::MetadataProfilesDiffer, said);
     }
 
     fn disks(&mut self) {
-        let pairs = |side: Seen<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
-            let own = |name: &str| values(side, name).iter().map(ToString::to_string).collect();
+        let pairs = |side: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+            let own = |name: &str| side.values(name).iter().map(ToString::to_string).collect();
             (own(DISK), own(DEVICE))
         };
         let ((left_disk, left), (right_disk, right)) =
-            (pairs(self.baseline), pairs(self.contender));
+            (pairs(&self.baseline), pairs(&self.contender));
         let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
         if shared.is_empty() || !left.is_disjoint(&right) {
             return;
@@ -260,9 +301,9 @@ impl Pair<'_> {
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
         let said = format!(
             "'{}' is on {} and '{}' on {}, both of the disk {}",
-            self.baseline.name,
+            self.baseline.side.name,
             list(&left),
-            self.contender.name,
+            self.contender.side.name,
             list(&right),
             shared[0]
         );
@@ -276,7 +317,7 @@ impl Pair<'_> {
             };
             (side.rounds.iter().filter(has).count(), side.rounds.len())
         };
-        let (left, right) = (share(self.baseline), share(self.contender));
+        let (left, right) = (share(self.baseline.side), share(self.contender.side));
         if (left.0 == 0) != (right.0 == 0) {
             let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
             let what = "dropping caches failed: that";
@@ -297,21 +338,15 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     }
 }
 
-/// Whether a mkfs of this filesystem was told something.
-fn mkfs_has(side: Seen<'_>, filesystem: &str, option: &str) -> bool {
-    let commands = values(side, MKFS);
-    commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
-}
-
 /// The mount options that one side has and the other lacks, unless they were declared to differ. Of
 /// different filesystems only access times can be held against each other.
-fn differing_options(baseline: Seen<'_>, contender: Seen<'_>) -> Option<(String, String)> {
-    if matches!(contender.factor, Factor::Variant | Factor::Target) {
+fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
+    if matches!(contender.side.factor, Factor::Variant | Factor::Target) {
         return None;
     }
-    let is_same_type = values(baseline, TYPE) == values(contender, TYPE);
-    let options = |side: Seen<'_>| -> BTreeSet<String> {
-        let all = OPTIONS.iter().flat_map(|name| values(side, name));
+    let is_same_type = baseline.values(TYPE) == contender.values(TYPE);
+    let options = |side: &Place<'_>| -> BTreeSet<String> {
+        let all = OPTIONS.iter().flat_map(|name| side.values(name));
         let all = all.flat_map(|text| text.split(','));
         let counts = |option: &&str| is_same_type || option.ends_with("atime");
         all.filter(counts).map(str::to_owned).collect()
@@ -342,19 +377,6 @@ fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     values.iter().flat_map(of).collect()
 }
 
-/// All values of a fact.
-pub(super) fn values<'t>(side: Seen<'t>, name: &str) -> BTreeSet<&'t str> {
-    debug_assert!(COMPARED_FACTS.contains(&name), "{name} is not read of thousands");
-    side.rounds.iter().filter_map(|trial| fact(trial, name)).collect()
-}
-
 fn versions(side: Seen<'_>) -> BTreeSet<&str> {
     side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
-}
-
-/// The median of a number among the facts.
-fn number(side: Seen<'_>, name: &str) -> Option<f64> {
-    debug_assert!(COMPARED_FACTS.contains(&name), "{name} is not read of thousands");
-    let parsed = |trial: &&Trial| fact(trial, name)?.parse::<f64>().ok();
-    median(&side.rounds.iter().filter_map(parsed).collect::<Vec<f64>>()).ok()
 }
