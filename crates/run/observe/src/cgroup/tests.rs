@@ -108,7 +108,7 @@ fn limits_that_leave_all_of_the_machine_are_none() {
         assert_eq!(value(&places, "memory.usable_bytes"), "8589934592");
         assert!(seen(&places).cautions.is_empty());
         let before = memory_hits(&places).unwrap();
-        let seen = Box::new(Watching { before, places }).end();
+        let seen = Box::new(Watching { places, before }).end();
         assert!(seen.cautions.is_empty(), "{seen:?}");
     }
     let nothing = machine(root.path(), "", "", &[]);
