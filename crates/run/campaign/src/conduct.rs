@@ -134,7 +134,9 @@ fn perform(
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
-        for caution in seen.cautions.into_iter().chain(about(done, known)) {
+        // Of a trial that did not come to its end nobody takes the numbers.
+        let about = if ran.is_ok() { about(done, known) } else { Vec::new() };
+        for caution in seen.cautions.into_iter().chain(about) {
             to.sink.accept(&TrialEvent::Cautioned(caution))?;
         }
     }
