@@ -46,11 +46,25 @@ pub enum CautionCode {
     Handicapped,
     /// So few operations ran that what was drawn decides the figures.
     TooFewOperations,
+    /// A control group, or an affinity, gives less than the machine has.
+    CgroupLimits,
+    /// Memory ran short meanwhile, and what was cached had to go.
+    MemorySqueezed,
+    /// What was read can have come from memory, not from the device.
+    DataFitInMemory,
+    /// It was over before anything had to be written.
+    TooShort,
+    /// Somebody else dropped the kernel's caches meanwhile.
+    CachesDroppedOutside,
+    /// The CPUs were throttled since they were hot.
+    Throttled,
+    /// The partition does not begin where the device's blocks do.
+    Misaligned,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 27] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -71,6 +85,13 @@ impl CautionCode {
         Self::CompressibleData,
         Self::Handicapped,
         Self::TooFewOperations,
+        Self::CgroupLimits,
+        Self::MemorySqueezed,
+        Self::DataFitInMemory,
+        Self::TooShort,
+        Self::CachesDroppedOutside,
+        Self::Throttled,
+        Self::Misaligned,
     ];
 
     /// The word used in JSON and in the store.
@@ -96,6 +117,13 @@ impl CautionCode {
             Self::CompressibleData => "compressible_data",
             Self::Handicapped => "handicapped",
             Self::TooFewOperations => "too_few_operations",
+            Self::CgroupLimits => "cgroup_limits",
+            Self::MemorySqueezed => "memory_squeezed",
+            Self::DataFitInMemory => "data_fit_in_memory",
+            Self::TooShort => "too_short",
+            Self::CachesDroppedOutside => "caches_dropped_outside",
+            Self::Throttled => "throttled",
+            Self::Misaligned => "misaligned",
         }
     }
 
@@ -110,36 +138,97 @@ impl CautionCode {
             Self::CachesNotDropped => {
                 "run as root, or compare only with runs that did not drop caches either"
             }
-            Self::AppendedToExisting => "empty the working directory first",
+            Self::AppendedToExisting => {
+                "empty the working directory first (`treering clean DIR` for what a killed run \
+                 left)"
+            }
             Self::MayNotFit => "use a larger filesystem, fewer trees or a smaller data set",
             Self::StoreStaged => "name a store on another filesystem with --store FILE",
-            Self::NotLocked => "make sure that nothing else works in the directory",
+            Self::NotLocked => {
+                "make sure that nothing else works in the directory (`fuser -vm DIR`)"
+            }
             Self::ConfinedByWalk => "use Linux 5.6 or newer, or allow openat2 in the sandbox",
             Self::HostCacheAnswers => {
-                "keep the image on a filesystem that allows direct I/O (--images DIR), or use a \
-                 block device"
+                "`losetup --direct-io=on LOOP`; keep the image on a filesystem that allows direct \
+                 I/O (--images DIR), or use a block device"
             }
             Self::ImageInMemory => "keep the image on a disk (--images DIR)",
-            Self::HostMayFill => "allocate the images beforehand, or make them smaller",
+            Self::HostMayFill => {
+                "allocate the images beforehand (`fallocate -l SIZE IMAGE`), or make them smaller"
+            }
             Self::OtherSectors => "leave sector-bytes out, or use a kernel that can set them",
-            Self::NotQuiet => {
-                "stop what writes to the machine's disks, or repeat at a quieter time"
-            }
-            Self::Stolen => "measure on a quiet host, or on hardware of its own",
-            Self::OtherLoad => "stop them, or repeat at a quieter time",
-            Self::Swapped => "free memory, or switch swap off while measuring",
-            Self::KernelWarning => {
-                "read the lines in `dmesg`: the device or the filesystem may be at fault"
-            }
-            Self::DebugKernel => {
-                "use a kernel without these options, or compare with the same only"
-            }
-            Self::Governor => "`cpupower frequency-set -g performance` while measuring",
             Self::CompressibleData => {
-                "use --payload random --compressibility 0%, or mount without compression"
+                "use --payload random --compressibility 0%, or `mount -o remount,compress=no DIR`"
+            }
+            Self::DataFitInMemory => {
+                "drop caches between operations (--drop-caches each, as root), or work on twice as \
+                 much data as there is memory (--initial-dirs)"
+            }
+            Self::TooShort => {
+                "count the writing too (--sync each), or run for longer than a minute (--runs, \
+                 --initial-dirs)"
+            }
+            Self::Misaligned => {
+                "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \
+                 (all of it is lost)"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
+            Self::NotQuiet
+            | Self::Stolen
+            | Self::OtherLoad
+            | Self::Swapped
+            | Self::KernelWarning
+            | Self::DebugKernel
+            | Self::Governor
+            | Self::CgroupLimits
+            | Self::MemorySqueezed
+            | Self::CachesDroppedOutside
+            | Self::Throttled => self.advice_about_machine(),
+        }
+    }
+
+    /// What to do about a machine that is busy, hot or short of something.
+    const fn advice_about_machine(self) -> &'static str {
+        match self {
+            Self::NotQuiet => {
+                "`sync` and wait; stop what writes to the machine's disks (`iotop -o`), or repeat \
+                 at a quieter time"
+            }
+            Self::Stolen => {
+                "measure on a quiet host, or on hardware of its own; see it with `vmstat 1`, \
+                 column st"
+            }
+            Self::OtherLoad => "find them with `top` and stop them, or repeat at a quieter time",
+            Self::Swapped => {
+                "`swapoff -a` while measuring (`swapon -a` afterwards), or free memory"
+            }
+            Self::KernelWarning => {
+                "read the lines with `dmesg --level warn+`: the device or the filesystem may be at \
+                 fault"
+            }
+            Self::DebugKernel => {
+                "boot a kernel without these options (`ls /boot`), or compare with the same kernel \
+                 only"
+            }
+            Self::Governor => "`cpupower frequency-set -g performance` while measuring",
+            Self::CgroupLimits => {
+                "measure outside: from a login shell of root, or give the unit MemoryMax=infinity, \
+                 CPUQuota= and no IO…Max= (`systemctl set-property --runtime UNIT …`)"
+            }
+            Self::MemorySqueezed => {
+                "stop what uses memory (`ps aux --sort -rss | head`), raise memory.max of the \
+                 control group, or use a smaller data set"
+            }
+            Self::CachesDroppedOutside => {
+                "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
+                 /etc/systemd`), stop it and repeat"
+            }
+            // Throttled; the other codes are told above.
+            _ => {
+                "cool the machine, limit its clock (`cpupower frequency-set -u 2GHz`), or rest \
+                 between trials (settle-seconds)"
+            }
         }
     }
 }
@@ -163,6 +252,8 @@ mod tests {
             assert_eq!(CautionCode::from_name(code.name()), Some(code));
             assert_eq!(serde_json::to_value(code).unwrap(), code.name());
             assert!(code.advice().len() > 10);
+            let twins = CautionCode::ALL.into_iter().filter(|one| one.advice() == code.advice());
+            assert_eq!(twins.count(), 1, "{code:?}");
         }
     }
 }

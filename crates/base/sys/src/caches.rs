@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
@@ -35,6 +36,14 @@ impl From<Errno> for DropCachesError {
     }
 }
 
+/// How often this process has dropped them.
+static DROPS: AtomicU64 = AtomicU64::new(0);
+
+/// How often this process has dropped the caches: what the kernel counts beyond that, others did.
+pub fn cache_drops() -> u64 {
+    DROPS.load(Ordering::Relaxed)
+}
+
 /// Drops clean pages, dentries and inodes. Dirty ones stay: sync before.
 ///
 /// # Errors
@@ -43,13 +52,16 @@ pub fn drop_caches() -> Result<(), DropCachesError> {
     let path = "/proc/sys/vm/drop_caches";
     let written =
         OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(b"3"));
-    written
-        .map_err(|error| DropCachesError::from(Errno::from_io_error(&error).unwrap_or(Errno::IO)))
+    written.map_err(|error| {
+        DropCachesError::from(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    })?;
+    DROPS.fetch_add(1, Ordering::Relaxed);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DropCachesError, drop_caches};
+    use super::{DropCachesError, cache_drops, drop_caches};
     use rustix::io::Errno;
 
     #[test]
@@ -69,6 +81,7 @@ mod tests {
         if !rustix::process::geteuid().is_root() {
             let refused = drop_caches();
             assert!(matches!(refused, Err(DropCachesError::NotPermitted(_))), "{refused:?}");
+            assert_eq!(cache_drops(), 0, "what was refused is not counted");
         }
     }
 }

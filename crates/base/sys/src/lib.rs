@@ -18,12 +18,13 @@ mod rusage;
 mod signals;
 mod statfs;
 mod user;
+mod xfs;
 
 pub use blkdev::{
     DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
     sector_sizes,
 };
-pub use caches::{DropCachesError, drop_caches};
+pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
     fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
@@ -44,3 +45,4 @@ pub use rusage::{ThreadCpu, thread_cpu};
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
 pub use user::is_root;
+pub use xfs::{XfsGeometry, xfs_geometry};

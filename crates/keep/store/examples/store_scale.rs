@@ -112,12 +112,47 @@ fn beginning(trial: u32, labels: u32) -> TrialEvent {
     })
 }
 
+/// Facts that a comparison looks at, as a trial on ext4 has them.
+const COMPARED: [(&str, &str); 32] = [
+    ("kernel.release", "6.18.44"),
+    ("kernel.command_line", "BOOT_IMAGE=/vmlinuz-6.18.44 root=/dev/sda1 ro quiet mitigations=auto"),
+    ("kernel.debug_options", "none"),
+    ("cpu.unmitigated", "none"),
+    ("cpu.governor", "performance"),
+    ("memory.swappiness", "60"),
+    ("memory.dirty_ratio", "20"),
+    ("memory.dirty_background_ratio", "10"),
+    ("memory.dirty_expire_centisecs", "3000"),
+    ("filesystem.type", "ext4"),
+    ("filesystem.block_bytes", "4096"),
+    ("filesystem.features", "has_journal ext_attr resize_inode dir_index filetype extent 64bit"),
+    ("filesystem.geometry", "inode_bytes=256, group_blocks=32768, group_inodes=8192"),
+    ("filesystem.metadata_profile", "single"),
+    ("filesystem.mount_options", "rw,relatime"),
+    ("filesystem.super_options", "rw"),
+    ("filesystem.capacity_bytes", "105089261568"),
+    ("filesystem.free_bytes", "99704832000"),
+    ("cpu.model", "A Processor of 2026"),
+    ("cpu.count", "16"),
+    ("memory.bytes", "67430416384"),
+    ("machine.architecture", "x86_64"),
+    ("cgroup.limits", "none"),
+    ("device.model", "A Disk of 2026"),
+    ("device.name", "sda2"),
+    ("device.disk", "sda"),
+    ("device.rotational", "0"),
+    ("device.scheduler", "[none] mq-deadline kyber bfq"),
+    ("device.logical_block_bytes", "512"),
+    ("device.read_ahead_kib", "128"),
+    ("device.write_cache", "write back"),
+    ("variant.device_bytes", "107374182400"),
+];
+
 fn facts() -> Vec<Fact> {
-    let facts = (0..40).map(|n| Fact {
-        name: format!("group.fact_{n}"),
-        value: format!("some value of the fact {n}"),
-    });
-    facts.collect()
+    let compared = COMPARED.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let others =
+        (0..50).map(|n| (format!("group.fact_{n}"), format!("some value of the fact {n}")));
+    compared.chain(others).map(|(name, value)| Fact { name, value }).collect()
 }
 
 fn ops(seed: u32) -> Vec<OpTotals> {

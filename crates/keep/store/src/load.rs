@@ -1,7 +1,7 @@
 //! Trials read back: whole, or without what a comparison of thousands does not need.
 
-use rusqlite::params_from_iter;
-use rusqlite::types::Value;
+use std::collections::HashSet;
+
 use treering_model::{
     Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric, Op,
     OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
@@ -69,12 +69,9 @@ impl Store {
         facts: &[&str],
     ) -> Result<Vec<Trial>, StoreError> {
         let _snapshot = self.snapshot()?;
-        let names = vec!["?"; facts.len()].join(", ");
-        let query = format!(
-            "SELECT name, value FROM facts WHERE trial = ?1 AND name IN ({names}) \
-             ORDER BY seq, ordinal"
-        );
-        let read = |trial: &TrialId| self.read_with(*trial, Detail::Headlines, &query, facts);
+        let names: HashSet<&str> = facts.iter().copied().collect();
+        let wanted = |name: &str| names.contains(name);
+        let read = |trial: &TrialId| self.read_with(*trial, Detail::Headlines, &wanted);
         trials.iter().map(read).collect()
     }
 
@@ -88,16 +85,16 @@ impl Store {
     }
 
     pub(crate) fn read(&self, id: TrialId, detail: Detail) -> Result<Trial, StoreError> {
-        self.read_with(id, detail, FACTS, &[])
+        self.read_with(id, detail, &|_| true)
     }
 
-    /// A trial whose facts are those of a query of the trial's number and these names.
+    /// A trial with those of its facts whose names are wanted. They are chosen here: a query with
+    /// dozens of names builds an index of them for each trial anew.
     fn read_with(
         &self,
         id: TrialId,
         detail: Detail,
-        facts: &str,
-        names: &[&str],
+        wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Trial, StoreError> {
         let Some((trial, mut beginning)) = self.one(BEGINNING, id.text(), "trials", |fields| {
             let trial: i64 = fields.integer()?;
@@ -110,15 +107,18 @@ impl Store {
             Ok((fields.text()?, fields.text()?))
         })?;
         beginning.cell = self.one(CELL, trial, "cells", cell)?;
-        let values = std::iter::once(Value::Integer(trial))
-            .chain(names.iter().map(|name| Value::Text((*name).to_owned())));
+        let facts = self.rows(FACTS, [trial], "facts", |fields| {
+            let name = fields.text()?;
+            if !wanted(&name) {
+                return Ok(None);
+            }
+            Ok(Some(Fact { name, value: fields.text()? }))
+        })?;
         let (ending, wall_ns) =
             self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
         Ok(Trial {
             beginning,
-            facts: self.rows(facts, params_from_iter(values), "facts", |fields| {
-                Ok(Fact { name: fields.text()?, value: fields.text()? })
-            })?,
+            facts: facts.into_iter().flatten().collect(),
             phases: self.phases(trial, detail)?,
             tasks: self.tasks(trial, detail)?,
             metrics: self.rows(METRICS, [trial], "metrics", metric)?,

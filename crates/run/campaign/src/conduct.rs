@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, PayloadKind, Progress, Renewable, Target, run_on_target,
-    run_renewing,
+    EngineError, EngineOptions, Progress, Renewable, Target, run_on_target, run_renewing,
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
@@ -16,6 +15,7 @@ use treering_script::{Job, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
+use crate::doubts::{Known, Tally, about, compressible};
 use crate::room::shortage;
 
 /// A trial to be conducted.
@@ -62,7 +62,7 @@ pub fn conduct(
     removing: &mut dyn FnMut(&str),
 ) -> Result<Conclusion, CampaignError> {
     let target_facts = place.target().facts()?;
-    let cautions = admit(&plan, place, &target_facts)?;
+    let admitted = admit(&plan, place, &target_facts)?;
     let cleans = plan.job.mode() == Mode::Native;
     if cleans {
         place.mark(&plan.beginning.trial.text())?;
@@ -71,7 +71,7 @@ pub fn conduct(
     let told = perform(
         &plan,
         place,
-        cautions,
+        admitted,
         &target_facts,
         &mut Listeners { sink, progress, stop },
         &mut remains,
@@ -97,7 +97,7 @@ struct Listeners<'a> {
 fn perform(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
-    cautions: Vec<Caution>,
+    admitted: Admitted,
     target_facts: &TargetFacts,
     to: &mut Listeners<'_>,
     remains: &mut Vec<String>,
@@ -106,32 +106,40 @@ fn perform(
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
-    let facts = plan.facts.iter().cloned().chain(seen.facts).collect();
-    to.sink.accept(&TrialEvent::Environment { facts })?;
-    for caution in cautions.into_iter().chain(seen.cautions) {
+    let facts: Vec<Fact> = plan.facts.iter().cloned().chain(seen.facts).collect();
+    to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
+    for caution in once_each(admitted.cautions, seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     if let Some(caution) = handicapped(plan.engine.handicap_percent) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
+    let began_ns = plan.engine.clock.now_ns();
     let watching = watch(&scene);
     let mut session = plan.job.begin(target_facts);
+    let mut renewals = 0;
+    let tally = &mut Tally::new(to.sink);
     let ran = match plan.remount {
         None => {
             let (engine, target) = (&plan.engine, place.target());
-            run_on_target(session.as_mut(), target, engine, to.sink, to.progress, to.stop)
+            run_on_target(session.as_mut(), target, engine, tally, to.progress, to.stop)
         }
         Some(again) => {
-            let holder = &mut Remounted { place, again };
+            let holder = &mut Remounted { place, again, count: &mut renewals };
             let engine = &plan.engine;
-            run_renewing(session.as_mut(), holder, engine, to.sink, to.progress, to.stop)
+            run_renewing(session.as_mut(), holder, engine, tally, to.progress, to.stop)
         }
     };
+    let done = tally.done(renewals);
+    let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = session.remains();
     let seen = watching.end();
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
-        for caution in seen.cautions {
+        let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
+        // Of a trial that did not come to its end nobody takes the numbers.
+        let about = if ran.is_ok() { about(done, known) } else { Vec::new() };
+        for caution in seen.cautions.into_iter().chain(about) {
             to.sink.accept(&TrialEvent::Cautioned(caution))?;
         }
     }
@@ -141,18 +149,11 @@ fn perform(
     }
 }
 
-/// The doubt about a payload that shrinks on a filesystem that compresses.
-fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
-    let what = match payload {
-        PayloadKind::Native { compressibility: 0 } => return None,
-        PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
-        PayloadKind::Classic => "the payload of the classic tool, one letter,".to_owned(),
-    };
-    let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
-    let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
-    let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
-    let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
-    Some(Caution { code: CautionCode::CompressibleData, message })
+/// Both, but for the unrest of the machine: who waited for it to settle has told it already.
+fn once_each(told: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
+    let is_told = told.iter().any(|caution| caution.code == CautionCode::NotQuiet);
+    let is_new = |caution: &Caution| !(is_told && caution.code == CautionCode::NotQuiet);
+    told.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
 /// The doubt about a trial that was slowed on purpose.
@@ -165,6 +166,7 @@ fn handicapped(percent: u32) -> Option<Caution> {
 struct Remounted<'a> {
     place: &'a mut Workplace,
     again: Remount<'a>,
+    count: &'a mut u32,
 }
 
 impl Renewable for Remounted<'_> {
@@ -174,8 +176,16 @@ impl Renewable for Remounted<'_> {
 
     fn renew(&mut self) -> Result<(), String> {
         let again = self.again;
+        *self.count += 1;
         self.place.renew(&mut || again()).map_err(|error| error.to_string())
     }
+}
+
+/// What is known of a trial that may begin.
+struct Admitted {
+    cautions: Vec<Caution>,
+    /// Bytes of content that will stand at the same time, at most.
+    data_bytes: u64,
 }
 
 /// Checks that the job can run here, and fits.
@@ -183,18 +193,19 @@ fn admit(
     plan: &TrialPlan<'_>,
     place: &Workplace,
     facts: &TargetFacts,
-) -> Result<Vec<Caution>, CampaignError> {
+) -> Result<Admitted, CampaignError> {
     let mut cautions = plan.cautions.clone();
     cautions.extend_from_slice(place.cautions());
     cautions.extend(plan.job.check(facts).map_err(CampaignError::Job)?);
-    if let Some((needs, has)) = shortage(&plan.job.footprint(facts), facts) {
+    let footprint = plan.job.footprint(facts);
+    if let Some((needs, has)) = shortage(&footprint, facts) {
         if plan.job.mode() == Mode::Native {
             return Err(CampaignError::TooLittleRoom { needs, has });
         }
         let message = format!("{needs}, but {has}");
         cautions.push(Caution { code: CautionCode::MayNotFit, message });
     }
-    Ok(cautions)
+    Ok(Admitted { cautions, data_bytes: footprint.peak_bytes })
 }
 
 fn tell_end(

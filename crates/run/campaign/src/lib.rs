@@ -5,6 +5,7 @@
 mod campaign;
 mod cells;
 mod conduct;
+mod doubts;
 mod error;
 pub mod plan;
 mod room;

@@ -2,8 +2,10 @@
 //!
 //! One folder each, one line each in [`ALL`].
 
+mod cgroup;
 mod conditions;
 mod environment;
+mod places;
 
 use std::path::Path;
 
@@ -55,11 +57,17 @@ pub trait Watch {
 }
 
 /// Every observer.
-pub const ALL: &[&dyn Observer] = &[&environment::Environment, &conditions::Conditions];
+pub const ALL: &[&dyn Observer] =
+    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions];
 
 /// Everything that all observers see beforehand.
 pub fn look(scene: &Scene<'_>) -> Seen {
     ALL.iter().map(|observer| observer.look(scene)).fold(Seen::default(), Seen::join)
+}
+
+/// What is known of a block device beforehand: its place on its disk, its queue, its alignment.
+pub fn look_at_device(node: &Path) -> Seen {
+    environment::look_at_device(node)
 }
 
 /// All observers that watch a trial, from now on.

@@ -326,5 +326,5 @@ fn a_run_without_operations_ends_after_the_initial_creates() {
     assert_eq!(ran.stderr.lines().count(), 2 + 3);
     assert!(summary_runs(&ran.stdout).iter().all(|(_, runs)| *runs == 0));
     assert!(program.home().join("a/b/w").is_dir(), "missing parents are made");
-    assert_eq!(cautions(&last(&program)), ["store_staged"]);
+    assert_eq!(cautions(&last(&program)), ["store_staged", "too_short"]);
 }

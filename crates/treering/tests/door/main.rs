@@ -26,6 +26,9 @@ mod data_sets;
 /// Doubts whose causes are planted, and the doctor.
 mod doubts;
 
+/// Faults that are planted on the machine.
+mod faults;
+
 /// Filesystems that are too small or fill up.
 mod full;
 
@@ -41,6 +44,9 @@ mod native_trees;
 /// Directories that cannot be worked in.
 mod places;
 
+/// Doubts about a trial whose causes are planted.
+mod planted;
+
 /// The command line as it is told to users.
 mod reference;
 
@@ -52,6 +58,9 @@ mod staging;
 
 /// What was kept of a trial.
 mod trial;
+
+/// Comparisons that are made unfair on purpose.
+mod unfair;
 
 use treering_testkit::Program;
 

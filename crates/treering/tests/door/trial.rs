@@ -44,13 +44,19 @@ pub(crate) fn count(program: &Program) -> usize {
 }
 
 /// What tests beside this one, and the machine they run on, do to a trial.
-const OF_THE_MACHINE: [CautionCode; 6] = [
+const OF_THE_MACHINE: [CautionCode; 12] = [
     CautionCode::Stolen,
     CautionCode::OtherLoad,
     CautionCode::Swapped,
     CautionCode::KernelWarning,
     CautionCode::DebugKernel,
     CautionCode::Governor,
+    CautionCode::CgroupLimits,
+    CautionCode::MemorySqueezed,
+    CautionCode::CachesDroppedOutside,
+    CautionCode::Throttled,
+    CautionCode::NotQuiet,
+    CautionCode::Misaligned,
 ];
 
 /// The names of a trial's cautions, but for those about the machine.

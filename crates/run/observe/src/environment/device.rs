@@ -1,46 +1,142 @@
-//! The block device below the filesystem, as `/sys/dev/block` tells it.
+//! The block device below the filesystem, as `/sys/dev/block` tells it: its place on the disk, its
+//! queue, and whether it is aligned.
 
-use std::fs::read_to_string;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::Fact;
+use treering_model::{Caution, CautionCode};
 
 use super::fact;
+use crate::Seen;
+use crate::places::Places;
 
-/// What is known of the device of a path; nothing where there is no single one (tmpfs, btrfs).
-pub(super) fn facts(target: &Path) -> Vec<Fact> {
-    let Ok(metadata) = std::fs::metadata(target) else { return Vec::new() };
-    let (major, minor) = major_minor(metadata.dev());
-    let at = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    let Ok(at) = at.canonicalize() else { return Vec::new() };
-    let mut facts = Vec::new();
-    if let Some(name) = at.file_name() {
-        facts.push(fact("device.name", name.to_string_lossy()));
+/// What kernels and filesystems work in, whatever a disk says of its sectors.
+const PAGE_BYTES: u64 = 4096;
+/// The unit of starts and sizes in `/sys`.
+const SECTOR_BYTES: u64 = 512;
+
+/// Facts of a partition or a disk of its own.
+const OWN: [(&str, &str); 3] = [
+    ("device.start_sectors", "start"),
+    ("device.sectors", "size"),
+    ("device.alignment_offset_bytes", "alignment_offset"),
+];
+
+/// Facts of the disk and its queue.
+const OF_DISK: [(&str, &str); 21] = [
+    ("device.model", "device/model"),
+    ("device.rotational", "queue/rotational"),
+    ("device.scheduler", "queue/scheduler"),
+    ("device.logical_block_bytes", "queue/logical_block_size"),
+    ("device.physical_block_bytes", "queue/physical_block_size"),
+    ("device.minimum_io_bytes", "queue/minimum_io_size"),
+    ("device.optimal_io_bytes", "queue/optimal_io_size"),
+    ("device.read_ahead_kib", "queue/read_ahead_kb"),
+    ("device.nr_requests", "queue/nr_requests"),
+    ("device.max_io_kib", "queue/max_sectors_kb"),
+    ("device.nomerges", "queue/nomerges"),
+    ("device.rq_affinity", "queue/rq_affinity"),
+    ("device.writeback_latency_us", "queue/wbt_lat_usec"),
+    ("device.write_cache", "queue/write_cache"),
+    ("device.fua", "queue/fua"),
+    ("device.zoned", "queue/zoned"),
+    ("device.discard_granularity_bytes", "queue/discard_granularity"),
+    ("device.io_poll", "queue/io_poll"),
+    ("device.backing_file", "loop/backing_file"),
+    ("device.direct_io", "loop/dio"),
+    ("device.firmware", "device/firmware_rev"),
+];
+
+/// What is known of the device that a directory is on: the one its files say, or the one that is
+/// mounted (btrfs has numbers of its own). Nothing where there is none (tmpfs).
+pub(super) fn of_directory(places: &Places, target: &Path, source: Option<&OsStr>) -> Seen {
+    let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
+    let of_files = of_files.and_then(|number| folder(places, number));
+    let folder = of_files.or_else(|| of_source(places, source?));
+    folder.map(|at| of_folder(places, &at)).unwrap_or_default()
+}
+
+/// What is known of a block device.
+pub(super) fn of_node(places: &Places, node: &Path) -> Seen {
+    let folder = of_source(places, node.as_os_str());
+    folder.map(|at| of_folder(places, &at)).unwrap_or_default()
+}
+
+/// The name by which the kernel knows what is mounted.
+pub(super) fn name_of(places: &Places, source: &OsStr) -> Option<String> {
+    Some(of_source(places, source)?.file_name()?.to_string_lossy().into_owned())
+}
+
+fn of_source(places: &Places, source: &OsStr) -> Option<PathBuf> {
+    let about = std::fs::metadata(source).ok()?;
+    if !about.file_type().is_block_device() {
+        return None;
     }
-    // A partition has its queue at the disk it is part of.
-    let disk = if at.join("queue").exists() { Some(at.as_path()) } else { at.parent() };
-    let places = [("device.start_sectors", at.join("start")), ("device.sectors", at.join("size"))];
-    let below_disk = [
-        ("device.model", "device/model"),
-        ("device.rotational", "queue/rotational"),
-        ("device.scheduler", "queue/scheduler"),
-        ("device.logical_block_bytes", "queue/logical_block_size"),
-        ("device.physical_block_bytes", "queue/physical_block_size"),
-        ("device.read_ahead_kib", "queue/read_ahead_kb"),
-        ("device.write_cache", "queue/write_cache"),
-        ("device.backing_file", "loop/backing_file"),
-        ("device.direct_io", "loop/dio"),
-    ];
-    let of_disk = disk
-        .into_iter()
-        .flat_map(|disk| below_disk.iter().map(move |&(name, file)| (name, disk.join(file))));
-    for (name, path) in places.into_iter().chain(of_disk) {
-        if let Ok(text) = read_to_string(path) {
-            facts.push(fact(name, text.trim()));
-        }
+    folder(places, about.rdev())
+}
+
+fn folder(places: &Places, number: u64) -> Option<PathBuf> {
+    let (major, minor) = major_minor(number);
+    places.sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
+}
+
+fn of_folder(places: &Places, at: &Path) -> Seen {
+    let mut seen = Seen::default();
+    let read = |folder: &Path, file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let name = |folder: &Path| {
+        folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let own_disk = disk(at);
+    seen.facts.push(fact("device.name", name(at)));
+    seen.facts.push(fact("device.disk", name(&whole(places, at))));
+    let own = OWN.iter().map(|(name, file)| (name, read(at, file)));
+    let of_disk = OF_DISK.iter().map(|(name, file)| (name, read(own_disk, file)));
+    for (name, value) in own.chain(of_disk) {
+        seen.facts.extend(value.map(|value| fact(name, value)));
     }
-    facts
+    let number = |folder: &Path, file: &str| read(folder, file)?.parse::<u64>().ok();
+    let start = number(at, "start").unwrap_or(0).saturating_mul(SECTOR_BYTES);
+    let block = number(own_disk, "queue/physical_block_size").unwrap_or(PAGE_BYTES);
+    let offset = read(at, "alignment_offset").unwrap_or_else(|| "0".to_owned());
+    let is_aligned = start.is_multiple_of(block.max(PAGE_BYTES)) && offset == "0";
+    if !is_aligned {
+        let message = format!(
+            "{} begins at byte {start} of its disk (offset {offset}), whose blocks have {block} \
+             bytes: writes of {} bytes touch two blocks each",
+            name(at),
+            block.max(PAGE_BYTES)
+        );
+        seen.cautions.push(Caution { code: CautionCode::Misaligned, message });
+    }
+    seen
+}
+
+/// A partition has its queue at the disk it is part of.
+fn disk(at: &Path) -> &Path {
+    if at.join("partition").exists() { at.parent().unwrap_or(at) } else { at }
+}
+
+/// The disk below all mappings, as far as there is one only.
+fn whole(places: &Places, at: &Path) -> PathBuf {
+    let mut at = disk(at).to_owned();
+    // A device is below another; a ring cannot be, but a broken tree could pretend so.
+    for _ in 0..16 {
+        let below: Vec<_> =
+            std::fs::read_dir(at.join("slaves")).into_iter().flatten().flatten().collect();
+        let [only] = below.as_slice() else { break };
+        let name = only.file_name();
+        let linked = only.path().canonicalize();
+        let Ok(next) = linked.or_else(|_| places.sys.join("block").join(name).canonicalize())
+        else {
+            break;
+        };
+        disk(&next).clone_into(&mut at);
+    }
+    at
 }
 
 /// The two halves of a device number, as Linux packs them.
@@ -52,7 +148,11 @@ fn major_minor(device: u64) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::major_minor;
+    use super::{major_minor, of_folder};
+    use crate::places::Places;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn device_numbers_are_unpacked() {
@@ -60,5 +160,66 @@ mod tests {
         assert_eq!(major_minor((259 << 8) | 3), (259, 3));
         // Minor 300 is 0x12c: its low byte stands below the major, the rest above it.
         assert_eq!(major_minor(0x10_072c), (7, 300));
+    }
+
+    fn put(root: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    fn value(places: &Places, at: &str, name: &str) -> Option<String> {
+        let seen = of_folder(places, &places.sys.join(at).canonicalize().unwrap());
+        seen.facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
+    }
+
+    #[test]
+    fn a_partition_and_a_mapping_on_it_are_of_one_disk() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let files = [
+            ("block/sda/queue/nr_requests", "64\n"),
+            ("block/sda/queue/physical_block_size", "4096\n"),
+            ("block/sda/sda2/partition", "2\n"),
+            ("block/sda/sda2/start", "2048\n"),
+            ("block/sda/sda2/alignment_offset", "0\n"),
+            ("block/dm-0/queue/nr_requests", "128\n"),
+            ("block/sdb/queue/nr_requests", "1\n"),
+        ];
+        put(root.path(), &files);
+        fs::create_dir_all(root.path().join("block/dm-0/slaves")).unwrap();
+        symlink("../../sda/sda2", root.path().join("block/dm-0/slaves/sda2")).unwrap();
+        let disk = |at: &str| value(&places, at, "device.disk").unwrap();
+        assert_eq!((disk("block/sda/sda2"), disk("block/dm-0")), ("sda".into(), "sda".into()));
+        assert_eq!(disk("block/sdb"), "sdb");
+        assert_eq!(value(&places, "block/sda/sda2", "device.nr_requests").unwrap(), "64");
+        assert_eq!(value(&places, "block/dm-0", "device.nr_requests").unwrap(), "128");
+        assert_eq!(value(&places, "block/sda/sda2", "device.start_sectors").unwrap(), "2048");
+        // Of two disks below nobody can say which it is on.
+        symlink("../../sdb", root.path().join("block/dm-0/slaves/sdb")).unwrap();
+        assert_eq!(disk("block/dm-0"), "dm-0");
+    }
+
+    #[test]
+    fn partitions_that_begin_between_blocks_are_doubted() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let doubts = |start: &str, offset: &str, block: &str| {
+            let files = [
+                ("block/sda/queue/physical_block_size", block),
+                ("block/sda/sda1/partition", "1\n"),
+                ("block/sda/sda1/start", start),
+                ("block/sda/sda1/alignment_offset", offset),
+            ];
+            put(root.path(), &files);
+            of_folder(&places, &root.path().join("block/sda/sda1")).cautions.len()
+        };
+        assert_eq!(doubts("2048", "0", "512"), 0);
+        assert_eq!(doubts("63", "0", "512"), 1, "as DOS made them");
+        assert_eq!(doubts("2048", "3584", "4096"), 1, "the kernel says so");
+        assert_eq!(doubts("8", "0", "16384"), 1, "the blocks are larger than a page");
+        assert_eq!(of_folder(&places, &root.path().join("block/sda")).cautions.len(), 0);
     }
 }

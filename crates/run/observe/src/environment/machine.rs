@@ -1,34 +1,85 @@
 //! The machine: kernel, processor, memory, as `/proc` and `/sys` tell them.
 
-use std::fs::read_to_string;
-
 use treering_model::Fact;
 
 use super::fact;
+use crate::places::Places;
+
+/// Files below `/proc` whose text is a fact.
+const PROC: [(&str, &str); 12] = [
+    ("kernel.release", "sys/kernel/osrelease"),
+    ("kernel.version", "sys/kernel/version"),
+    ("kernel.command_line", "cmdline"),
+    ("kernel.tainted", "sys/kernel/tainted"),
+    ("memory.swappiness", "sys/vm/swappiness"),
+    ("memory.vfs_cache_pressure", "sys/vm/vfs_cache_pressure"),
+    ("memory.dirty_ratio", "sys/vm/dirty_ratio"),
+    ("memory.dirty_background_ratio", "sys/vm/dirty_background_ratio"),
+    ("memory.dirty_limit_bytes", "sys/vm/dirty_bytes"),
+    ("memory.dirty_background_limit_bytes", "sys/vm/dirty_background_bytes"),
+    ("memory.dirty_expire_centisecs", "sys/vm/dirty_expire_centisecs"),
+    ("memory.dirty_writeback_centisecs", "sys/vm/dirty_writeback_centisecs"),
+];
+
+/// The same below `/sys`.
+const SYS: [(&str, &str); 5] = [
+    ("cpu.governor", "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("cpu.frequency_driver", "devices/system/cpu/cpu0/cpufreq/scaling_driver"),
+    ("cpu.boost", "devices/system/cpu/cpufreq/boost"),
+    ("cpu.simultaneous_threads", "devices/system/cpu/smt/active"),
+    ("memory.transparent_hugepages", "kernel/mm/transparent_hugepage/enabled"),
+];
+
+/// Where each known fault of the CPUs has a file.
+const VULNERABILITIES: &str = "devices/system/cpu/vulnerabilities";
 
 /// What is known of the machine.
-pub(super) fn facts() -> Vec<Fact> {
+pub(super) fn facts(places: &Places) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let mut file = |name: &str, path: &str| {
-        if let Ok(text) = read_to_string(path) {
-            facts.push(fact(name, text.trim()));
-        }
+    let mut tell = |name: &str, text: Option<String>| {
+        facts.extend(text.map(|text| fact(name, text.trim())));
     };
-    file("kernel.release", "/proc/sys/kernel/osrelease");
-    file("kernel.version", "/proc/sys/kernel/version");
-    file("kernel.command_line", "/proc/cmdline");
-    file("cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    file("memory.swappiness", "/proc/sys/vm/swappiness");
-    file("memory.dirty_ratio", "/proc/sys/vm/dirty_ratio");
-    file("memory.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio");
-    file("memory.dirty_expire_centisecs", "/proc/sys/vm/dirty_expire_centisecs");
+    PROC.iter().for_each(|(name, file)| tell(name, places.proc(file)));
+    SYS.iter().for_each(|(name, file)| tell(name, places.sys(file)));
     facts.push(fact("machine.architecture", std::env::consts::ARCH));
-    if let Ok(text) = read_to_string("/proc/cpuinfo") {
+    facts.extend(mitigations(places));
+    if let Some(text) = places.proc("cpuinfo") {
         facts.extend(processor(&text));
     }
-    if let Ok(text) = read_to_string("/proc/meminfo") {
-        facts.extend(memory(&text));
+    for (name, key) in [("memory.bytes", "MemTotal"), ("memory.swap_bytes", "SwapTotal")] {
+        facts.extend(places.memory_bytes(key).map(|bytes| fact(name, bytes)));
     }
+    facts
+}
+
+/// What is done against the faults of the CPUs, and which are left open.
+fn mitigations(places: &Places) -> Vec<Fact> {
+    let folder = std::fs::read_dir(places.sys.join(VULNERABILITIES));
+    let entries = folder.into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let state = |name: &String| places.sys(&format!("{VULNERABILITIES}/{name}"));
+    let states: Vec<(&String, String)> =
+        names.iter().filter_map(|name| Some((name, state(name)?))).collect();
+    if states.is_empty() {
+        return Vec::new();
+    }
+    let told = |found: Vec<String>, between: &str| {
+        if found.is_empty() { "none".to_owned() } else { found.join(between) }
+    };
+    let mitigated = states.iter().filter_map(|(name, state)| {
+        Some(format!("{name}: {}", state.strip_prefix("Mitigation: ")?))
+    });
+    let open = states.iter().filter(|(_, state)| state.starts_with("Vulnerable"));
+    let mut facts = vec![
+        fact("cpu.mitigations", told(mitigated.collect(), " | ")),
+        fact("cpu.unmitigated", told(open.map(|(name, _)| (*name).clone()).collect(), " ")),
+    ];
+    let line = places.proc("cmdline").unwrap_or_default();
+    let mut asked = line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
+    // The last one counts.
+    facts.extend(asked.next_back().map(|asked| fact("cpu.mitigations_asked", asked)));
     facts
 }
 
@@ -47,19 +98,11 @@ fn processor(cpuinfo: &str) -> Vec<Fact> {
     facts
 }
 
-fn memory(meminfo: &str) -> Vec<Fact> {
-    let bytes = |key: &str| {
-        let line = meminfo.lines().find(|line| line.starts_with(key))?;
-        let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        Some(kib * 1024)
-    };
-    let named = [("memory.bytes", "MemTotal:"), ("memory.swap_bytes", "SwapTotal:")];
-    named.iter().filter_map(|(name, key)| Some(fact(name, bytes(key)?))).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{memory, processor};
+    use super::{facts, mitigations, processor};
+    use crate::places::Places;
+    use std::fs;
 
     #[test]
     fn processor_and_memory_are_read() {
@@ -69,8 +112,38 @@ mod tests {
         let texts: Vec<String> =
             cpu.iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect();
         assert_eq!(texts, ["cpu.count=2", "cpu.model=A CPU", "machine.virtual=true"]);
-        let memory = memory("MemTotal:       24 kB\nSwapTotal:  nonsense kB\n");
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { proc: root.path().to_owned(), sys: root.path().to_owned() };
+        let meminfo = "MemTotal:       24 kB\nSwapTotal:  nonsense kB\n";
+        fs::write(root.path().join("meminfo"), meminfo).unwrap();
+        let memory = facts(&places);
+        let memory: Vec<_> = memory.iter().filter(|f| f.name.starts_with("memory.")).collect();
         assert_eq!(memory.len(), 1);
         assert_eq!(memory[0].value, "24576");
+    }
+
+    #[test]
+    fn faults_of_the_cpus_are_told_with_what_is_done_against_them() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { proc: root.path().to_owned(), sys: root.path().to_owned() };
+        assert!(mitigations(&places).is_empty());
+        let folder = root.path().join(super::VULNERABILITIES);
+        fs::create_dir_all(&folder).unwrap();
+        for (name, state) in [
+            ("meltdown", "Mitigation: PTI\n"),
+            ("mds", "Vulnerable: Clear CPU buffers attempted, no microcode\n"),
+            ("l1tf", "Not affected\n"),
+        ] {
+            fs::write(folder.join(name), state).unwrap();
+        }
+        fs::write(root.path().join("cmdline"), "quiet mitigations=auto,nosmt x=y\n").unwrap();
+        let found = mitigations(&places);
+        let texts: Vec<String> = found.iter().map(|f| format!("{}={}", f.name, f.value)).collect();
+        let expected = [
+            "cpu.mitigations=meltdown: PTI",
+            "cpu.unmitigated=mds",
+            "cpu.mitigations_asked=auto,nosmt",
+        ];
+        assert_eq!(texts, expected);
     }
 }

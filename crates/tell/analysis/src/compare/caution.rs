@@ -15,20 +15,34 @@ pub enum ComparisonCautionCode {
     VersionsDiffer,
     /// The kernels differ and that was not what was asked.
     KernelsDiffer,
+    /// The kernels are started, built or set otherwise.
+    KernelSettingsDiffer,
     /// The types of the filesystems differ and that was not what was asked.
     FilesystemsDiffer,
     /// The filesystems are not of the same size.
     SizesDiffer,
+    /// One filesystem is fuller than the other.
+    FreeSpaceDiffers,
+    /// The filesystems have other features, or blocks of another size.
+    FeaturesDiffer,
+    /// Metadata is kept more often on one side.
+    MetadataProfilesDiffer,
     /// The devices are not of the same kind, or their queues are not set alike.
     DevicesDiffer,
+    /// The sides are at different places of one disk.
+    SameDisk,
     /// They are mounted with other options.
     MountOptionsDiffer,
     /// The machines differ.
     MachinesDiffer,
+    /// Caches could be dropped on one side only.
+    CachesDiffer,
     /// The trials of one side differ among themselves.
     MixedSide,
     /// There are too few rounds to ever show a difference.
     TooFewRounds,
+    /// The times that decide are too short.
+    TooShort,
     /// The rounds could not be paired.
     Unpaired,
     /// One side was run after the other, not in turns.
@@ -47,20 +61,27 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 27] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
         Self::ParametersDiffer,
         Self::VersionsDiffer,
         Self::KernelsDiffer,
+        Self::KernelSettingsDiffer,
         Self::FilesystemsDiffer,
         Self::SizesDiffer,
+        Self::FreeSpaceDiffers,
+        Self::FeaturesDiffer,
+        Self::MetadataProfilesDiffer,
         Self::DevicesDiffer,
+        Self::SameDisk,
         Self::MountOptionsDiffer,
         Self::MachinesDiffer,
+        Self::CachesDiffer,
         Self::MixedSide,
         Self::TooFewRounds,
+        Self::TooShort,
         Self::Unpaired,
         Self::NotInterleaved,
         Self::SerialRounds,
@@ -79,13 +100,20 @@ impl ComparisonCautionCode {
             Self::ParametersDiffer => "parameters_differ",
             Self::VersionsDiffer => "versions_differ",
             Self::KernelsDiffer => "kernels_differ",
+            Self::KernelSettingsDiffer => "kernel_settings_differ",
             Self::FilesystemsDiffer => "filesystems_differ",
             Self::SizesDiffer => "sizes_differ",
+            Self::FreeSpaceDiffers => "free_space_differs",
+            Self::FeaturesDiffer => "features_differ",
+            Self::MetadataProfilesDiffer => "metadata_profiles_differ",
             Self::DevicesDiffer => "devices_differ",
+            Self::SameDisk => "same_disk",
             Self::MountOptionsDiffer => "mount_options_differ",
             Self::MachinesDiffer => "machines_differ",
+            Self::CachesDiffer => "caches_differ",
             Self::MixedSide => "mixed_side",
             Self::TooFewRounds => "too_few_rounds",
+            Self::TooShort => "too_short",
             Self::Unpaired => "unpaired",
             Self::NotInterleaved => "not_interleaved",
             Self::SerialRounds => "serial_rounds",
@@ -106,25 +134,75 @@ impl ComparisonCautionCode {
                  compare no totals"
             }
             Self::ParametersDiffer => "repeat the trials of one side with those of the other",
-            Self::VersionsDiffer => "repeat the older trials with the newer treering",
+            Self::VersionsDiffer => {
+                "repeat the older trials with the newer treering (`treering --version`)"
+            }
             Self::KernelsDiffer => {
                 "select by `kernel:` when kernels are what is compared, else use one kernel"
+            }
+            Self::KernelSettingsDiffer => {
+                "boot with the same command line (`cat /proc/cmdline`), set the same governor and \
+                 `sysctl vm.` values, and repeat one side"
             }
             Self::FilesystemsDiffer => {
                 "select by `fs:` when filesystems are what is compared, else use one filesystem"
             }
-            Self::SizesDiffer => "make the filesystems of both sides equally large",
+            Self::SizesDiffer => {
+                "make the filesystems of both sides equally large (`mkfs` on devices of one size, \
+                 or `treering compare --size`)"
+            }
+            Self::FreeSpaceDiffers => {
+                "fill or age both alike, or make both anew: a full filesystem works otherwise than \
+                 an empty one"
+            }
+            Self::FeaturesDiffer => {
+                "make both with the same mkfs and options (`mkfs.ext4 -b 4096`, `-O`), or make the \
+                 option a variant of a plan when it is what is compared"
+            }
+            Self::MetadataProfilesDiffer => {
+                "two copies are written for one: choose on purpose, with `-m single` or `-m dup` \
+                 of mkfs.btrfs"
+            }
             Self::DevicesDiffer => {
                 "run both sides on one device, with its queue set alike; select by `target:` when \
                  devices are what is compared"
+            }
+            Self::SameDisk => {
+                "make both sides in turns on one partition (`treering compare --device`): the \
+                 outer tracks of a disk are faster than the inner ones, and flash wears in common"
             }
             Self::MountOptionsDiffer => {
                 "mount both sides alike; make the option a variant of a plan when it is what is \
                  compared"
             }
             Self::MachinesDiffer => "run both sides on one machine",
-            Self::MixedSide => "choose trials that were made under the same conditions",
+            Self::CachesDiffer => {
+                "run both sides as root, or both without: warm caches against cold ones is no \
+                 comparison"
+            }
+            Self::MixedSide => {
+                "choose trials that were made under the same conditions (`treering list`)"
+            }
+            Self::TooFewRounds
+            | Self::TooShort
+            | Self::Unpaired
+            | Self::NotInterleaved
+            | Self::SerialRounds
+            | Self::Drifting
+            | Self::Unstable
+            | Self::MetricMissing
+            | Self::TrialCautions => self.advice_about_rounds(),
+        }
+    }
+
+    /// What to do about rounds that say too little.
+    const fn advice_about_rounds(self) -> &'static str {
+        match self {
             Self::TooFewRounds => "run more rounds; until then no difference can be shown",
+            Self::TooShort => {
+                "measure for longer (--runs, --initial-dirs): one write-back of the kernel, or one \
+                 commit of the journal, weighs as much as the work"
+            }
             Self::Unpaired => {
                 "run as many rounds on both sides, in turns, with the same parameters: pairs need \
                  fewer rounds"
@@ -141,7 +219,8 @@ impl ComparisonCautionCode {
                 "trust no difference of this metric that is not clearly larger than that"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
-            Self::TrialCautions => "see them with `treering show`, and mend what they say",
+            // TrialCautions; the other codes are told above.
+            _ => "see them with `treering show`, and mend what they say",
         }
     }
 }
@@ -172,5 +251,8 @@ mod tests {
             ComparisonCautionCode::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), ComparisonCautionCode::ALL.len());
         assert!(ComparisonCautionCode::ALL.iter().all(|code| code.advice().len() > 10));
+        let advice: BTreeSet<&str> =
+            ComparisonCautionCode::ALL.iter().map(|code| code.advice()).collect();
+        assert_eq!(advice.len(), names.len());
     }
 }

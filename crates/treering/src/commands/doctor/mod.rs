@@ -1,6 +1,8 @@
 //! `treering doctor`: what would make measurements here doubtful, before anybody measures: of the
 //! machine, and of a directory, a block device or a plan.
 
+mod plan;
+
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -8,34 +10,49 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_campaign::plan::Plan;
-use treering_lab::{Device, inspect};
-use treering_model::{Caution, CautionCode, DeviceSpec, Fact};
-use treering_observe::{Scene, look, watch};
-use treering_report::{Block, Cell, Pair, Report};
-use treering_script::TargetFacts;
+use treering_lab::inspect;
+use treering_model::{Caution, CautionCode, Fact};
+use treering_observe::{Scene, look, look_at_device, watch};
+use treering_report::{Block, Cell, Pair, Report, Warning};
 use treering_sys::is_root;
 
-use super::{compare, lab, output};
+use super::{compare, output};
 use crate::arguments::DoctorArgs;
 use crate::failure::{Failure, Kind};
 
 /// So long the machine is watched.
 const WATCHED: Duration = Duration::from_secs(2);
 
-/// Doubts in the order of how much harm they do; those not named come after them.
-const WORST_FIRST: [CautionCode; 11] = [
+/// Every doubt, in the order of how much harm it does: what makes numbers wrong, what makes them
+/// another machine's, what makes them noisy, what only wants to be known.
+const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::KernelWarning,
     CautionCode::DebugKernel,
     CautionCode::MayNotFit,
     CautionCode::HostMayFill,
-    CautionCode::Stolen,
-    CautionCode::OtherLoad,
-    CautionCode::Swapped,
-    CautionCode::CachesNotDropped,
+    CautionCode::AppendedToExisting,
     CautionCode::HostCacheAnswers,
     CautionCode::ImageInMemory,
+    CautionCode::DataFitInMemory,
+    CautionCode::CachesNotDropped,
+    CautionCode::CompressibleData,
+    CautionCode::CgroupLimits,
+    CautionCode::MemorySqueezed,
+    CautionCode::Swapped,
+    CautionCode::Misaligned,
+    CautionCode::OtherSectors,
+    CautionCode::Throttled,
+    CautionCode::Stolen,
+    CautionCode::OtherLoad,
+    CautionCode::NotQuiet,
+    CautionCode::CachesDroppedOutside,
     CautionCode::Governor,
+    CautionCode::TooShort,
+    CautionCode::NotLocked,
+    CautionCode::ConfinedByWalk,
+    CautionCode::StoreStaged,
+    CautionCode::Handicapped,
+    CautionCode::TooFewOperations,
 ];
 
 /// What was found.
@@ -43,8 +60,27 @@ const WORST_FIRST: [CautionCode; 11] = [
 struct Findings {
     /// What cannot be done at all.
     obstacles: Vec<String>,
+    /// What a comparison of the plan would doubt.
+    warnings: Vec<Warning>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
+}
+
+impl Findings {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.value(name)?.parse().ok()
+    }
+
+    /// Leaves only what was seen of the machine: the directory was only somewhere to stand.
+    fn forget_the_place(&mut self) {
+        let of_place = |name: &str| name.starts_with("filesystem.") || name.starts_with("device.");
+        self.facts.retain(|fact| !of_place(&fact.name));
+        self.cautions.retain(|caution| caution.code != CautionCode::Misaligned);
+    }
 }
 
 /// Looks, and says what was found.
@@ -62,14 +98,17 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let mut findings = Findings::default();
     let place = if kind.is_dir() { path.clone() } else { PathBuf::from("/") };
     of_machine(&place, &mut findings);
+    if !kind.is_dir() {
+        findings.forget_the_place();
+    }
     if kind.is_dir() {
         of_directory(&mut findings);
     } else if kind.file_type().is_block_device() {
         of_device(&path, &mut findings)?;
     } else {
-        of_plan(&compare::read_plan(&path)?, &mut findings)?;
+        plan::look_at_plan(&compare::read_plan(&path)?, &mut findings)?;
     }
-    output::write(&page(&path, kind.is_dir(), findings), &args.output)?;
+    output::write(&page(&path, findings), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,15 +130,17 @@ fn of_machine(place: &Path, findings: &mut Findings) {
 }
 
 fn of_directory(findings: &mut Findings) {
-    let fact = |name: &str| {
-        findings.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
-    };
-    let image = fact("device.backing_file").map(str::to_owned);
-    let is_past_cache = fact("device.direct_io") == Some("1");
-    let options = fact("filesystem.mount_options").unwrap_or_default();
+    let options = findings.value("filesystem.mount_options").unwrap_or_default();
     if options.split(',').any(|option| option == "ro") {
         findings.obstacles.push("it is mounted read-only".to_owned());
     }
+    loop_device(findings);
+}
+
+/// A loop device that reads its image through the page cache.
+fn loop_device(findings: &mut Findings) {
+    let image = findings.value("device.backing_file").map(str::to_owned);
+    let is_past_cache = findings.value("device.direct_io") == Some("1");
     if let Some(image) = image.filter(|_| !is_past_cache) {
         let message = format!("it is on a loop device that reads {image} through the page cache");
         findings.cautions.push(Caution { code: CautionCode::HostCacheAnswers, message });
@@ -107,6 +148,10 @@ fn of_directory(findings: &mut Findings) {
 }
 
 fn of_device(path: &Path, findings: &mut Findings) -> Result<(), Failure> {
+    let seen = look_at_device(path);
+    findings.cautions.extend(seen.cautions);
+    findings.facts.extend(seen.facts);
+    loop_device(findings);
     let inspection = inspect(path)?;
     findings.obstacles.extend(inspection.obstacles.iter().map(ToString::to_string));
     if !inspection.obstacles.is_empty() && !inspection.is_in_use() {
@@ -118,65 +163,13 @@ fn of_device(path: &Path, findings: &mut Findings) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
-    let lab = lab::open()?;
-    if plan.stopping.most_rounds() < 6 {
-        findings.obstacles.push(format!(
-            "with {} rounds no difference can ever be shown; six are the fewest",
-            plan.stopping.most_rounds()
-        ));
-    }
-    for variant in &plan.variants {
-        let name = &variant.name;
-        if let Err(error) = Device::check(variant, &lab) {
-            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            findings.obstacles.push(format!("{name}: {error}{hint}"));
-        }
-        if !is_root() && !matches!(variant.device, DeviceSpec::Directory { .. }) {
-            findings.obstacles.push(format!("{name}: only root can make and mount it"));
-        }
-        if let DeviceSpec::Block { paths } = &variant.device {
-            for path in paths {
-                match inspect(path) {
-                    Ok(inspection) => {
-                        let said = |what| format!("{name}: {}: {what}", path.display());
-                        findings.obstacles.extend(inspection.obstacles.iter().map(said));
-                    }
-                    Err(error) => findings.obstacles.push(format!("{name}: {error}")),
-                }
-            }
-        }
-        room(plan, variant, findings);
-    }
-    Ok(())
-}
-
-/// Whether the jobs fit into the images of a variant.
-fn room(plan: &Plan, variant: &treering_model::Variant, findings: &mut Findings) {
-    let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
-    let has = bytes.saturating_mul(u64::from(count));
-    for planned in &plan.jobs {
-        let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
-        if needs > has {
-            let message = format!(
-                "{}: {} needs {} MiB at a time, the device has {}",
-                variant.name,
-                planned.name,
-                needs >> 20,
-                has >> 20
-            );
-            findings.cautions.push(Caution { code: CautionCode::MayNotFit, message });
-        }
-    }
-}
-
-fn page(path: &Path, is_directory: bool, mut findings: Findings) -> Report {
-    let rank = |caution: &Caution| {
-        WORST_FIRST.iter().position(|code| *code == caution.code).unwrap_or(WORST_FIRST.len())
-    };
+fn page(path: &Path, mut findings: Findings) -> Report {
+    let rank = |caution: &Caution| WORST_FIRST.iter().position(|code| *code == caution.code);
     findings.cautions.sort_by_key(rank);
+    let mut warnings = findings.warnings;
+    warnings.extend(findings.cautions.iter().map(Warning::from));
     let mut page = Report::new(format!("Doctor: {}", path.display()));
-    let count = findings.obstacles.len() + findings.cautions.len();
+    let count = findings.obstacles.len() + warnings.len();
     page.paragraph(match count {
         0 => "Nothing stands against measuring here.".to_owned(),
         1 => "One thing stands against measuring here.".to_owned(),
@@ -185,13 +178,23 @@ fn page(path: &Path, is_directory: bool, mut findings: Findings) -> Report {
     for obstacle in &findings.obstacles {
         page.note(format!("cannot be used as it is: {obstacle}"));
     }
-    page.cautions(&findings.cautions);
+    if !warnings.is_empty() {
+        page.blocks.push(Block::Cautions { cautions: warnings });
+    }
     page.heading("What was seen");
-    let of_place = |fact: &&Fact| {
-        is_directory || !(fact.name.starts_with("filesystem.") || fact.name.starts_with("device."))
-    };
-    let seen = findings.facts.iter().filter(of_place);
     let pair = |fact: &Fact| Pair { key: fact.name.clone(), value: Cell::text(&fact.value) };
-    page.blocks.push(Block::KeyValues { pairs: seen.map(pair).collect() });
+    page.blocks.push(Block::KeyValues { pairs: findings.facts.iter().map(pair).collect() });
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WORST_FIRST;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_doubt_has_its_rank() {
+        let ranked: HashSet<_> = WORST_FIRST.into_iter().collect();
+        assert_eq!(ranked.len(), WORST_FIRST.len(), "as many as there are, none twice");
+    }
 }

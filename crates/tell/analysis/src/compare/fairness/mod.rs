@@ -1,59 +1,23 @@
 //! Whether a comparison is fair: what is looked at before any number is.
 
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, Trial};
+use treering_model::{CautionCode, Metric, Scope, Trial};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::fill::{FILES_FACT, GROWTH_FACT, USED_FACT};
 use super::jobs::Job;
-use super::side::{Factor, fact, is_completed};
-use super::terms::LEVEL_FACT;
-use super::within::IMPORT_FACT;
+use super::outcome::metric_name;
+use super::side::{Factor, is_completed};
+pub use places::COMPARED_FACTS;
+pub(super) use places::of_places;
+use places::{FACTS, Place, is_declared};
 
-/// Facts that should be alike on both sides, and the doubt when they are not.
-const FACTS: [(&str, Code); 10] = [
-    ("kernel.release", Code::KernelsDiffer),
-    ("filesystem.type", Code::FilesystemsDiffer),
-    ("cpu.model", Code::MachinesDiffer),
-    ("cpu.count", Code::MachinesDiffer),
-    ("memory.bytes", Code::MachinesDiffer),
-    ("machine.architecture", Code::MachinesDiffer),
-    ("device.model", Code::DevicesDiffer),
-    ("device.rotational", Code::DevicesDiffer),
-    ("device.scheduler", Code::DevicesDiffer),
-    ("device.logical_block_bytes", Code::DevicesDiffer),
-];
-
-/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
-const DEVICE_BYTES: &str = "variant.device_bytes";
-const CAPACITY: &str = "filesystem.capacity_bytes";
-const TYPE: &str = "filesystem.type";
-const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-
-/// The facts of a trial that a comparison looks at; the others need not be read for it.
-pub const COMPARED_FACTS: [&str; FACTS.len() + 9] = {
-    let mut names = [CAPACITY; FACTS.len() + 9];
-    let mut place = 0;
-    while place < FACTS.len() {
-        names[place] = FACTS[place].0;
-        place += 1;
-    }
-    names[place] = OPTIONS[0];
-    names[place + 1] = OPTIONS[1];
-    names[place + 2] = LEVEL_FACT;
-    names[place + 3] = DEVICE_BYTES;
-    names[place + 4] = IMPORT_FACT;
-    names[place + 5] = USED_FACT;
-    names[place + 6] = GROWTH_FACT;
-    names[place + 7] = FILES_FACT;
-    names
-};
-
-/// Filesystems keep some of their room for themselves, each its own share: only sizes further
-/// apart than this are of different devices.
-const SIZE_TOLERANCE: f64 = 0.05;
+/// In less measured time than this one write-back of the kernel, or one commit of a journal, which
+/// come every five seconds, weighs as much as the work.
+const SHORT_SECONDS: f64 = 1.0;
 
 /// A side as fairness sees it.
 #[derive(Clone, Copy)]
@@ -83,8 +47,9 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
         cautions.push(ComparisonCaution::new(Code::FailedTrial, message));
     }
     let mut mixed: Vec<String> = Vec::new();
-    for (name, code) in FACTS {
-        let values = values(side, name);
+    let place = Place::of(side);
+    for (name, code, _) in FACTS {
+        let values = place.values(name);
         if values.len() > 1 && !is_declared(side.factor, code) {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
@@ -108,66 +73,6 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
         cautions.push(ComparisonCaution::new(Code::TrialCautions, message));
     }
     cautions
-}
-
-/// What differs between the sides beyond what was declared.
-pub(super) fn of_places(baseline: Seen<'_>, contender: Seen<'_>) -> Vec<ComparisonCaution> {
-    let mut differing: BTreeMap<Code, Vec<String>> = BTreeMap::new();
-    let mut note = |code: Code, name: &str, left: &str, right: &str| {
-        let said = format!(
-            "{name} is {left} for '{}' and {right} for '{}'",
-            baseline.name, contender.name
-        );
-        differing.entry(code).or_default().push(said);
-    };
-    for (name, code) in FACTS {
-        let (left, right) = (values(baseline, name), values(contender, name));
-        let known = !left.is_empty() && !right.is_empty();
-        if known && left != right && !is_declared(contender.factor, code) {
-            note(code, name, &listed(&left), &listed(&right));
-        }
-    }
-    let (left, right) = (versions(baseline), versions(contender));
-    if left != right {
-        note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
-    }
-    let sizes = |name: &str| Some((size(baseline, name)?, size(contender, name)?));
-    if let Some((left, right)) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY)) {
-        let apart = (left - right).abs() > SIZE_TOLERANCE * left.max(right);
-        if apart && contender.factor != Factor::Target {
-            let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
-            note(Code::SizesDiffer, "the filesystem's size", &mib(left), &mib(right));
-        }
-    }
-    if let Some((left, right)) = differing_options(baseline, contender) {
-        note(Code::MountOptionsDiffer, "mounted with", &left, &right);
-    }
-    let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
-    differing.into_iter().map(caution).collect()
-}
-
-/// The mount options that one side has and the other lacks, unless they were declared to differ. Of
-/// different filesystems only access times can be held against each other.
-fn differing_options(baseline: Seen<'_>, contender: Seen<'_>) -> Option<(String, String)> {
-    if matches!(contender.factor, Factor::Variant | Factor::Target) {
-        return None;
-    }
-    let is_same_type = values(baseline, TYPE) == values(contender, TYPE);
-    let options = |side: Seen<'_>| -> BTreeSet<String> {
-        let all = OPTIONS.iter().flat_map(|name| values(side, name));
-        let all = all.flat_map(|text| text.split(','));
-        let counts = |option: &&str| is_same_type || option.ends_with("atime");
-        all.filter(counts).map(str::to_owned).collect()
-    };
-    let (left, right) = (options(baseline), options(contender));
-    if left.is_empty() || right.is_empty() {
-        return None; // of an imported log, say: nothing is known
-    }
-    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
-        let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
-        if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
-    };
-    (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }
 
 /// What is wrong with a job: unequal work, no pairs, no turns.
@@ -196,6 +101,16 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCautio
             unequal.join(", ")
         );
         cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
+    }
+    let short = too_short(&baseline, &contender);
+    if !short.is_empty() {
+        let message = format!(
+            "{what}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: {}",
+            names.1,
+            names.0,
+            short.join(", ")
+        );
+        cautions.push(ComparisonCaution::new(Code::TooShort, message));
     }
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
@@ -257,30 +172,38 @@ fn take_turns(baseline: &[&Trial], contender: &[&Trial]) -> bool {
     left.0 <= right.1 && right.0 <= left.1
 }
 
-/// Whether a difference is what the user asked about.
-fn is_declared(factor: Factor, code: Code) -> bool {
-    match factor {
-        Factor::Label | Factor::Id => false,
-        Factor::Kernel => code == Code::KernelsDiffer,
-        Factor::Filesystem => code == Code::FilesystemsDiffer,
-        Factor::Variant | Factor::Target => {
-            matches!(code, Code::FilesystemsDiffer | Code::DevicesDiffer)
+/// Primary metrics that were measured for so short a time that it says little, in words: how long
+/// in the median trial of the side that took less.
+fn too_short(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
+    let Some(first) = baseline.first() else { return Vec::new() };
+    let primary = first.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
+    let short = primary.filter_map(|metric| {
+        let median_of = |trials: &[&Trial]| {
+            let all = trials.iter().filter_map(|trial| measured_seconds(trial, &metric.scope));
+            median(&all.collect::<Vec<f64>>()).ok()
+        };
+        let seconds = median_of(baseline)?.min(median_of(contender)?);
+        let name = metric_name(&metric.scope, &metric.name);
+        (seconds < SHORT_SECONDS).then(|| format!("{name} {seconds:.2} s"))
+    });
+    short.collect()
+}
+
+/// How long all operations of a part took together; `None` where the trial does not say.
+fn measured_seconds(trial: &Trial, scope: &Scope) -> Option<f64> {
+    match scope {
+        Scope::Trial => (trial.wall_ns > 0).then_some(trial.wall_ns as f64 / 1e9),
+        Scope::Phase(name) => {
+            let phases = trial.phases.iter().filter(|phase| phase.name == *name);
+            let all: u64 = phases.map(|phase| phase.wall_ns).sum();
+            (all > 0).then_some(all as f64 / 1e9)
+        }
+        Scope::Kind(_) => {
+            let is_mean = |one: &&Metric| one.scope == *scope && one.name == "seconds";
+            let mean = trial.metrics.iter().find(is_mean)?;
+            Some(mean.value * mean.tasks as f64)
         }
     }
-}
-
-fn values<'t>(side: Seen<'t>, name: &str) -> BTreeSet<&'t str> {
-    side.rounds.iter().filter_map(|trial| fact(trial, name)).collect()
-}
-
-fn versions(side: Seen<'_>) -> BTreeSet<&str> {
-    side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
-}
-
-/// The median of a number among the facts.
-fn size(side: Seen<'_>, name: &str) -> Option<f64> {
-    let parsed = |trial: &&Trial| fact(trial, name)?.parse::<f64>().ok();
-    median(&side.rounds.iter().filter_map(parsed).collect::<Vec<f64>>()).ok()
 }
 
 fn listed(values: &BTreeSet<&str>) -> String {

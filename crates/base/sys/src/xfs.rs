@@ -1,0 +1,110 @@
+//! What a mounted XFS says of its geometry (`XFS_IOC_FSGEOMETRY`).
+#![expect(unsafe_code, reason = "an ioctl that rustix has no function for")]
+
+use std::os::fd::AsFd;
+
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, ioctl, opcode};
+
+/// The fourth version of the call: every kernel since 2.6.12 has it.
+const GEOMETRY: u32 = opcode::read::<Raw>(b'X', 124);
+
+/// `struct xfs_fsop_geom_v4` of xfs_fs.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Raw {
+    block_bytes: u32,
+    realtime_extent_blocks: u32,
+    group_blocks: u32,
+    groups: u32,
+    log_blocks: u32,
+    sector_bytes: u32,
+    inode_bytes: u32,
+    inode_percent: u32,
+    sizes: [u64; 4],
+    uuid: [u8; 16],
+    stripe_unit_blocks: u32,
+    stripe_width_blocks: u32,
+    version: i32,
+    flags: u32,
+    log_sector_bytes: u32,
+    realtime_sector_bytes: u32,
+    directory_block_bytes: u32,
+    log_stripe_bytes: u32,
+}
+
+/// How an XFS was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XfsGeometry {
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Bytes of a sector of the data.
+    pub sector_bytes: u32,
+    /// Bytes of an inode.
+    pub inode_bytes: u32,
+    /// Bytes of a block of a directory.
+    pub directory_block_bytes: u32,
+    /// Allocation groups.
+    pub groups: u32,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// Stripe unit and width, in blocks; 0 where there is none.
+    pub stripe_blocks: (u32, u32),
+    /// What it can, in the words of `mkfs.xfs`.
+    pub features: Vec<&'static str>,
+}
+
+/// From xfs_fs.h. What only says how the superblock is written is left out.
+const FEATURES: [(u32, &str); 15] = [
+    (2, "quota"),
+    (12, "ascii-ci"),
+    (14, "lazy-count"),
+    (15, "crc"),
+    (16, "ftype"),
+    (17, "finobt"),
+    (18, "sparse"),
+    (19, "rmapbt"),
+    (20, "reflink"),
+    (21, "bigtime"),
+    (22, "inobtcount"),
+    (23, "nrext64"),
+    (24, "exchange"),
+    (25, "parent"),
+    (26, "metadir"),
+];
+
+/// The geometry of the XFS that something open is on.
+///
+/// # Errors
+/// `ENOTTY` on any other filesystem.
+pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
+    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which `Raw` is, and any bytes are one.
+    let raw: Raw = unsafe { ioctl(fd, Getter::<GEOMETRY, Raw>::new())? };
+    let has = |bit: &u32| raw.flags & (1 << bit) != 0;
+    Ok(XfsGeometry {
+        block_bytes: raw.block_bytes,
+        sector_bytes: raw.sector_bytes,
+        inode_bytes: raw.inode_bytes,
+        directory_block_bytes: raw.directory_block_bytes,
+        groups: raw.groups,
+        log_bytes: u64::from(raw.log_blocks) * u64::from(raw.block_bytes),
+        stripe_blocks: (raw.stripe_unit_blocks, raw.stripe_width_blocks),
+        features: FEATURES.iter().filter(|(bit, _)| has(bit)).map(|&(_, name)| name).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Raw, xfs_geometry};
+    use std::fs::File;
+
+    #[test]
+    fn the_kernels_structure_has_112_bytes() {
+        assert_eq!(size_of::<Raw>(), 112);
+    }
+
+    #[test]
+    fn other_filesystems_have_none() {
+        assert!(xfs_geometry(File::open("/proc").unwrap()).is_err());
+    }
+}

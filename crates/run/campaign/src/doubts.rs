@@ -1,0 +1,198 @@
+//! Doubts that are known only when a trial is over: from what it did, what was known before, and
+//! how long it took.
+
+use treering_engine::PayloadKind;
+use treering_model::{
+    Caution, CautionCode, Fact, Op, SinkError, TaskTotals, TrialEvent, TrialSink,
+};
+use treering_sys::cache_drops;
+
+/// Data of at least so many times the memory come from the device: what bonnie++ and IOzone ask
+/// for too.
+const TIMES_MEMORY: u64 = 2;
+/// Where the kernel does not say when it writes back what is dirty: its own default.
+const USUAL_EXPIRE_SECONDS: f64 = 30.0;
+
+/// Passes events on, and adds up what a doubt may hang on.
+pub(crate) struct Tally<'a> {
+    sink: &'a mut dyn TrialSink,
+    drops_before: u64,
+    read_bytes: u64,
+    /// Written since the last sync that is in the time of a task.
+    unsynced_bytes: u64,
+}
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(sink: &'a mut dyn TrialSink) -> Self {
+        Self { sink, drops_before: cache_drops(), read_bytes: 0, unsynced_bytes: 0 }
+    }
+
+    fn add(&mut self, task: &TaskTotals) {
+        let bytes = |kind: Op| {
+            let ops = task.ops.iter().filter(|one| one.op == kind);
+            ops.map(|one| one.bytes).sum::<u64>()
+        };
+        self.read_bytes += bytes(Op::Read);
+        // A sync is one of the whole filesystem: it writes what earlier tasks left too.
+        self.unsynced_bytes =
+            if task.sync_ns > 0 { 0 } else { self.unsynced_bytes + bytes(Op::Write) };
+    }
+
+    /// What was done, when all of it is over. `renewals` is how often the place was mounted anew.
+    pub(crate) fn done(&self, renewals: u32) -> Done {
+        Done {
+            read_bytes: self.read_bytes,
+            unsynced_bytes: self.unsynced_bytes,
+            was_cold: cache_drops() > self.drops_before || renewals > 0,
+        }
+    }
+}
+
+impl TrialSink for Tally<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if let TrialEvent::TaskEnded(task) = event {
+            self.add(task);
+        }
+        self.sink.accept(event)
+    }
+}
+
+/// What a trial did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    read_bytes: u64,
+    unsynced_bytes: u64,
+    /// Whether caches were emptied at least once.
+    was_cold: bool,
+}
+
+/// What was known of the place and the job before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    /// What observers saw.
+    pub(crate) facts: &'a [Fact],
+    /// Bytes of content that stand at the same time, at most.
+    pub(crate) data_bytes: u64,
+    /// How long the trial took.
+    pub(crate) seconds: f64,
+}
+
+impl Known<'_> {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.value(name)?.parse().ok()
+    }
+
+    /// Files that are in memory and nowhere else: neither doubt is one there.
+    fn is_in_memory(&self) -> bool {
+        matches!(self.value("filesystem.type"), Some("tmpfs" | "ramfs"))
+    }
+}
+
+/// The doubts about what was done.
+pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
+    if known.is_in_memory() {
+        return Vec::new();
+    }
+    [fits_in_memory(done, known), too_short(done, known)].into_iter().flatten().collect()
+}
+
+/// What is read while the caches are kept comes from memory when the data fit there.
+fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
+    let memory: u64 = known.number("memory.usable_bytes")?;
+    let fits = known.data_bytes < memory.saturating_mul(TIMES_MEMORY);
+    if done.read_bytes == 0 || done.was_cold || !fits {
+        return None;
+    }
+    let message = format!(
+        "{} MiB were read and caches never emptied; there were {} MiB of data at a time, and {} \
+         MiB of memory to keep them",
+        done.read_bytes >> 20,
+        known.data_bytes >> 20,
+        memory >> 20
+    );
+    Some(Caution { code: CautionCode::DataFitInMemory, message })
+}
+
+/// What is written and not synced need not have reached the device before the kernel's patience
+/// with dirty pages is over.
+fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
+    let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
+    let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);
+    // From so many dirty pages on the kernel writes at once.
+    let percent: u64 = known.number("memory.dirty_background_ratio").unwrap_or(10);
+    let memory: u64 = known.number("memory.usable_bytes").unwrap_or(u64::MAX);
+    let most = (memory / 100).saturating_mul(percent);
+    if done.unsynced_bytes == 0 || done.unsynced_bytes > most || known.seconds >= expire {
+        return None;
+    }
+    let message = format!(
+        "{} MiB were written with no sync after them in the measured time, and all was over after \
+         {:.1} s: the kernel may keep them in memory for {expire:.0} s",
+        done.unsynced_bytes >> 20,
+        known.seconds
+    );
+    Some(Caution { code: CautionCode::TooShort, message })
+}
+
+/// The doubt about a payload that shrinks on a filesystem that compresses.
+pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
+    let what = match payload {
+        PayloadKind::Native { compressibility: 0 } => return None,
+        PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
+        PayloadKind::Classic => "the payload of the classic tool, one letter,".to_owned(),
+    };
+    let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
+    let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
+    let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
+    let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
+    Some(Caution { code: CautionCode::CompressibleData, message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Done, Known, about};
+    use treering_model::{CautionCode, Fact};
+
+    fn facts(filesystem: &str) -> Vec<Fact> {
+        let facts = [
+            ("filesystem.type", filesystem),
+            ("memory.usable_bytes", "1000000000"),
+            ("memory.dirty_expire_centisecs", "3000"),
+            ("memory.dirty_background_ratio", "10"),
+        ];
+        facts.map(|(name, value)| Fact { name: name.into(), value: value.into() }).to_vec()
+    }
+
+    fn codes(done: Done, data_bytes: u64, seconds: f64) -> Vec<CautionCode> {
+        let known = Known { facts: &facts("ext4"), data_bytes, seconds };
+        about(done, known).iter().map(|caution| caution.code).collect()
+    }
+
+    const NOTHING: Done = Done { read_bytes: 0, unsynced_bytes: 0, was_cold: false };
+
+    #[test]
+    fn data_that_memory_holds_are_doubted_when_they_are_read_warm() {
+        let read = Done { read_bytes: 1, ..NOTHING };
+        assert_eq!(codes(read, 1_999_999_999, 60.0), [CautionCode::DataFitInMemory]);
+        assert_eq!(codes(read, 2_000_000_000, 60.0), [], "twice the memory");
+        assert_eq!(codes(Done { was_cold: true, ..read }, 5, 60.0), []);
+        assert_eq!(codes(NOTHING, 5, 60.0), [], "nothing was read");
+        let known = Known { facts: &facts("tmpfs"), data_bytes: 5, seconds: 1.0 };
+        assert_eq!(about(Done { unsynced_bytes: 5, ..read }, known), []);
+        let known = Known { facts: &[], data_bytes: 5, seconds: 60.0 };
+        assert_eq!(about(read, known), [], "nobody knows the memory");
+    }
+
+    #[test]
+    fn what_need_not_have_been_written_is_doubted() {
+        let written = |unsynced_bytes| Done { unsynced_bytes, ..NOTHING };
+        assert_eq!(codes(written(100_000_000), 5, 29.9), [CautionCode::TooShort]);
+        assert_eq!(codes(written(100_000_000), 5, 30.0), []);
+        assert_eq!(codes(written(100_000_001), 5, 1.0), [], "the kernel begins by itself");
+        assert_eq!(codes(written(0), 5, 1.0), [], "all of it was synced");
+    }
+}

@@ -1,0 +1,70 @@
+//! Which folders hold our control groups, of either version, from our own up to the top.
+
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+
+use treering_sys::MountTable;
+
+use crate::places::Places;
+
+/// The version of an hierarchy: its files have other names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
+
+/// Our control groups as one controller sees them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lineage {
+    pub(super) version: Version,
+    /// Our own first, the top last.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+impl Lineage {
+    /// That of a controller: the first version where it is mounted so, else the second.
+    pub(super) fn of(places: &Places, controller: &str) -> Option<Self> {
+        let groups = places.proc("self/cgroup")?;
+        let table = MountTable::parse(places.proc("self/mountinfo")?.as_bytes());
+        let path_of = |is_it: &dyn Fn(&str, &str) -> bool| {
+            groups.lines().find_map(|line| {
+                let mut parts = line.splitn(3, ':');
+                let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+                is_it(number, controllers).then(|| PathBuf::from(path))
+            })
+        };
+        let has = |list: &str| list.split(',').any(|one| one == controller);
+        let first = path_of(&|_, controllers| has(controllers));
+        let (version, path) = match first {
+            Some(path) => (Version::One, path),
+            None => (Version::Two, path_of(&|number, names| number == "0" && names.is_empty())?),
+        };
+        let mount = table.mounts.into_iter().find(|mount| match version {
+            Version::One => mount.fs_type == "cgroup" && has(&mount.super_options),
+            Version::Two => mount.fs_type == "cgroup2",
+        })?;
+        // Of a container only its own part may be mounted.
+        let below = path.strip_prefix(&mount.root).or_else(|_| path.strip_prefix("/")).ok()?;
+        let below = if below.components().all(is_plain) { below } else { Path::new("") };
+        let own = mount.point.join(below);
+        let ancestors = own.ancestors().take_while(|folder| folder.starts_with(&mount.point));
+        Some(Self { version, folders: ancestors.map(Path::to_owned).collect() })
+    }
+
+    /// The words of a file in each folder that has it.
+    pub(super) fn texts(&self, file: &str) -> Vec<String> {
+        let read = |folder: &PathBuf| read_to_string(folder.join(file)).ok();
+        self.folders.iter().filter_map(read).map(|text| text.trim().to_owned()).collect()
+    }
+
+    /// The smallest number in a file of this name; none where every folder says `max`.
+    pub(super) fn least(&self, file: &str) -> Option<u64> {
+        self.texts(file).iter().filter_map(|text| text.parse().ok()).min()
+    }
+}
+
+/// Outside of a namespace the path leads upwards, where we cannot look.
+fn is_plain(component: std::path::Component<'_>) -> bool {
+    matches!(component, std::path::Component::Normal(_))
+}

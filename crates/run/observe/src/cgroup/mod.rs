@@ -1,0 +1,86 @@
+//! Control groups: what they let us have, and whether we ran into their limit of memory.
+
+mod hierarchy;
+mod limits;
+
+use treering_model::{Caution, CautionCode};
+
+use crate::environment::fact;
+use crate::places::Places;
+use crate::{Observer, Scene, Seen, Watch};
+use hierarchy::{Lineage, Version};
+use limits::Limits;
+
+/// Sees what the control groups of our process take away.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cgroup;
+
+impl Observer for Cgroup {
+    fn name(&self) -> &'static str {
+        "cgroup"
+    }
+
+    fn look(&self, _scene: &Scene<'_>) -> Seen {
+        seen(&Places::default())
+    }
+
+    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+        let places = Places::default();
+        let before = memory_hits(&places)?;
+        Some(Box::new(Watching { places, before }))
+    }
+}
+
+fn seen(places: &Places) -> Seen {
+    let limits = Limits::read(places);
+    let memory = places.memory_bytes("MemTotal");
+    let mut seen = Seen::default();
+    seen.facts.push(fact("cgroup.limits", limits.words()));
+    let usable = limits.memory_bytes().or(memory);
+    seen.facts.extend(usable.map(|bytes| fact("memory.usable_bytes", bytes)));
+    if let Some(message) = limits.doubt(memory) {
+        seen.cautions.push(Caution { code: CautionCode::CgroupLimits, message });
+    }
+    seen
+}
+
+struct Watching {
+    places: Places,
+    before: u64,
+}
+
+impl Watch for Watching {
+    fn end(self: Box<Self>) -> Seen {
+        let mut seen = Seen::default();
+        let Some(after) = memory_hits(&self.places) else { return seen };
+        let hits = after.saturating_sub(self.before);
+        seen.facts.push(fact("conditions.memory_limit_hits", hits));
+        if hits > 0 {
+            let message =
+                format!("the control group ran into its limit of memory, {hits} times counted");
+            seen.cautions.push(Caution { code: CautionCode::MemorySqueezed, message });
+        }
+        seen
+    }
+}
+
+/// How often one of our groups wanted more memory than it may have.
+fn memory_hits(places: &Places) -> Option<u64> {
+    let lineage = Lineage::of(places, "memory")?;
+    let number = |text: &String| text.parse::<u64>().ok();
+    match lineage.version {
+        Version::One => Some(lineage.texts("memory.failcnt").iter().filter_map(number).sum()),
+        Version::Two => {
+            let texts = lineage.texts("memory.events");
+            let lines = texts.iter().flat_map(|text| text.lines());
+            let hits = lines.filter_map(|line| match line.split_once(' ')? {
+                ("high" | "max" | "oom", count) => count.parse::<u64>().ok(),
+                _ => None,
+            });
+            Some(hits.sum())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! What counters before and after say of the time between, as facts and doubts.
+
+use treering_model::{Caution, CautionCode, Fact};
+
+use super::counters::Counters;
+use crate::Seen;
+use crate::environment::fact;
+
+/// The share of all CPU time that may be stolen, or be other programs', without a word.
+const STOLEN: f64 = 0.02;
+const OTHERS: f64 = 0.10;
+/// In less time than this the ticks of the counters say nothing.
+const SHORTEST_SECONDS: f64 = 0.5;
+/// So much that was cached may be read again without a word: a large file of somebody else's.
+const REFAULTED_BYTES: u64 = 16 << 20;
+
+/// Lines of `vmstat` by the facts they become; the first words of their names.
+const VM: [(&str, &[&str]); 7] = [
+    ("conditions.swapped_pages", &["pswpin", "pswpout"]),
+    ("conditions.read_kib", &["pgpgin"]),
+    ("conditions.written_kib", &["pgpgout"]),
+    ("conditions.major_faults", &["pgmajfault"]),
+    ("conditions.refaulted_pages", &["workingset_refault"]),
+    ("conditions.allocation_stalls", &["allocstall"]),
+    ("conditions.compaction_stalls", &["compact_stall"]),
+];
+
+/// Each drop counts in both lines, unless somebody drops one kind only.
+const DROPS: [&str; 2] = ["drop_pagecache", "drop_slab"];
+
+/// The time between two looks at the counters.
+pub(super) struct Between<'c> {
+    pub(super) before: &'c Counters,
+    pub(super) after: &'c Counters,
+}
+
+impl Between<'_> {
+    /// All of it.
+    pub(super) fn seen(&self) -> Seen {
+        if self.grown(|counters| counters.all_ticks) == 0 {
+            return Seen::default();
+        }
+        let doubts = [self.cpu(), self.memory(), self.drops(), self.heat()];
+        Seen { facts: self.facts(), cautions: doubts.into_iter().flatten().collect() }
+    }
+
+    fn grown(&self, of: impl Fn(&Counters) -> u64) -> u64 {
+        of(self.after).saturating_sub(of(self.before))
+    }
+
+    /// The share of all ticks.
+    fn share(&self, ticks: u64) -> f64 {
+        ticks as f64 / self.grown(|counters| counters.all_ticks).max(1) as f64
+    }
+
+    fn stolen(&self) -> f64 {
+        self.share(self.grown(|counters| counters.stolen_ticks))
+    }
+
+    fn others(&self) -> f64 {
+        let own = self.grown(|counters| counters.own_user_ticks);
+        self.share(self.grown(|counters| counters.user_ticks).saturating_sub(own))
+    }
+
+    /// How often the caches were dropped, by whomever.
+    fn all_drops(&self) -> u64 {
+        DROPS.iter().map(|line| self.grown(|counters| counters.vm_sum(&[line]))).max().unwrap_or(0)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let (before, after) = (self.before, self.after);
+        let mut facts = vec![
+            fact("conditions.stolen_percent", format!("{:.2}", self.stolen() * 100.0)),
+            fact("conditions.other_programs_percent", format!("{:.2}", self.others() * 100.0)),
+            fact("conditions.load_average_before", &before.load_average),
+            fact("conditions.load_average", &after.load_average),
+            fact("conditions.context_switches", self.grown(|counters| counters.context_switches)),
+            fact("conditions.dirty_before_bytes", before.dirty_bytes),
+            fact("conditions.dirty_after_bytes", after.dirty_bytes),
+            fact("conditions.cache_drops", self.all_drops()),
+        ];
+        for (name, lines) in VM {
+            facts.push(fact(name, self.grown(|counters| counters.vm_sum(lines))));
+        }
+        for (name, total) in &after.pressures_us {
+            let Some(earlier) = before.pressures_us.get(name) else { continue };
+            let seconds = total.saturating_sub(*earlier) as f64 / 1e6;
+            facts.push(fact(name, format!("{seconds:.3}")));
+        }
+        let throttles = [
+            ("conditions.core_throttles", before.core_throttles, after.core_throttles),
+            ("conditions.package_throttles", before.package_throttles, after.package_throttles),
+        ];
+        for (name, before, after) in throttles {
+            let (Some(before), Some(after)) = (before, after) else { continue };
+            facts.push(fact(name, after.saturating_sub(before)));
+        }
+        facts
+    }
+
+    fn cpu(&self) -> Vec<Caution> {
+        let mut cautions = Vec::new();
+        if self.after.uptime_seconds - self.before.uptime_seconds < SHORTEST_SECONDS {
+            return cautions;
+        }
+        let (stolen, others) = (self.stolen() * 100.0, self.others() * 100.0);
+        if stolen > STOLEN * 100.0 {
+            let message = format!("{stolen:.1} % of all CPU time was stolen by the host");
+            cautions.push(Caution { code: CautionCode::Stolen, message });
+        }
+        if others > OTHERS * 100.0 {
+            let message = format!("other programs used {others:.0} % of all CPUs");
+            cautions.push(Caution { code: CautionCode::OtherLoad, message });
+        }
+        cautions
+    }
+
+    fn memory(&self) -> Vec<Caution> {
+        let mut cautions = Vec::new();
+        let swapped = self.grown(|counters| counters.vm_sum(&["pswpin", "pswpout"]));
+        if swapped > 0 {
+            let message = format!("{swapped} pages were swapped meanwhile");
+            cautions.push(Caution { code: CautionCode::Swapped, message });
+        }
+        let again = self.grown(|counters| counters.vm_sum(&["workingset_refault"]));
+        let again = again.saturating_mul(rustix::param::page_size() as u64);
+        if again > REFAULTED_BYTES {
+            let message = format!(
+                "memory was short: {} MiB were read again that had been thrown out of the cache",
+                again >> 20
+            );
+            cautions.push(Caution { code: CautionCode::MemorySqueezed, message });
+        }
+        cautions
+    }
+
+    fn drops(&self) -> Vec<Caution> {
+        let own = self.grown(|counters| counters.own_cache_drops);
+        let others = self.all_drops().saturating_sub(own);
+        if others == 0 {
+            return Vec::new();
+        }
+        let message = format!("the caches were dropped {others} times by another program");
+        vec![Caution { code: CautionCode::CachesDroppedOutside, message }]
+    }
+
+    fn heat(&self) -> Vec<Caution> {
+        let cores = self.grown(|counters| counters.core_throttles.unwrap_or(0));
+        let packages = self.grown(|counters| counters.package_throttles.unwrap_or(0));
+        if cores + packages == 0 {
+            return Vec::new();
+        }
+        let message = format!("cores were throttled {cores} times, packages {packages} times");
+        vec![Caution { code: CautionCode::Throttled, message }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Between, Counters};
+    use treering_model::CautionCode;
+
+    fn counters(all: u64, user: u64, stolen: u64) -> Counters {
+        Counters {
+            all_ticks: all,
+            user_ticks: user,
+            stolen_ticks: stolen,
+            uptime_seconds: all as f64 / 200.0,
+            ..Counters::default()
+        }
+    }
+
+    fn codes(before: &Counters, after: &Counters) -> Vec<CautionCode> {
+        let cautions = Between { before, after }.seen().cautions;
+        cautions.iter().map(|caution| caution.code).collect()
+    }
+
+    #[test]
+    fn our_own_work_is_no_load_and_that_of_others_is() {
+        let before = counters(1_000, 100, 0);
+        let mut after = counters(3_000, 1_100, 0);
+        assert_eq!(codes(&before, &after), [CautionCode::OtherLoad]);
+        after.own_user_ticks = 950;
+        assert_eq!(codes(&before, &after), []);
+    }
+
+    #[test]
+    fn stolen_time_and_swap_are_doubted() {
+        let before = counters(1_000, 0, 10);
+        let mut after = counters(3_000, 0, 70);
+        after.vm.insert("pswpout".to_owned(), 3);
+        assert_eq!(codes(&before, &after), [CautionCode::Stolen, CautionCode::Swapped]);
+        // A tenth of a second is too short for ticks.
+        let soon = counters(1_020, 20, 30);
+        assert_eq!(codes(&before, &soon), []);
+    }
+
+    #[test]
+    fn what_is_read_again_is_doubted_from_a_large_file_on() {
+        let before = counters(1_000, 0, 0);
+        let mut after = counters(3_000, 0, 0);
+        let largest = (16 << 20) / rustix::param::page_size() as u64;
+        after.vm.insert("workingset_refault_file".to_owned(), largest);
+        assert_eq!(codes(&before, &after), []);
+        after.vm.insert("workingset_refault_anon".to_owned(), 256);
+        assert_eq!(codes(&before, &after), [CautionCode::MemorySqueezed]);
+    }
+
+    #[test]
+    fn only_drops_that_are_not_ours_are_doubted() {
+        let before = counters(1_000, 0, 0);
+        let mut after = counters(3_000, 0, 0);
+        after.vm.insert("drop_pagecache".to_owned(), 5);
+        after.vm.insert("drop_slab".to_owned(), 5);
+        after.own_cache_drops = 5;
+        assert_eq!(codes(&before, &after), []);
+        // Somebody dropped the page cache alone.
+        after.vm.insert("drop_pagecache".to_owned(), 6);
+        let seen = Between { before: &before, after: &after }.seen();
+        assert_eq!(seen.cautions[0].code, CautionCode::CachesDroppedOutside);
+        assert!(seen.cautions[0].message.contains("dropped 1 times"), "{seen:?}");
+        assert!(seen.facts.iter().any(|f| f.name == "conditions.cache_drops" && f.value == "6"));
+    }
+
+    #[test]
+    fn throttling_counts_from_the_beginning() {
+        let (mut before, mut after) = (counters(1_000, 0, 0), counters(3_000, 0, 0));
+        before.core_throttles = Some(40);
+        after.core_throttles = Some(40);
+        assert_eq!(codes(&before, &after), []);
+        after.core_throttles = Some(41);
+        assert_eq!(codes(&before, &after), [CautionCode::Throttled]);
+    }
+}

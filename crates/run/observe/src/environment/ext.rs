@@ -1,0 +1,129 @@
+//! How an ext2, ext3 or ext4 was made, from its superblock on the device (read by root only).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Where the superblock is, in bytes.
+const PLACE: u64 = 1024;
+const BYTES: usize = 1024;
+const MAGIC: u16 = 0xef53;
+
+/// Feature bits with the words of mke2fs, a list for each of the three fields. What only says that
+/// it is mounted (`needs_recovery`, `orphan_present`) is left out.
+const COMPATIBLE: [(u32, &str); 10] = [
+    (0x1, "dir_prealloc"),
+    (0x2, "imagic_inodes"),
+    (0x4, "has_journal"),
+    (0x8, "ext_attr"),
+    (0x10, "resize_inode"),
+    (0x20, "dir_index"),
+    (0x200, "sparse_super2"),
+    (0x400, "fast_commit"),
+    (0x800, "stable_inodes"),
+    (0x1000, "orphan_file"),
+];
+const INCOMPATIBLE: [(u32, &str); 14] = [
+    (0x2, "filetype"),
+    (0x8, "journal_dev"),
+    (0x10, "meta_bg"),
+    (0x40, "extent"),
+    (0x80, "64bit"),
+    (0x100, "mmp"),
+    (0x200, "flex_bg"),
+    (0x400, "ea_inode"),
+    (0x1000, "dirdata"),
+    (0x2000, "metadata_csum_seed"),
+    (0x4000, "large_dir"),
+    (0x8000, "inline_data"),
+    (0x1_0000, "encrypt"),
+    (0x2_0000, "casefold"),
+];
+const READ_ONLY: [(u32, &str); 12] = [
+    (0x1, "sparse_super"),
+    (0x2, "large_file"),
+    (0x8, "huge_file"),
+    (0x10, "uninit_bg"),
+    (0x20, "dir_nlink"),
+    (0x40, "extra_isize"),
+    (0x100, "quota"),
+    (0x200, "bigalloc"),
+    (0x400, "metadata_csum"),
+    (0x1000, "read-only"),
+    (0x2000, "project"),
+    (0x8000, "verity"),
+];
+
+/// A superblock.
+pub(super) struct Superblock([u8; BYTES]);
+
+/// That of a device; `None` where it cannot be read or is another filesystem's.
+pub(super) fn read(device: &Path) -> Option<Superblock> {
+    let mut bytes = [0; BYTES];
+    File::open(device).ok()?.read_exact_at(&mut bytes, PLACE).ok()?;
+    let superblock = Superblock(bytes);
+    (superblock.short(56) == MAGIC).then_some(superblock)
+}
+
+impl Superblock {
+    fn word(&self, place: usize) -> u32 {
+        let bytes = self.0.get(place..place + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_le_bytes)
+    }
+
+    fn short(&self, place: usize) -> u16 {
+        let bytes = self.0.get(place..place + 2).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u16::from_le_bytes)
+    }
+
+    /// Its features in the words of mke2fs, in the order of dumpe2fs.
+    pub(super) fn features(&self) -> String {
+        let fields: [(usize, &[(u32, &'static str)]); 3] =
+            [(92, &COMPATIBLE), (96, &INCOMPATIBLE), (100, &READ_ONLY)];
+        let words = fields.into_iter().flat_map(|(place, names)| {
+            let bits = self.word(place);
+            names.iter().filter(move |(bit, _)| bits & bit != 0).map(|(_, name)| *name)
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Sizes that were chosen when it was made.
+    pub(super) fn geometry(&self) -> String {
+        format!(
+            "inode_bytes={}, group_blocks={}, group_inodes={}, flex_groups={}",
+            self.short(88),
+            self.word(32),
+            self.word(40),
+            1_u64 << (self.0[0x174] & 31)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use std::fs;
+
+    #[test]
+    fn a_superblock_is_told_from_other_bytes() {
+        let place = tempfile::NamedTempFile::new().unwrap();
+        let mut image = vec![0_u8; 4096];
+        fs::write(place.path(), &image).unwrap();
+        assert!(read(place.path()).is_none());
+        image[1024 + 56..1024 + 58].copy_from_slice(&0xef53_u16.to_le_bytes());
+        image[1024 + 88] = 128;
+        image[1024 + 33] = 0x80;
+        image[1024 + 92] = 0x4 | 0x20;
+        // extent, and needs_recovery, which only says that it is mounted
+        image[1024 + 96] = 0x40 | 0x4;
+        image[1024 + 101] = 0x4;
+        image[1024 + 0x174] = 4;
+        fs::write(place.path(), &image).unwrap();
+        let found = read(place.path()).unwrap();
+        assert_eq!(found.features(), "has_journal dir_index extent metadata_csum");
+        let geometry = "inode_bytes=128, group_blocks=32768, group_inodes=0, flex_groups=16";
+        assert_eq!(found.geometry(), geometry);
+        fs::write(place.path(), &image[..1500]).unwrap();
+        assert!(read(place.path()).is_none());
+    }
+}

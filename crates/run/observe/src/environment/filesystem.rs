@@ -1,0 +1,180 @@
+//! The filesystem under test: how it is mounted, how large and how full it is, and how it was made.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use treering_model::Fact;
+use treering_sys::{Mount, filesystem_facts, xfs_geometry};
+
+use super::{device, ext, fact};
+use crate::places::Places;
+
+/// What is known of the filesystem that something open is on.
+pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(mount) = mount {
+        facts.push(fact("filesystem.type", &mount.fs_type));
+        facts.push(fact("filesystem.source", mount.source.to_string_lossy()));
+        facts.push(fact("filesystem.mount_point", mount.point.display()));
+        facts.push(fact("filesystem.mount_options", &mount.options));
+        facts.push(fact("filesystem.super_options", &mount.super_options));
+    }
+    if let Ok(figures) = filesystem_facts(dir) {
+        facts.push(fact("filesystem.block_bytes", figures.block_bytes));
+        facts.push(fact("filesystem.capacity_bytes", figures.capacity_bytes));
+        facts.push(fact("filesystem.free_bytes", figures.free_bytes));
+        if let Some(free) = figures.free_inodes {
+            facts.push(fact("filesystem.free_inodes", free));
+        }
+    }
+    let Some(mount) = mount else { return facts };
+    let made = match mount.fs_type.as_str() {
+        "ext2" | "ext3" | "ext4" => ext::read(Path::new(&mount.source)).map(|made| Made {
+            features: made.features(),
+            geometry: made.geometry(),
+            profiles: once(),
+        }),
+        "xfs" => xfs(dir),
+        "btrfs" => btrfs(places, mount),
+        "f2fs" => f2fs(places, mount),
+        _ => None,
+    };
+    // Without root not all of them can be read; that ext keeps one copy is known all the same.
+    let profiles = match (&made, mount.fs_type.as_str()) {
+        (None, "ext2" | "ext3" | "ext4") => once(),
+        (None, _) => Vec::new(),
+        (Some(made), _) => made.profiles.clone(),
+    };
+    if let Some(made) = made {
+        facts.push(fact("filesystem.features", made.features));
+        facts.push(fact("filesystem.geometry", made.geometry));
+    }
+    facts.extend(profiles);
+    facts
+}
+
+/// How a filesystem was made, as far as it tells.
+struct Made {
+    features: String,
+    geometry: String,
+    /// How often metadata and data are kept.
+    profiles: Vec<Fact>,
+}
+
+/// Metadata are written once.
+fn once() -> Vec<Fact> {
+    vec![fact("filesystem.metadata_profile", "single")]
+}
+
+fn xfs(dir: &File) -> Option<Made> {
+    let made = xfs_geometry(dir).ok()?;
+    let mut geometry = format!(
+        "inode_bytes={}, sector_bytes={}, directory_block_bytes={}, groups={}, log_bytes={}",
+        made.inode_bytes,
+        made.sector_bytes,
+        made.directory_block_bytes,
+        made.groups,
+        made.log_bytes
+    );
+    if made.stripe_blocks != (0, 0) {
+        let (unit, width) = made.stripe_blocks;
+        geometry += &format!(", stripe_unit_blocks={unit}, stripe_width_blocks={width}");
+    }
+    Some(Made { features: made.features.join(" "), geometry, profiles: once() })
+}
+
+fn btrfs(places: &Places, mount: &Mount) -> Option<Made> {
+    let name = device::name_of(places, &mount.source)?;
+    let all = names(&places.sys.join("fs/btrfs"));
+    let folders = all.into_iter().map(|id| places.sys.join("fs/btrfs").join(id));
+    let ours = |folder: &PathBuf| folder.join("devices").join(&name).exists();
+    Some(made_btrfs(&folders.into_iter().find(ours)?))
+}
+
+/// From the folder of a mounted btrfs.
+fn made_btrfs(folder: &Path) -> Made {
+    let read = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let is_on = |name: &String| read(&format!("features/{name}")).is_some_and(|text| text == "1");
+    let features: Vec<String> = names(&folder.join("features")).into_iter().filter(is_on).collect();
+    let mut geometry = Vec::new();
+    for (name, file) in
+        [("node_bytes", "nodesize"), ("sector_bytes", "sectorsize"), ("checksum", "checksum")]
+    {
+        geometry.extend(read(file).map(|value| format!("{name}={value}")));
+    }
+    geometry.push(format!("devices={}", names(&folder.join("devices")).len()));
+    // Each kind of room has a folder for each profile it is kept in; small ones keep both in one.
+    let profile = |kind: &str| {
+        let of_kind = folder.join("allocation").join(kind);
+        let is_profile = |name: &String| of_kind.join(name).join("total_bytes").exists();
+        let found: Vec<String> = names(&of_kind).into_iter().filter(is_profile).collect();
+        (!found.is_empty()).then(|| found.join("+"))
+    };
+    let mut profiles = Vec::new();
+    for (name, kind) in
+        [("filesystem.metadata_profile", "metadata"), ("filesystem.data_profile", "data")]
+    {
+        let found = profile(kind).or_else(|| profile("mixed"));
+        profiles.extend(found.map(|found| fact(name, found)));
+    }
+    Made { features: features.join(" "), geometry: geometry.join(", "), profiles }
+}
+
+fn f2fs(places: &Places, mount: &Mount) -> Option<Made> {
+    let name = device::name_of(places, &mount.source)?;
+    let features = places.sys(&format!("fs/f2fs/{name}/features"))?;
+    Some(Made { features, geometry: String::new(), profiles: once() })
+}
+
+/// The names in a folder, in their order; none when it is not there.
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made_btrfs;
+    use std::fs;
+
+    #[test]
+    fn a_btrfs_tells_its_profiles_and_features() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("features/extended_iref", "1\n"),
+            ("features/skinny_metadata", "1\n"),
+            ("features/raid56", "0\n"),
+            ("nodesize", "16384\n"),
+            ("sectorsize", "4096\n"),
+            ("checksum", "crc32c (crc32c-lib)\n"),
+            ("devices/sda", ""),
+            ("allocation/metadata/flags", "4\n"),
+            ("allocation/metadata/dup/total_bytes", "1\n"),
+            ("allocation/data/single/total_bytes", "1\n"),
+        ] {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let told = |made: &super::Made| {
+            let all = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
+            all.collect::<Vec<_>>()
+        };
+        let made = made_btrfs(root.path());
+        assert_eq!(made.features, "extended_iref skinny_metadata");
+        let geometry =
+            "node_bytes=16384, sector_bytes=4096, checksum=crc32c (crc32c-lib), devices=1";
+        assert_eq!(made.geometry, geometry);
+        let both = ["filesystem.metadata_profile=dup", "filesystem.data_profile=single"];
+        assert_eq!(told(&made), both);
+        // Half converted.
+        fs::create_dir_all(root.path().join("allocation/metadata/raid1")).unwrap();
+        fs::write(root.path().join("allocation/metadata/raid1/total_bytes"), "1").unwrap();
+        let metadata = told(&made_btrfs(root.path())).remove(0);
+        assert_eq!(metadata, "filesystem.metadata_profile=dup+raid1");
+    }
+}

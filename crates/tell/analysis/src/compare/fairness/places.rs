@@ -1,0 +1,397 @@
+//! What differs between the places of two sides beyond what was declared: machine, kernel, device,
+//! filesystem.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use treering_model::{CautionCode, Trial};
+use treering_stats::median;
+
+use super::{Seen, listed};
+use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use crate::compare::fill::{FILES_FACT, GROWTH_FACT, USED_FACT};
+use crate::compare::side::Factor;
+use crate::compare::terms::LEVEL_FACT;
+use crate::compare::within::IMPORT_FACT;
+
+/// How the values of a fact are held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// As they are.
+    Whole,
+    /// Word by word: only the words that one side lacks are told.
+    Words,
+    /// As numbers: another kernel keeps another part of the memory for itself.
+    Roughly,
+}
+
+use Compared::{Roughly, Whole, Words};
+
+/// Facts that should be alike on both sides, and the doubt when they are not.
+pub(super) const FACTS: [(&str, Code, Compared); 25] = [
+    ("kernel.release", Code::KernelsDiffer, Whole),
+    ("kernel.command_line", Code::KernelSettingsDiffer, Words),
+    ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
+    ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
+    ("cpu.governor", Code::KernelSettingsDiffer, Whole),
+    ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Whole),
+    (TYPE, Code::FilesystemsDiffer, Whole),
+    (BLOCK_BYTES, Code::FeaturesDiffer, Whole),
+    ("filesystem.features", Code::FeaturesDiffer, Words),
+    (GEOMETRY, Code::FeaturesDiffer, Words),
+    (PROFILE, Code::MetadataProfilesDiffer, Whole),
+    ("cpu.model", Code::MachinesDiffer, Whole),
+    ("cpu.count", Code::MachinesDiffer, Whole),
+    ("memory.bytes", Code::MachinesDiffer, Roughly),
+    ("machine.architecture", Code::MachinesDiffer, Whole),
+    ("cgroup.limits", Code::MachinesDiffer, Words),
+    ("device.model", Code::DevicesDiffer, Whole),
+    ("device.rotational", Code::DevicesDiffer, Whole),
+    ("device.scheduler", Code::DevicesDiffer, Whole),
+    ("device.logical_block_bytes", Code::DevicesDiffer, Whole),
+    ("device.read_ahead_kib", Code::DevicesDiffer, Whole),
+    ("device.write_cache", Code::DevicesDiffer, Whole),
+];
+
+/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
+const DEVICE_BYTES: &str = "variant.device_bytes";
+const CAPACITY: &str = "filesystem.capacity_bytes";
+const FREE: &str = "filesystem.free_bytes";
+const TYPE: &str = "filesystem.type";
+const BLOCK_BYTES: &str = "filesystem.block_bytes";
+const GEOMETRY: &str = "filesystem.geometry";
+const PROFILE: &str = "filesystem.metadata_profile";
+const DISK: &str = "device.disk";
+const DEVICE: &str = "device.name";
+/// How the filesystem was made, where treering made it.
+const MKFS: &str = "mkfs.command";
+const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
+const OTHERS: [&str; 13] = [
+    CAPACITY,
+    FREE,
+    DEVICE_BYTES,
+    DISK,
+    DEVICE,
+    MKFS,
+    OPTIONS[0],
+    OPTIONS[1],
+    LEVEL_FACT,
+    IMPORT_FACT,
+    USED_FACT,
+    GROWTH_FACT,
+    FILES_FACT,
+];
+
+/// The facts of a trial that a comparison looks at; the others need not be read for it.
+pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
+    let mut names = [""; FACTS.len() + OTHERS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] =
+            if place < FACTS.len() { FACTS[place].0 } else { OTHERS[place - FACTS.len()] };
+        place += 1;
+    }
+    names
+};
+
+/// Filesystems keep some of their room for themselves, each its own share: only sizes further
+/// apart than this are of different devices.
+const SIZE_TOLERANCE: f64 = 0.05;
+/// Two kernels find this much more or less memory on one machine.
+const MEMORY_TOLERANCE: f64 = 0.01;
+/// So much more of one filesystem may be taken than of the other.
+const FREE_TOLERANCE: f64 = 0.1;
+/// Filesystems of disks: elsewhere a "block" is something else (a request of NFS, a record of ZFS).
+const WITH_BLOCKS: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"];
+
+/// A side with the facts of all its trials by their names: they are asked for again and again.
+pub(super) struct Place<'t> {
+    side: Seen<'t>,
+    facts: HashMap<&'t str, Vec<&'t str>>,
+}
+
+impl<'t> Place<'t> {
+    pub(super) fn of(side: Seen<'t>) -> Self {
+        let mut facts: HashMap<&str, Vec<&str>> = HashMap::with_capacity(COMPARED_FACTS.len());
+        for fact in side.rounds.iter().flat_map(|trial| &trial.facts) {
+            facts.entry(&fact.name).or_default().push(&fact.value);
+        }
+        Self { side, facts }
+    }
+
+    fn all(&self, name: &str) -> &[&'t str] {
+        debug_assert!(COMPARED_FACTS.contains(&name), "{name} is not read of thousands");
+        self.facts.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The different values of a fact.
+    pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
+        let all = self.all(name);
+        // Trials of one place say the same, one after the other.
+        let changes = all.iter().enumerate().filter(|(at, one)| *at == 0 || all[at - 1] != **one);
+        changes.map(|(_, one)| *one).collect()
+    }
+
+    /// The median of a number among the facts.
+    fn number(&self, name: &str) -> Option<f64> {
+        let parsed = self.all(name).iter().filter_map(|value| value.parse::<f64>().ok());
+        median(&parsed.collect::<Vec<f64>>()).ok()
+    }
+
+    /// Whether a mkfs of this filesystem was told something.
+    fn mkfs_has(&self, filesystem: &str, option: &str) -> bool {
+        let commands = self.values(MKFS);
+        commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
+    }
+}
+
+/// Two sides.
+struct Pair<'t> {
+    baseline: Place<'t>,
+    contender: Place<'t>,
+    differing: BTreeMap<Code, Vec<String>>,
+}
+
+/// What differs between the sides beyond what was declared.
+pub(in crate::compare) fn of_places(
+    baseline: Seen<'_>,
+    contender: Seen<'_>,
+) -> Vec<ComparisonCaution> {
+    let sides = (Place::of(baseline), Place::of(contender));
+    let mut pair = Pair { baseline: sides.0, contender: sides.1, differing: BTreeMap::new() };
+    for (name, code, how) in FACTS {
+        if !pair.is_excused(name, code) {
+            pair.compare(name, code, how);
+        }
+    }
+    let (left, right) = (versions(baseline), versions(contender));
+    if left != right {
+        pair.note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
+    }
+    pair.sizes();
+    pair.room();
+    pair.profiles();
+    pair.disks();
+    pair.caches();
+    if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
+        pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
+    }
+    let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
+    pair.differing.into_iter().map(caution).collect()
+}
+
+impl Pair<'_> {
+    fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
+        let said = format!(
+            "{name} is {left} for '{}' and {right} for '{}'",
+            self.baseline.side.name, self.contender.side.name
+        );
+        self.say(code, said);
+    }
+
+    fn say(&mut self, code: Code, said: String) {
+        self.differing.entry(code).or_default().push(said);
+    }
+
+    fn compare(&mut self, name: &str, code: Code, how: Compared) {
+        let (left, right) = (self.baseline.values(name), self.contender.values(name));
+        if left.is_empty() || right.is_empty() || left == right {
+            return;
+        }
+        match how {
+            Whole => self.note(code, name, &listed(&left), &listed(&right)),
+            Words => {
+                let (left, right) = (words(&left), words(&right));
+                if left != right {
+                    self.note(code, name, &only(&left, &right), &only(&right, &left));
+                }
+            }
+            Roughly => {
+                let sides = (self.baseline.number(name), self.contender.number(name));
+                if let (Some(one), Some(other)) = sides
+                    && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
+                {
+                    self.note(code, name, &listed(&left), &listed(&right));
+                }
+            }
+        }
+    }
+
+    fn is_same_type(&self) -> bool {
+        self.baseline.values(TYPE) == self.contender.values(TYPE)
+    }
+
+    /// Whether a difference of a fact is what was asked about, or none.
+    fn is_excused(&self, name: &str, code: Code) -> bool {
+        let factor = self.contender.side.factor;
+        match code {
+            Code::MetadataProfilesDiffer => true, // has words of its own
+            Code::FeaturesDiffer => {
+                let both = [&self.baseline, &self.contender];
+                let is_made = both.iter().all(|side| !side.values(MKFS).is_empty());
+                // Variants of a plan are made as the plan says.
+                let is_planned = factor == Factor::Variant && is_made;
+                let types = both.iter().flat_map(|side| side.values(TYPE));
+                let has_blocks = types.into_iter().all(|one| WITH_BLOCKS.contains(&one));
+                let is_asked = |side: &&Place<'_>| side.mkfs_has("", " -b ");
+                match name {
+                    // Groups and logs grow with the filesystem; its size has a doubt of its own.
+                    GEOMETRY if self.sizes_apart().is_some() => true,
+                    BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
+                    _ => !self.is_same_type() || is_planned,
+                }
+            }
+            _ => is_declared(factor, code),
+        }
+    }
+
+    /// The sizes in bytes, where they are those of different devices.
+    fn sizes_apart(&self) -> Option<(f64, f64)> {
+        let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
+        let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
+        ((left - right).abs() > SIZE_TOLERANCE * left.max(right)).then_some((left, right))
+    }
+
+    fn sizes(&mut self) {
+        if self.contender.side.factor == Factor::Target {
+            return;
+        }
+        if let Some((left, right)) = self.sizes_apart() {
+            let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
+            self.note(Code::SizesDiffer, "the filesystem's size", &mib(left), &mib(right));
+        }
+    }
+
+    /// How full they were before. What was made for the trial is empty, however much of it the
+    /// filesystem keeps for itself.
+    fn room(&mut self) {
+        let is_fresh = |side: &Place<'_>| !side.values(MKFS).is_empty();
+        if is_fresh(&self.baseline) && is_fresh(&self.contender) {
+            return;
+        }
+        let taken = |side: &Place<'_>| Some(1.0 - side.number(FREE)? / side.number(CAPACITY)?);
+        let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
+            return;
+        };
+        if (left - right).abs() > FREE_TOLERANCE {
+            let percent = |share: f64| format!("{:.0} %", share * 100.0);
+            let what = "what is taken of the filesystem beforehand";
+            self.note(Code::FreeSpaceDiffers, what, &percent(left), &percent(right));
+        }
+    }
+
+    /// That one keeps its metadata twice is doubted also between filesystems that were asked about:
+    /// it is a choice of mkfs, not of the filesystem.
+    fn profiles(&mut self) {
+        let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
+        if left.is_empty() || right.is_empty() || left == right {
+            return;
+        }
+        let (left, right) = (listed(&left), listed(&right));
+        let said = format!(
+            "metadata is kept {left} by '{}' and {right} by '{}'",
+            self.baseline.side.name, self.contender.side.name
+        );
+        let is_asked = |side: &Place<'_>| {
+            side.mkfs_has("btrfs", " -m") || side.mkfs_has("btrfs", " --metadata")
+        };
+        let asked = is_asked(&self.baseline) || is_asked(&self.contender);
+        let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
+        self.say(Code::MetadataProfilesDiffer, said);
+    }
+
+    fn disks(&mut self) {
+        let pairs = |side: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+            let own = |name: &str| side.values(name).iter().map(ToString::to_string).collect();
+            (own(DISK), own(DEVICE))
+        };
+        let ((left_disk, left), (right_disk, right)) =
+            (pairs(&self.baseline), pairs(&self.contender));
+        let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
+        if shared.is_empty() || !left.is_disjoint(&right) {
+            return;
+        }
+        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let said = format!(
+            "'{}' is on {} and '{}' on {}, both of the disk {}",
+            self.baseline.side.name,
+            list(&left),
+            self.contender.side.name,
+            list(&right),
+            shared[0]
+        );
+        self.say(Code::SameDisk, said);
+    }
+
+    fn caches(&mut self) {
+        let share = |side: Seen<'_>| {
+            let has = |trial: &&&Trial| {
+                trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
+            };
+            (side.rounds.iter().filter(has).count(), side.rounds.len())
+        };
+        let (left, right) = (share(self.baseline.side), share(self.contender.side));
+        if (left.0 == 0) != (right.0 == 0) {
+            let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
+            let what = "dropping caches failed: that";
+            self.note(Code::CachesDiffer, what, &said(left), &said(right));
+        }
+    }
+}
+
+/// Whether a difference is what the user asked about.
+pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
+    match factor {
+        Factor::Label | Factor::Id => false,
+        Factor::Kernel => code == Code::KernelsDiffer,
+        Factor::Filesystem => code == Code::FilesystemsDiffer,
+        Factor::Variant | Factor::Target => {
+            matches!(code, Code::FilesystemsDiffer | Code::DevicesDiffer)
+        }
+    }
+}
+
+/// The mount options that one side has and the other lacks, unless they were declared to differ. Of
+/// different filesystems only access times can be held against each other.
+fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
+    if matches!(contender.side.factor, Factor::Variant | Factor::Target) {
+        return None;
+    }
+    let is_same_type = baseline.values(TYPE) == contender.values(TYPE);
+    let options = |side: &Place<'_>| -> BTreeSet<String> {
+        let all = OPTIONS.iter().flat_map(|name| side.values(name));
+        let all = all.flat_map(|text| text.split(','));
+        let counts = |option: &&str| is_same_type || option.ends_with("atime");
+        all.filter(counts).map(str::to_owned).collect()
+    };
+    let (left, right) = (options(baseline), options(contender));
+    if left.is_empty() || right.is_empty() {
+        return None; // of an imported log, say: nothing is known
+    }
+    (left != right).then(|| (only(&left, &right), only(&right, &left)))
+}
+
+/// What one has and the other lacks.
+fn only(one: &BTreeSet<String>, other: &BTreeSet<String>) -> String {
+    let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+    if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
+}
+
+/// The words of all values. Where the kernel lies is a matter of its release.
+fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
+    let of = |text: &&str| -> Vec<String> {
+        let between = if text.contains(", ") { ", " } else { " " };
+        let counts = |word: &&str| {
+            let told = ["BOOT_IMAGE=", "initrd="].iter().any(|one| word.starts_with(one));
+            !word.is_empty() && !told
+        };
+        text.split(between).filter(counts).map(str::to_owned).collect()
+    };
+    values.iter().flat_map(of).collect()
+}
+
+fn versions(side: Seen<'_>) -> BTreeSet<&str> {
+    side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
+}

@@ -1,0 +1,219 @@
+//! What the doctor says of a plan: what cannot be done of it, and what its comparison would doubt.
+
+use std::path::Path;
+
+use treering_analysis::compare::{ComparisonCautionCode as Code, Factor, Side, Terms, compare};
+use treering_campaign::plan::Plan;
+use treering_lab::{Device, inspect};
+use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
+use treering_observe::{Scene, look, look_at_device};
+use treering_report::Warning;
+use treering_script::TargetFacts;
+use treering_sys::is_root;
+
+use super::Findings;
+use crate::commands::lab;
+use crate::commands::trial::beginning;
+use crate::failure::Failure;
+
+/// Fewer rounds can show no difference at the usual level.
+const FEWEST_ROUNDS: u32 = 6;
+
+/// Doubts about a comparison that can be seen before it: those about places.
+const FORESEEN: [Code; 7] = [
+    Code::SizesDiffer,
+    Code::FreeSpaceDiffers,
+    Code::FeaturesDiffer,
+    Code::MetadataProfilesDiffer,
+    Code::SameDisk,
+    Code::MountOptionsDiffer,
+    Code::DevicesDiffer,
+];
+
+/// Looks at each variant, and at all of them against the first.
+pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
+    let lab = lab::open()?;
+    if plan.stopping.most_rounds() < FEWEST_ROUNDS {
+        findings.obstacles.push(format!(
+            "with {} rounds no difference can ever be shown; six are the fewest",
+            plan.stopping.most_rounds()
+        ));
+    }
+    let memory = findings.number("memory.usable_bytes");
+    for variant in &plan.variants {
+        let name = &variant.name;
+        if let Err(error) = Device::check(variant, &lab) {
+            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            findings.obstacles.push(format!("{name}: {error}{hint}"));
+        }
+        if !is_root() && !matches!(variant.device, DeviceSpec::Directory { .. }) {
+            findings.obstacles.push(format!("{name}: only root can make and mount it"));
+        }
+        if let DeviceSpec::Block { paths } = &variant.device {
+            paths.iter().for_each(|path| block_device(name, path, findings));
+        }
+        room(plan, variant, findings);
+    }
+    warm_reads(plan, memory, findings);
+    findings.warnings.extend(foreseen(plan));
+    Ok(())
+}
+
+fn block_device(name: &str, path: &Path, findings: &mut Findings) {
+    match inspect(path) {
+        Ok(inspection) => {
+            let said = |what| format!("{name}: {}: {what}", path.display());
+            findings.obstacles.extend(inspection.obstacles.iter().map(said));
+        }
+        Err(error) => findings.obstacles.push(format!("{name}: {error}")),
+    }
+    findings.cautions.extend(look_at_device(path).cautions);
+}
+
+/// Whether the jobs fit into the images of a variant.
+fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
+    let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
+    let has = bytes.saturating_mul(u64::from(count));
+    for planned in &plan.jobs {
+        let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
+        if needs > has {
+            let message = format!(
+                "{}: {} needs {} MiB at a time, the device has {}",
+                variant.name,
+                planned.name,
+                needs >> 20,
+                has >> 20
+            );
+            findings.cautions.push(Caution { code: CautionCode::MayNotFit, message });
+        }
+    }
+}
+
+/// Jobs that keep the caches, of data that memory holds.
+fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
+    let Some(memory) = memory else { return };
+    for planned in &plan.jobs {
+        let kept = ("drop-caches".to_owned(), "none".to_owned());
+        let data = planned.job.footprint(&TargetFacts::unknown()).peak_bytes;
+        if planned.job.parameters().contains(&kept) && data < memory.saturating_mul(2) {
+            let message = format!(
+                "{} keeps the caches: its {} MiB of data fit in the {} MiB of memory",
+                planned.name,
+                data >> 20,
+                memory >> 20
+            );
+            findings.cautions.push(Caution { code: CautionCode::DataFitInMemory, message });
+        }
+    }
+}
+
+/// What a comparison would say of the places: it is asked, with a trial of nothing on each.
+fn foreseen(plan: &Plan) -> Vec<Warning> {
+    let mut sides = plan.variants.iter().filter_map(|variant| {
+        let trials = vec![trial(plan, variant)?];
+        Some(Side { name: variant.name.clone(), factor: Factor::Variant, trials })
+    });
+    let Some(baseline) = sides.next() else { return Vec::new() };
+    let contenders: Vec<Side> = sides.collect();
+    let outcome = compare(&baseline, &contenders, &Terms::default());
+    let cautions = outcome.map(|outcome| outcome.cautions).unwrap_or_default();
+    let about_places = cautions.into_iter().filter(|caution| FORESEEN.contains(&caution.code));
+    let warning = about_places.map(|caution| Warning {
+        code: caution.code.name().to_owned(),
+        message: caution.message,
+        advice: caution.code.advice().to_owned(),
+    });
+    warning.collect()
+}
+
+fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
+    let planned = plan.jobs.first()?;
+    Some(Trial {
+        beginning: beginning(TrialId::new(), &planned.workload, planned.job.as_ref()),
+        facts: facts(variant),
+        phases: Vec::new(),
+        tasks: Vec::new(),
+        metrics: Vec::new(),
+        cautions: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns: 0,
+    })
+}
+
+/// What is known of a variant's place before it is made.
+fn facts(variant: &Variant) -> Vec<Fact> {
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let (mut facts, count, bytes) = match &variant.device {
+        DeviceSpec::Directory { path } => return look(&Scene { target: path }).facts,
+        DeviceSpec::Loop { bytes, count, .. } => {
+            let count = usize::from(*count);
+            (Vec::new(), count, bytes.saturating_mul(count as u64))
+        }
+        DeviceSpec::Block { paths } => {
+            let seen: Vec<Vec<Fact>> =
+                paths.iter().map(|path| look_at_device(path).facts).collect();
+            let sectors = seen.iter().flatten().filter(|fact| fact.name == "device.sectors");
+            let sectors = sectors.filter_map(|fact| fact.value.parse::<u64>().ok()).sum::<u64>();
+            (seen.concat(), paths.len(), sectors.saturating_mul(512))
+        }
+    };
+    if bytes > 0 {
+        facts.push(fact("variant.device_bytes", bytes.to_string()));
+    }
+    let kind = &variant.filesystem;
+    facts.push(fact("filesystem.type", kind.clone()));
+    facts.push(fact("mkfs.command", format!("mkfs.{kind} {}", variant.mkfs.join(" "))));
+    let profile = metadata_profile(variant, count);
+    facts.extend(profile.map(|profile| fact("filesystem.metadata_profile", profile)));
+    facts
+}
+
+/// How often mkfs will keep metadata: btrfs twice, unless it is told otherwise.
+fn metadata_profile(variant: &Variant, devices: usize) -> Option<String> {
+    match variant.filesystem.as_str() {
+        "ext2" | "ext3" | "ext4" | "xfs" | "f2fs" => Some("single".to_owned()),
+        "btrfs" => {
+            let asked = variant.mkfs.iter().enumerate().find_map(|(place, word)| {
+                let next = || variant.mkfs.get(place + 1).cloned();
+                match word.as_str() {
+                    "-m" | "--metadata" => next(),
+                    _ => {
+                        let joined = word.strip_prefix("--metadata=");
+                        joined.or_else(|| word.strip_prefix("-m")).map(str::to_owned)
+                    }
+                }
+            });
+            let usual = if devices > 1 { "raid1" } else { "dup" };
+            Some(asked.unwrap_or_else(|| usual.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::metadata_profile;
+    use treering_model::{DeviceSpec, Variant};
+
+    #[test]
+    fn profiles_are_those_of_mkfs() {
+        let profile = |filesystem: &str, mkfs: &[&str], devices| {
+            let variant = Variant {
+                name: String::new(),
+                kernel: None,
+                device: DeviceSpec::Block { paths: Vec::new() },
+                filesystem: filesystem.to_owned(),
+                mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
+                mount: Vec::new(),
+            };
+            metadata_profile(&variant, devices)
+        };
+        assert_eq!(profile("ext4", &["-m", "0"], 1).as_deref(), Some("single"));
+        assert_eq!(profile("btrfs", &[], 1).as_deref(), Some("dup"));
+        assert_eq!(profile("btrfs", &[], 2).as_deref(), Some("raid1"));
+        for mkfs in [&["-m", "single"][..], &["-msingle"], &["--metadata=single"]] {
+            assert_eq!(profile("btrfs", mkfs, 1).as_deref(), Some("single"), "{mkfs:?}");
+        }
+        assert_eq!(profile("tmpfs", &[], 0), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Faults that tests plant on the machine, and take away again whatever happens: a control group
+//! with a limit, a partitioned disk, a setting of the kernel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use treering_testkit::{Program, Ran, TempDir, temp_dir};
+
+/// How many control groups were made: each has a name of its own.
+static GROUPS: AtomicU32 = AtomicU32::new(0);
+
+/// A control group of the test's own that limits memory.
+pub(crate) struct Cgroup {
+    folder: PathBuf,
+}
+
+impl Cgroup {
+    /// With this limit of memory; why there can be none here otherwise.
+    pub(crate) fn with_memory(mebibytes: u64) -> Result<Self, String> {
+        let first = Path::new("/sys/fs/cgroup/memory");
+        let second = Path::new("/sys/fs/cgroup");
+        let (parent, file) = if first.join("memory.limit_in_bytes").exists() {
+            (first, "memory.limit_in_bytes")
+        } else {
+            let subtree = fs::read_to_string(second.join("cgroup.subtree_control"));
+            let has_memory = subtree.is_ok_and(|names| names.split_whitespace().any(is_memory));
+            if !has_memory {
+                return Err("no controller of memory is to be had for control groups".to_owned());
+            }
+            (second, "memory.max")
+        };
+        let number = GROUPS.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("treering-test-{}-{number}", std::process::id()));
+        let refused = |error| format!("{}: {error}", folder.display());
+        fs::create_dir(&folder).map_err(refused)?;
+        let group = Self { folder };
+        let written = fs::write(group.folder.join(file), (mebibytes << 20).to_string());
+        written.map_err(|error| format!("{}: {error}", group.folder.display()))?;
+        Ok(group)
+    }
+
+    /// Runs the program in it.
+    pub(crate) fn run(&self, program: &Program, words: &[&str]) -> Ran {
+        let enter = "echo $$ > \"$0\" && exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", enter]).arg(self.folder.join("cgroup.procs"));
+        command.arg(env!("CARGO_BIN_EXE_treering"));
+        Ran::of(program.prepare(&mut command).args(words))
+    }
+}
+
+fn is_memory(name: &str) -> bool {
+    name == "memory"
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // The last process of it may still be on its way out.
+        for _ in 0..50 {
+            if fs::remove_dir(&self.folder).is_ok() {
+                return;
+            }
+            sleep(Duration::from_millis(100));
+        }
+        let busy = format!("{} could not be removed", self.folder.display());
+        assert!(std::thread::panicking(), "{busy}");
+    }
+}
+
+/// A loop device with partitions.
+pub(crate) struct Partitioned {
+    device: PathBuf,
+    mounted: Vec<PathBuf>,
+    files: TempDir,
+}
+
+impl Partitioned {
+    /// With partitions from these sectors on, of so many each.
+    pub(crate) fn new(starts: &[u64], sectors: u64) -> Result<Self, String> {
+        let files = temp_dir();
+        let image = files.path().join("image");
+        let end = starts.iter().max().map_or(0, |last| last + sectors + 2048);
+        let made = fs::File::create(&image).and_then(|file| file.set_len(end * 512));
+        made.map_err(|error| error.to_string())?;
+        let table = files.path().join("table");
+        let lines = starts.iter().map(|start| format!("start={start}, size={sectors}, type=83\n"));
+        let text = format!("label: dos\n{}", lines.collect::<String>());
+        fs::write(&table, text).map_err(|error| error.to_string())?;
+        let input = fs::File::open(&table).map_err(|error| error.to_string())?;
+        run(Command::new("sfdisk").arg("-q").arg(&image).stdin(input))?;
+        let attached = run(Command::new("losetup").args(["-P", "-f", "--show"]).arg(&image))?;
+        let disk = Self { device: attached.trim().into(), mounted: Vec::new(), files };
+        for number in 1..=starts.len() {
+            let node = disk.node(number);
+            // The node comes a moment after the partition.
+            for _ in 0..50 {
+                if node.exists() {
+                    break;
+                }
+                sleep(Duration::from_millis(100));
+            }
+            if !node.exists() {
+                return Err(format!("{} does not come", node.display()));
+            }
+        }
+        Ok(disk)
+    }
+
+    /// The node of a partition, the first being 1.
+    pub(crate) fn node(&self, number: usize) -> PathBuf {
+        PathBuf::from(format!("{}p{number}", self.device.display()))
+    }
+
+    /// Makes an ext4 on a partition and mounts it.
+    pub(crate) fn mount(&mut self, number: usize) -> PathBuf {
+        let node = self.node(number);
+        let point = self.files.path().join(format!("mounted-{number}"));
+        fs::create_dir(&point).expect("a mount point can be made");
+        run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&node)).expect("it can be formatted");
+        run(Command::new("mount").arg(&node).arg(&point)).expect("it can be mounted");
+        self.mounted.push(point.clone());
+        point
+    }
+}
+
+impl Drop for Partitioned {
+    fn drop(&mut self) {
+        for point in &self.mounted {
+            let is_off = (0..50).any(|_| {
+                let off = run(Command::new("umount").arg(point)).is_ok();
+                off || {
+                    sleep(Duration::from_millis(100));
+                    false
+                }
+            });
+            assert!(is_off || std::thread::panicking(), "{} stays mounted", point.display());
+        }
+        let off = run(Command::new("losetup").arg("-d").arg(&self.device));
+        assert!(off.is_ok() || std::thread::panicking(), "{off:?}");
+    }
+}
+
+/// A file of `/proc` or `/sys` with another value, as long as this lives.
+pub(crate) struct Setting {
+    path: PathBuf,
+    before: String,
+}
+
+impl Setting {
+    pub(crate) fn new(path: impl Into<PathBuf>, value: &str) -> Self {
+        let path = path.into();
+        let before = fs::read_to_string(&path).expect("the setting can be read");
+        fs::write(&path, value).expect("the setting can be changed");
+        Self { path, before }
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let restored = fs::write(&self.path, self.before.trim());
+        assert!(restored.is_ok() || std::thread::panicking(), "{}", self.path.display());
+    }
+}
+
+/// Runs a command that must succeed; what it printed.
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(format!("{command:?}: {}: {said}", output.status))
+}

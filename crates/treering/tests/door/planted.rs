@@ -1,0 +1,236 @@
+//! Doubts about a trial whose cause is planted for real, each beside a trial without it.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use treering_model::{Caution, CautionCode, Trial};
+use treering_testkit::{
+    FourLists, LoopFs, Program, is_root, require_loop_fs, require_root, skip, temp_dir,
+};
+
+use crate::faults::{Cgroup, Partitioned, run};
+use crate::program;
+use crate::trial::last;
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::wide(60, 40_000).write_to(&program.home().join("lists"));
+    program
+}
+
+fn words<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", dir, "--quiet"];
+    let few = ["--initial-dirs", "2", "--runs", "2"];
+    let few = if more.contains(&"--runs") { &[][..] } else { &few };
+    [&words[..], few, more].concat()
+}
+
+fn trial(program: &Program, dir: &str, more: &[&str]) -> Trial {
+    program.run(words(dir, more)).ends_with(0);
+    last(program)
+}
+
+fn caution(trial: &Trial, code: CautionCode) -> Option<&Caution> {
+    trial.cautions.iter().find(|caution| caution.code == code)
+}
+
+fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
+    trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+}
+
+#[test]
+fn memory_that_a_control_group_limits_is_told_and_that_it_ran_short() {
+    require_root!();
+    let group = match Cgroup::with_memory(48) {
+        Ok(group) => group,
+        Err(reason) => return skip(&reason),
+    };
+    let program = prepared();
+    // Forty trees of 2.4 MB do not fit into the limit.
+    let many = ["--initial-dirs", "40", "--runs", "4", "--sync", "end"];
+    group.run(&program, &words("w", &many)).ends_with(0);
+    let squeezed = last(&program);
+    let limited = caution(&squeezed, CautionCode::CgroupLimits).unwrap();
+    assert!(limited.message.contains("memory to 48 MiB of "), "{limited:?}");
+    assert_eq!(fact(&squeezed, "memory.usable_bytes"), Some("50331648"));
+    let short = caution(&squeezed, CautionCode::MemorySqueezed).unwrap();
+    assert!(short.message.contains("limit of memory"), "{short:?}");
+    let outside = trial(&program, "w", &["--sync", "end"]);
+    assert!(!outside.cautions.iter().any(|one| one.message.contains("memory to 48 MiB")));
+    // The machine the tests run on may be limited itself, but not by so little.
+    assert!(matches!(fact(&outside, "conditions.memory_limit_hits"), None | Some("0")));
+    assert_eq!(caution(&outside, CautionCode::MemorySqueezed), None);
+}
+
+#[test]
+fn processors_that_are_kept_from_us_are_told() {
+    let program = prepared();
+    let all = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
+        return skip("needs taskset and two processors");
+    }
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0", env!("CARGO_BIN_EXE_treering")]);
+    let ran = treering_testkit::Ran::of(program.prepare(&mut command).args(words("w", &[])));
+    ran.ends_with(0);
+    let one = last(&program);
+    let limited = caution(&one, CautionCode::CgroupLimits).unwrap();
+    assert!(limited.message.contains("CPUs to 1"), "{limited:?}");
+    let free = trial(&program, "w", &[]);
+    assert!(!free.cautions.iter().any(|one| one.message.contains("CPUs to 1")), "{free:?}");
+}
+
+#[test]
+fn caches_that_somebody_else_drops_are_told() {
+    require_root!();
+    let program = prepared();
+    let mut more = words("w", &["--initial-dirs", "3", "--runs", "3", "--events=-"]);
+    more.push("--no-store");
+    let mut running = program.command(&more).spawn().unwrap();
+    let out = std::io::BufReader::new(running.stdout.take().unwrap());
+    let mut has_dropped = false;
+    let mut codes = Vec::new();
+    for line in std::io::BufRead::lines(out) {
+        let event: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "task_ended" && !has_dropped {
+            fs::write("/proc/sys/vm/drop_caches", "1").unwrap();
+            has_dropped = true;
+        }
+        codes.extend(event["code"].as_str().map(str::to_owned));
+    }
+    assert!(running.wait().unwrap().success());
+    assert!(codes.contains(&"caches_dropped_outside".to_owned()), "{codes:?}");
+}
+
+#[test]
+fn what_is_still_to_be_written_of_before_is_told() {
+    let program = prepared();
+    let bulk = temp_dir();
+    let over = AtomicBool::new(false);
+    let ready = AtomicBool::new(false);
+    let found = thread::scope(|scope| {
+        scope.spawn(|| {
+            let bytes = vec![7_u8; 4 << 20];
+            while !over.load(Ordering::Relaxed) {
+                let mut file = File::create(bulk.path().join("bulk")).unwrap();
+                for _ in 0..64 {
+                    file.write_all(&bytes).unwrap();
+                }
+                ready.store(true, Ordering::Relaxed);
+            }
+        });
+        while !ready.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        // Somebody may sync the whole machine just then.
+        let is_told = (0..5).any(|_| {
+            let trial = trial(&program, "w", &["--sync", "none"]);
+            caution(&trial, CautionCode::NotQuiet).is_some()
+        });
+        over.store(true, Ordering::Relaxed);
+        is_told
+    });
+    assert!(found);
+}
+
+#[test]
+fn data_that_memory_holds_are_told_where_caches_are_kept() {
+    let program = prepared();
+    let reads = ["--mix", "read=1", "--drop-caches"];
+    let told = |dir: &str, drop: &str| {
+        let trial = trial(&program, dir, &[&reads[..], &[drop]].concat());
+        caution(&trial, CautionCode::DataFitInMemory).is_some()
+    };
+    assert!(told("w", "none"));
+    let creates = trial(&program, "w", &["--mix", "create=1", "--drop-caches", "none"]);
+    assert_eq!(caution(&creates, CautionCode::DataFitInMemory), None, "nothing was read");
+    if is_root() {
+        assert!(!told("w", "each"), "the caches are dropped");
+        let memory = LoopFs::in_memory(64);
+        assert!(
+            !told(memory.path().join("w").to_str().unwrap(), "none"),
+            "there is no other place"
+        );
+    }
+}
+
+#[test]
+fn a_trial_that_is_over_before_anything_is_written_is_told() {
+    let program = prepared();
+    for (sync, is_told) in [("none", true), ("end", true), ("each", false)] {
+        let trial = trial(&program, "w", &["--sync", sync]);
+        let found = caution(&trial, CautionCode::TooShort);
+        assert_eq!(found.is_some(), is_told, "{sync}: {found:?}");
+    }
+}
+
+/// A filesystem of which the kernel warns each time it is mounted.
+fn overdue(dir: &Path) -> std::path::PathBuf {
+    let image = dir.join("overdue");
+    File::create(&image).unwrap().set_len(8 << 20).unwrap();
+    run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image)).unwrap();
+    run(Command::new("tune2fs").args(["-c", "1", "-C", "5"]).arg(&image)).unwrap();
+    image
+}
+
+#[test]
+fn what_the_kernel_warns_of_meanwhile_is_told_and_what_programs_write_is_not() {
+    require_loop_fs!("ext4");
+    let program = prepared();
+    let image = overdue(program.home());
+    let point = program.home().join("point");
+    fs::create_dir(&point).unwrap();
+    let during = |deed: &dyn Fn()| {
+        let mut more = words("w", &["--events=-"]);
+        more.push("--no-store");
+        let mut running = program.command(&more).spawn().unwrap();
+        let out = std::io::BufReader::new(running.stdout.take().unwrap());
+        let (mut is_done, mut said) = (false, Vec::new());
+        for line in std::io::BufRead::lines(out) {
+            let event: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+            if event["event"] == "task_ended" && !is_done {
+                deed();
+                is_done = true;
+            }
+            if event["code"] == "kernel_warning" {
+                said.push(event["message"].as_str().unwrap().to_owned());
+            }
+        }
+        assert!(running.wait().unwrap().success());
+        said
+    };
+    let mount = || {
+        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point)).unwrap();
+        run(Command::new("umount").arg(&point)).unwrap();
+    };
+    let said = during(&mount);
+    assert_eq!(said.len(), 1, "{said:?}");
+    // Whatever else the kernel warned of stands there too; three lines are quoted at most.
+    let counts = said[0].split(' ').next().unwrap().parse::<u32>().unwrap();
+    assert!(counts > 3 || said[0].contains("maximal mount count"), "{said:?}");
+    let write = || fs::write("/dev/kmsg", "<4>treering test: planted by a program\n").unwrap();
+    let said = during(&write);
+    assert!(!said.iter().any(|message| message.contains("planted")), "{said:?}");
+}
+
+#[test]
+fn a_partition_between_two_blocks_is_told() {
+    require_loop_fs!("ext4");
+    let mut disk = match Partitioned::new(&[2049, 40_960], 32_768) {
+        Ok(disk) => disk,
+        Err(reason) => return skip(&reason),
+    };
+    let program = prepared();
+    for (number, is_told) in [(1, true), (2, false)] {
+        let said = program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
+        assert_eq!(said.contains("(misaligned)"), is_told, "{said}");
+        assert!(said.contains("device.start_sectors") && !said.contains("filesystem."), "{said}");
+        let dir = disk.mount(number).join("w");
+        let trial = trial(&program, dir.to_str().unwrap(), &[]);
+        assert_eq!(caution(&trial, CautionCode::Misaligned).is_some(), is_told);
+    }
+}

@@ -1,0 +1,221 @@
+//! Comparisons that are made unfair on purpose, each beside one that is not: what the page says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use serde_json::Value;
+use treering_testkit::{FourLists, LoopFs, Program, require_loop_fs, require_root, skip};
+
+use crate::faults::{Cgroup, Partitioned, Setting, run};
+use crate::program;
+use crate::trial::last;
+
+/// Doubts about places; other codes speak of rounds and of the machine the tests run on.
+const OF_PLACES: [&str; 10] = [
+    "kernel_settings_differ",
+    "filesystems_differ",
+    "sizes_differ",
+    "free_space_differs",
+    "features_differ",
+    "metadata_profiles_differ",
+    "devices_differ",
+    "same_disk",
+    "mount_options_differ",
+    "machines_differ",
+];
+
+/// Settings of the machine are changed by one test alone, while no other runs here.
+static SETTINGS: RwLock<()> = RwLock::new(());
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::tiny().write_to(&program.home().join("lists"));
+    program
+}
+
+/// Held while settings of the machine must stay.
+fn settled() -> RwLockReadGuard<'static, ()> {
+    SETTINGS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn words<'a>(dir: &'a str, label: &'a str) -> Vec<&'a str> {
+    let words = ["run", "compilebench", "--dataset", "./lists", "--quiet", "--initial-dirs", "1"];
+    [&words[..], &["--runs", "1", "--dir", dir, "--label", label]].concat()
+}
+
+fn trial(program: &Program, place: &Path, label: &str) {
+    let dir = place.join("w");
+    program.run(words(dir.to_str().unwrap(), label)).ends_with(0);
+}
+
+/// What the comparison doubts, by code, with the messages.
+fn doubts(program: &Program, baseline: &str, contender: &str) -> Vec<(String, String)> {
+    let words = ["report", "--baseline", baseline, "--contender", contender, "--format", "json"];
+    let told: Value = serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
+    let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    let cautions = told["cautions"].as_array().unwrap().iter();
+    cautions.map(|one| (text(one, "code"), text(one, "message"))).collect()
+}
+
+/// The codes of those about places.
+fn of_places(program: &Program, baseline: &str, contender: &str) -> BTreeSet<String> {
+    let codes = doubts(program, baseline, contender).into_iter().map(|(code, _)| code);
+    codes.filter(|code| OF_PLACES.contains(&code.as_str())).collect()
+}
+
+fn only(code: &str) -> BTreeSet<String> {
+    BTreeSet::from([code.to_owned()])
+}
+
+#[test]
+fn filesystems_that_are_made_or_mounted_otherwise_are_doubted() {
+    require_loop_fs!("ext4");
+    let _settled = settled();
+    let program = prepared();
+    let base = LoopFs::new("ext4", 640);
+    trial(&program, base.path(), "base");
+    let against_base = |label: &str, place: &LoopFs| {
+        trial(&program, place.path(), label);
+        let mut found = of_places(&program, "base", label);
+        // Loop devices keep the read-ahead of whoever had them before.
+        found.remove("devices_differ");
+        found
+    };
+    let twin = LoopFs::new("ext4", 640);
+    assert_eq!(against_base("twin", &twin), BTreeSet::new());
+    assert_eq!(against_base("large", &LoopFs::new("ext4", 900)), only("sizes_differ"));
+    let bare = LoopFs::with_options("ext4", 640, &["-O", "^has_journal"]);
+    assert_eq!(against_base("bare", &bare), only("features_differ"));
+    let small = LoopFs::with_options("ext4", 640, &["-b", "1024"]);
+    assert!(against_base("small", &small).contains("features_differ"));
+    let remount = Command::new("mount").args(["-o", "remount,noatime"]).arg(twin.path()).status();
+    assert!(remount.unwrap().success());
+    assert_eq!(against_base("noatime", &twin), only("mount_options_differ"));
+    let full = LoopFs::new("ext4", 640);
+    let filler = full.path().join("filler");
+    run(Command::new("fallocate").args(["-l", "200M"]).arg(&filler)).unwrap();
+    assert_eq!(against_base("full", &full), only("free_space_differs"));
+    // All of this was too short to say much.
+    let (_, message) =
+        doubts(&program, "base", "twin").into_iter().find(|(code, _)| code == "too_short").unwrap();
+    assert!(message.contains("less than 1 s"), "{message}");
+}
+
+#[test]
+fn metadata_that_is_kept_twice_is_doubted_until_it_is_not() {
+    require_loop_fs!("btrfs");
+    require_loop_fs!("ext4");
+    let _settled = settled();
+    let program = prepared();
+    trial(&program, LoopFs::new("ext4", 640).path(), "once");
+    let twice = LoopFs::with_options("btrfs", 640, &["-m", "dup"]);
+    trial(&program, twice.path(), "twice");
+    let single = LoopFs::with_options("btrfs", 640, &["-m", "single"]);
+    trial(&program, single.path(), "single");
+    let found = doubts(&program, "fs:ext4", "label:twice");
+    let (_, message) = found.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
+    assert!(
+        message.contains("single by 'ext4'") && message.contains("dup by 'twice'"),
+        "{message}"
+    );
+    assert!(!of_places(&program, "once", "single").contains("metadata_profiles_differ"));
+}
+
+#[test]
+fn partitions_of_one_disk_are_doubted() {
+    require_loop_fs!("ext4");
+    let mut disk = match Partitioned::new(&[2048, 264_192], 262_144) {
+        Ok(disk) => disk,
+        Err(reason) => return skip(&reason),
+    };
+    let _settled = settled();
+    let program = prepared();
+    let places = [disk.mount(1), disk.mount(2)];
+    trial(&program, &places[0], "first");
+    trial(&program, &places[1], "second");
+    assert_eq!(of_places(&program, "first", "second"), only("same_disk"));
+    // One place twice is no two places.
+    trial(&program, &places[0], "again");
+    assert_eq!(of_places(&program, "first", "again"), BTreeSet::new());
+    // The doctor sees it in a plan, before anything is erased.
+    let variant = |name: &str, node: usize| {
+        let node = disk.node(node);
+        let device = format!("device = {{ block = \"{}\" }}", node.display());
+        format!("[[variant]]\nname = \"{name}\"\nfilesystem = \"ext4\"\n{device}\n")
+    };
+    let said = doctor(&program, &[variant("p1", 1), variant("p2", 2)].concat());
+    assert!(said.contains("(same_disk)"), "{said}");
+}
+
+#[test]
+fn machines_that_are_set_or_limited_otherwise_are_doubted() {
+    require_root!();
+    let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
+    let program = prepared();
+    let place = program.home().join("place");
+    trial(&program, &place, "base");
+    {
+        let present = fs::read_to_string("/proc/sys/vm/swappiness").unwrap();
+        let other = if present.trim() == "59" { "58" } else { "59" };
+        let _changed = Setting::new("/proc/sys/vm/swappiness", other);
+        trial(&program, &place, "swappy");
+    }
+    assert_eq!(of_places(&program, "base", "swappy"), only("kernel_settings_differ"));
+    trial(&program, &place, "same");
+    assert_eq!(of_places(&program, "base", "same"), BTreeSet::new());
+    let group = match Cgroup::with_memory(512) {
+        Ok(group) => group,
+        Err(reason) => return skip(&reason),
+    };
+    let dir = place.join("w");
+    group.run(&program, &words(dir.to_str().unwrap(), "limited")).ends_with(0);
+    assert_eq!(of_places(&program, "base", "limited"), only("machines_differ"));
+}
+
+#[test]
+fn queues_that_are_set_otherwise_are_doubted() {
+    require_loop_fs!("ext4");
+    let _settled = settled();
+    let program = prepared();
+    let place = LoopFs::new("ext4", 64);
+    trial(&program, place.path(), "base");
+    let of_base = last(&program);
+    let name = of_base.facts.iter().find(|fact| fact.name == "device.name").unwrap();
+    let file = format!("/sys/block/{}/queue/read_ahead_kb", name.value);
+    {
+        let _changed = Setting::new(&file, "64");
+        trial(&program, place.path(), "ahead");
+    }
+    assert_eq!(of_places(&program, "base", "ahead"), only("devices_differ"));
+    trial(&program, place.path(), "same");
+    assert_eq!(of_places(&program, "base", "same"), BTreeSet::new());
+}
+
+/// What the doctor says of a plan of these variants, in one line.
+fn doctor(program: &Program, variants: &str) -> String {
+    let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";
+    let plan = format!("rounds = 6\n[device]\nloop = \"2GiB\"\n{variants}{job}");
+    fs::write(program.home().join("plan.toml"), plan).unwrap();
+    let said = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_doctor_foresees_what_a_comparison_would_doubt() {
+    let program = prepared();
+    let said = |variants: &str| doctor(&program, variants);
+    let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";
+    let twice = said(&format!("{ext4}[[variant]]\nfilesystem = \"btrfs\"\n"));
+    assert!(twice.contains("(metadata_profiles_differ)") && twice.contains("-m single"), "{twice}");
+    let once = "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = [\"-m\", \"single\"]\n";
+    let once = said(&format!("{ext4}{once}"));
+    assert!(!once.contains("(metadata_profiles_differ)"), "{once}");
+    assert!(!once.contains("(sizes_differ)"), "{once}");
+    let larger =
+        "[[variant]]\nname = \"large\"\nfilesystem = \"ext4\"\ndevice = { loop = \"3GiB\" }\n";
+    let larger = said(&format!("{ext4}{larger}"));
+    assert!(larger.contains("(sizes_differ)"), "{larger}");
+}
