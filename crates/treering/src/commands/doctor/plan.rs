@@ -205,6 +205,7 @@ mod tests {
                 filesystem: filesystem.to_owned(),
                 mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
                 mount: Vec::new(),
+                handicap_percent: 0,
             };
             metadata_profile(&variant, devices)
         };
