@@ -40,6 +40,12 @@ impl StopFlag {
         self.word.load(Ordering::Relaxed) != GO
     }
 
+    /// Whether the run itself called a halt, and no signal came before.
+    #[inline]
+    pub fn is_halted(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == HALT
+    }
+
     /// The first signal that asked to stop.
     pub fn signal(&self) -> Option<i32> {
         Some(self.word.load(Ordering::Relaxed)).filter(|&word| word > GO)

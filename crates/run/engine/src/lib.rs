@@ -18,6 +18,7 @@ mod recorder;
 mod remove;
 mod renewal;
 mod target;
+mod threads;
 mod worker;
 
 pub use call::memory::MemoryCaller;
@@ -25,7 +26,7 @@ pub use call::memory_tree::{EntryOrder, MemoryFilesystem};
 pub use call::sync::SyncCaller;
 pub use call::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
 pub use clock::TrialClock;
-pub use conduct::{EngineOptions, Place, run, run_on_target, run_renewing};
+pub use conduct::{EngineOptions, Place, run, run_on_target, run_on_targets, run_renewing};
 pub use error::{EngineError, TargetError};
 pub use handicap::HANDICAP_PERCENT_MAX;
 pub use payload::{Payload, PayloadKind};

@@ -11,7 +11,8 @@ mod random;
 mod step;
 
 pub use job::{
-    Caches, Footprint, Job, OutlineLine, Phase, Script, Session, SyncScope, TargetFacts, Task, Wave,
+    Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide, SyncScope,
+    TargetFacts, Task, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
