@@ -44,11 +44,13 @@ pub enum CautionCode {
     CompressibleData,
     /// The engine slowed every task on purpose.
     Handicapped,
+    /// Files got the name of another and overwrote it.
+    NamesCollided,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -68,6 +70,7 @@ impl CautionCode {
         Self::Governor,
         Self::CompressibleData,
         Self::Handicapped,
+        Self::NamesCollided,
     ];
 
     /// The word used in JSON and in the store.
@@ -92,6 +95,7 @@ impl CautionCode {
             Self::Governor => "governor",
             Self::CompressibleData => "compressible_data",
             Self::Handicapped => "handicapped",
+            Self::NamesCollided => "names_collided",
         }
     }
 
@@ -134,6 +138,7 @@ impl CautionCode {
             Self::CompressibleData => {
                 "use --payload random --compressibility 0%, or mount without compression"
             }
+            Self::NamesCollided => "use longer names or more random characters",
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, PayloadKind, Progress, Renewable, Target, run_on_target,
+    EngineError, EngineOptions, PayloadKind, Progress, Renewable, Target, run_on_targets,
     run_renewing,
 };
 use treering_lab::{LabError, Workplace};
@@ -118,8 +118,8 @@ fn perform(
     let mut session = plan.job.begin(target_facts);
     let ran = match plan.remount {
         None => {
-            let (engine, target) = (&plan.engine, place.target());
-            run_on_target(session.as_mut(), target, engine, to.sink, to.progress, to.stop)
+            let (engine, targets) = (&plan.engine, place.roots());
+            run_on_targets(session.as_mut(), targets, engine, to.sink, to.progress, to.stop)
         }
         Some(again) => {
             let holder = &mut Remounted { place, again };
@@ -128,7 +128,8 @@ fn perform(
         }
     };
     *remains = session.remains();
-    let seen = watching.end();
+    let mut seen = watching.end();
+    seen.cautions.extend(session.cautions());
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         for caution in seen.cautions {

@@ -4,12 +4,16 @@
 //! golden sequences without a disk, dry runs, the footprint before the run, several ways to call
 //! the kernel, and a filesystem in memory as test oracle.
 
+mod classic;
 mod job;
 mod names;
 mod options;
 mod random;
 mod step;
 
+pub use classic::{
+    ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said,
+};
 pub use job::{
     Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide, SyncScope,
     TargetFacts, Task, Wave, WaveStart, WorkerKind,
