@@ -7,6 +7,7 @@ mod blkdev;
 mod caches;
 mod calls;
 mod clock;
+mod fork;
 mod limits;
 mod lock;
 mod loopdev;
@@ -15,6 +16,7 @@ mod mountinfo;
 mod parent;
 mod residency;
 mod rusage;
+mod shared;
 mod signals;
 mod statfs;
 mod user;
@@ -31,6 +33,7 @@ pub use calls::{
     write, write_both,
 };
 pub use clock::monotonic_ns;
+pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};
 pub use loopdev::{
@@ -41,6 +44,7 @@ pub use mountinfo::{Mount, MountTable};
 pub use parent::end_with_parent;
 pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, thread_cpu};
+pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
 pub use user::is_root;

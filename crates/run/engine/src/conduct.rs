@@ -9,11 +9,12 @@ use std::io;
 use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave};
+use treering_script::{Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave, WorkerKind};
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
 use crate::handicap::Handicap;
 use crate::renewal::{Renewable, Renewing};
+use crate::processes::on_processes;
 use crate::threads::on_threads;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
@@ -158,6 +159,7 @@ pub fn run<P: Place + ?Sized>(
         payload,
         workers: Vec::new(),
         phase_began_ns: 0,
+        intervals: Vec::new(),
         drops_caches: true,
     };
     let mut number = 0;
@@ -229,6 +231,8 @@ struct Conductor<'r, P: Place + ?Sized> {
     workers: Vec<Worker<P::Caller>>,
     /// When the present phase began, by the monotonic clock.
     phase_began_ns: u64,
+    /// What workers in processes of their own counted in its seconds.
+    intervals: Vec<Vec<Interval>>,
     /// Whether dropping caches has not failed yet.
     drops_caches: bool,
 }
@@ -259,7 +263,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let ended = self.waves(session, &mut totals);
         totals.wall_ns = monotonic_ns() - self.phase_began_ns;
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
-        totals.intervals = merge_intervals(intervals);
+        totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
         let told = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
         ended?;
@@ -339,15 +343,20 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let side_by_side = wave.side_by_side;
         let finishes = side_by_side.on_signal == OnSignal::Finish;
         let halting = Halting { stop: self.stop, finishes };
+        let start = side_by_side.start;
         let runs = match wave.tasks.as_mut_slice() {
             [] => Vec::new(),
+            all if side_by_side.workers == WorkerKind::Process => {
+                on_processes(&mut self.workers, all, start, halting)?
+            }
             [alone] => vec![self.workers[0].run(alone, halting)],
-            several => on_threads(&mut self.workers, several, side_by_side.start, halting)?,
+            several => on_threads(&mut self.workers, several, start, halting)?,
         };
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
         for ((number, worker), (task, run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
             add_run(totals, &run);
+            self.intervals.push(run.intervals.clone());
             let name = format!("{} {}", task.kind, task.subject);
             match run.end {
                 TaskEnd::Finished => {
@@ -361,6 +370,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 }
                 TaskEnd::Panicked(message) => {
                     worst.get_or_insert(EngineError::Panicked { task: name, message });
+                }
+                TaskEnd::Lost(why) => {
+                    worst.get_or_insert(EngineError::Lost { task: name, why });
                 }
                 TaskEnd::Stopped => stopped = true,
             }

@@ -13,6 +13,7 @@ mod gate;
 mod handicap;
 pub mod oracle;
 mod payload;
+mod processes;
 mod progress;
 mod recorder;
 mod remove;

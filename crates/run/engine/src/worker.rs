@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use treering_model::{Cpu, Op, OpTotals};
+use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{Outcome, Script, Task};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 
@@ -51,6 +51,8 @@ pub(crate) enum TaskEnd {
     Failed(Box<CallFailure>),
     /// A defect.
     Panicked(String),
+    /// Its process ended without a word.
+    Lost(String),
 }
 
 /// What a task came to, finished or not.
@@ -64,6 +66,8 @@ pub(crate) struct TaskRun {
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
     pub(crate) notes: Vec<u64>,
+    /// The rate of each second, of a worker in a process of its own.
+    pub(crate) intervals: Vec<Interval>,
 }
 
 /// What syncs took of a task.
@@ -103,7 +107,8 @@ impl<C: Caller> Worker<C> {
             TaskEnd::Panicked(_) => Vec::new(),
             _ => task.script.notes(),
         };
-        TaskRun { end, began_ns, wall_ns, cpu, sync: tally.sync, files: tally.files, ops, notes }
+        let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
+        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals }
     }
 
     fn follow(

@@ -56,6 +56,8 @@ pub(super) enum Timed {
     /// The close of a file that was reopened.
     CloseAgain,
     Unlink,
+    /// One that is neither in the loop nor printed.
+    Outside,
 }
 
 /// The accounts of one worker in one iteration.
@@ -95,7 +97,7 @@ impl Account {
     pub(super) fn add(&mut self, timed: Timed, began_ns: u64, ended_ns: u64) {
         let us = ended_ns.saturating_sub(began_ns) / 1000;
         match timed {
-            Timed::Other => {}
+            Timed::Other | Timed::Outside => {}
             Timed::Create => self.create.add(us),
             Timed::Write => {
                 self.write.add(us);
@@ -121,7 +123,7 @@ impl Account {
             }
             Timed::Unlink => self.unlink.add(us),
         }
-        if timed != Timed::Unlink {
+        if !matches!(timed, Timed::Unlink | Timed::Outside) {
             self.loop_ended_ns = ended_ns;
         }
     }

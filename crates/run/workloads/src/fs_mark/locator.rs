@@ -164,6 +164,11 @@ impl Locator {
         (at, self.paths.path(file))
     }
 
+    /// The name of a file in its subdirectory.
+    pub(super) fn bare_name(&mut self, file: u64) -> &CStr {
+        self.paths.name(file)
+    }
+
     /// Number and subdirectory of a file with its name, for whoever compares names.
     pub(super) fn name(&mut self, file: u64) -> (Option<u32>, &[u8]) {
         self.recall(file);

@@ -91,6 +91,20 @@ impl Paths {
     /// The path of a file.
     #[inline]
     pub(super) fn path(&mut self, file: u64) -> &CStr {
+        self.draw(file);
+        CStr::from_bytes_with_nul(&self.buffer).expect("neither hex nor letters have a NUL")
+    }
+
+    /// The name of a file, without the directory.
+    pub(super) fn name(&mut self, file: u64) -> &CStr {
+        self.draw(file);
+        let name = &self.buffer[self.name_at..];
+        CStr::from_bytes_with_nul(name).expect("neither hex nor letters have a NUL")
+    }
+
+    /// Puts a file's random characters into their place.
+    #[inline]
+    fn draw(&mut self, file: u64) {
         let from = self.name_at + self.name_bytes - self.random_bytes;
         let random = &mut self.buffer[from..self.name_at + self.name_bytes];
         let mut counter = mix(self.key.wrapping_add(file.wrapping_mul(STRIDE)));
@@ -107,7 +121,6 @@ impl Paths {
                 place.copy_from_slice(&pair[..place.len()]);
             }
         }
-        CStr::from_bytes_with_nul(&self.buffer).expect("neither hex nor letters have a NUL")
     }
 }
 
@@ -179,6 +192,7 @@ mod tests {
         assert_eq!(paths.path(0), c"02/00000abc");
         paths.enter(Some(0x1ff));
         assert_eq!(paths.path(0), c"1ff/00000abc");
+        assert_eq!(paths.name(0), c"00000abc");
         paths.enter(None);
         assert_eq!(paths.path(0), c"00000abc");
         assert_eq!(dir_name(255), "ff");

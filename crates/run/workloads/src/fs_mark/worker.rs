@@ -12,6 +12,8 @@ use super::naming::dir_name;
 use super::shape::{Reopened, Shape};
 
 const FILE: File = File(0);
+/// The slot of the subdirectory in which a classic worker unlinks.
+const UNLINK_DIR: Dir = Dir(2);
 
 /// The way of the original or our own.
 #[derive(Debug)]
@@ -80,6 +82,8 @@ pub(super) struct Worker {
     /// How many files of the pass after the writing are done.
     passed: u64,
     path: CString,
+    /// The subdirectory that is open to unlink in.
+    unlinking_in: Option<u32>,
 }
 
 impl Worker {
@@ -118,6 +122,7 @@ impl Worker {
             broken: false,
             passed: 0,
             path: CString::default(),
+            unlinking_in: None,
         }
     }
 
@@ -194,8 +199,11 @@ impl Worker {
                 }
                 Stage::Unlink if self.passed < self.file => {
                     let file = self.passed;
-                    self.passed += 1;
                     self.locator.recall(file);
+                    if let Some(doing) = self.open_to_unlink() {
+                        return Some(doing);
+                    }
+                    self.passed += 1;
                     return Some(Doing::Unlink(file));
                 }
                 Stage::Unlink => self.stage = Stage::End,
@@ -275,12 +283,21 @@ impl Worker {
         }
     }
 
+    /// The subdirectory of the next unlinks is opened, so that each of them is one call.
+    fn open_to_unlink(&mut self) -> Option<Doing> {
+        let subdir = self.locator.subdir();
+        let is_open = std::mem::replace(&mut self.unlinking_in, subdir) == subdir;
+        subdir.filter(|_| !is_open).map(|subdir| Doing::OpenSubdir(subdir, UNLINK_DIR))
+    }
+
     /// Tells the account which call comes.
     fn note(&mut self, doing: Doing) {
         let stage = self.stage;
         let Manner::Classic { made, subdir, subdir_number, .. } = &mut self.manner else { return };
         *made = match doing {
-            Doing::OpenRoot | Doing::OpenSubdir(..) | Doing::MakeRoot => Timed::Other,
+            // The unlinks have begun: the loop is over.
+            Doing::OpenSubdir(..) => Timed::Outside,
+            Doing::OpenRoot | Doing::MakeRoot => Timed::Other,
             Doing::MakeSubdir => {
                 if *subdir_number != self.locator.subdir() {
                     *subdir_number = self.locator.subdir();
@@ -334,7 +351,7 @@ impl Script for Worker {
             }
             Doing::OpenSubdir(subdir, into) => {
                 self.path = c_string(&dir_name(subdir));
-                Call::OpenDir { at: ROOT, path: &self.path, into }.into()
+                Call::OpenDir { at: root, path: &self.path, into }.into()
             }
             Doing::Create(file) => {
                 let (at, path) = self.locator.place(file, root);
@@ -346,7 +363,8 @@ impl Script for Worker {
                 Call::Open { at, path, into: FILE }.into()
             }
             Doing::Unlink(file) => {
-                let (at, path) = self.locator.place(file, root);
+                let at = if self.unlinking_in.is_some() { UNLINK_DIR } else { root };
+                let path = self.locator.bare_name(file);
                 // One of two files of the same name is gone with the other.
                 Call::Unlink { at, path }.unless_missing()
             }
