@@ -222,7 +222,12 @@ impl Session for Repeated {
             file_op: Op::Create,
             script: Box::new(RepeatedScript { left: self.calls }),
         };
-        first.then(|| Wave { caches: Caches::Keep, tasks: vec![task], sync_after: None, side_by_side: SideBySide::default() })
+        first.then(|| Wave {
+            caches: Caches::Keep,
+            tasks: vec![task],
+            sync_after: None,
+            side_by_side: SideBySide::default(),
+        })
     }
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}
