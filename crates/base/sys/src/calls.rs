@@ -17,8 +17,8 @@ pub use rustix::fs::FileType;
 pub use rustix::io::Errno;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, fsync, ftruncate, mkdirat, openat,
-    openat2, seek, statat, syncfs, unlinkat,
+    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, fsync, ftruncate, mkdirat,
+    openat, openat2, seek, statat, syncfs, unlinkat,
 };
 use rustix::io::{retry_on_intr, try_close, writev};
 use rustix::path::Arg;

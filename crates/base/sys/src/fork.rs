@@ -69,10 +69,7 @@ pub enum ForkEnd {
 ///
 /// # Errors
 /// As `fork` and `pipe`.
-pub fn fork_worker(
-    gate: Option<&ForkGate>,
-    work: impl FnOnce() -> Vec<u8>,
-) -> io::Result<Forked> {
+pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> io::Result<Forked> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = getpid();
     // SAFETY: the child goes on with this thread alone, and does only what is said above.

@@ -9,12 +9,14 @@ use std::io;
 use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave, WorkerKind};
+use treering_script::{
+    Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave, WorkerKind,
+};
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
 use crate::handicap::Handicap;
-use crate::renewal::{Renewable, Renewing};
 use crate::processes::on_processes;
+use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{

@@ -160,7 +160,16 @@ mod tests {
     #[test]
     fn names_of_trees_are_told_exactly() {
         assert!(is_tree("kernel-0") && is_tree("native-12") && is_tree("fs_mark-0"));
-        for name in ["kernel-", "fs_mark-", "fs_mark-a", "kernel-0a", "kernel", "-0", "kernel-0/x", "kernel-٣"] {
+        for name in [
+            "kernel-",
+            "fs_mark-",
+            "fs_mark-a",
+            "kernel-0a",
+            "kernel",
+            "-0",
+            "kernel-0/x",
+            "kernel-٣",
+        ] {
             assert!(!is_tree(name), "{name}");
         }
     }

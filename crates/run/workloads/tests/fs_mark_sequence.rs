@@ -98,7 +98,12 @@ fn calls(script: &mut dyn Script, seconds: u64, full: &dyn Fn(&str, usize) -> bo
 }
 
 /// The calls of the first worker in each phase; every phase in one line.
-fn phases(words: &str, classic: bool, seconds: u64, full: &dyn Fn(&str, usize) -> bool) -> Vec<String> {
+fn phases(
+    words: &str,
+    classic: bool,
+    seconds: u64,
+    full: &dyn Fn(&str, usize) -> bool,
+) -> Vec<String> {
     let settings = settings(words);
     let job = if classic { FsMark.classic(&settings) } else { FsMark.native(&settings) }.unwrap();
     let facts = TargetFacts::unknown();
@@ -164,10 +169,7 @@ fn files_are_written_in_pieces_and_an_empty_one_has_one_write() {
     };
     assert_eq!(of("size=0"), "mkdir ., create f0, write 0@0, close");
     assert_eq!(of("size=4k"), "mkdir ., create f0, write 4096@0, close");
-    assert_eq!(
-        of("size=20000"),
-        "mkdir ., create f0, write 16384@0, write 3616@16384, close"
-    );
+    assert_eq!(of("size=20000"), "mkdir ., create f0, write 16384@0, write 3616@16384, close");
     assert_eq!(
         of("size=8G write-size=4M").matches("write 4194304@").count(),
         2048,

@@ -68,11 +68,8 @@ fn perform(
         let log = log.unwrap_or_default();
         Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
     })?;
-    let scene = ClassicScene {
-        words: classic_words(),
-        started: local_time(),
-        was_made: place.was_made(),
-    };
+    let scene =
+        ClassicScene { words: classic_words(), started: local_time(), was_made: place.was_made() };
     told(speaker.speak(|voice| voice.open(&scene)))?;
     for facts in &facts {
         if let Err(error) = job.check(facts) {

@@ -23,6 +23,9 @@ mod data_sets;
 /// Doubts whose causes are planted, and the doctor.
 mod doubts;
 
+/// fs_mark, beside the original where it is installed.
+mod fs_mark;
+
 /// Filesystems that are too small or fill up.
 mod full;
 

@@ -10,8 +10,8 @@ use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path,
-    make_again, make_dir, open_dir, open_file, read, read_entries, remove_dir, stat, sync_file,
+    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path, make_again,
+    make_dir, open_dir, open_file, read, read_entries, remove_dir, stat, sync_file,
     sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
 

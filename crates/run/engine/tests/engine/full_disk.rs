@@ -1,8 +1,6 @@
 //! A filesystem that is full, on a tiny tmpfs.
 
-use treering_engine::{
-    Caller, EngineError, Payload, PayloadKind, StopFlag, SyncCaller, Target,
-};
+use treering_engine::{Caller, EngineError, Payload, PayloadKind, StopFlag, SyncCaller, Target};
 use treering_model::Op;
 use treering_script::{CreateHow, Outcome, Tolerate};
 

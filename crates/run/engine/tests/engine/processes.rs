@@ -30,10 +30,8 @@ struct Dying {
 impl Script for Dying {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         assert_ne!(self.parent, id(), "this is no child");
-        let _dead = rustix::process::kill_process(
-            rustix::process::getpid(),
-            rustix::process::Signal::KILL,
-        );
+        let _dead =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
     }
 }

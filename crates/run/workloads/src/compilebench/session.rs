@@ -4,7 +4,9 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{Caches, CreateHow, NameId, Phase, Session, SideBySide, SyncScope, Task, Wave};
+use treering_script::{
+    Caches, CreateHow, NameId, Phase, Session, SideBySide, SyncScope, Task, Wave,
+};
 
 use super::change_tree::{ChangeTree, Writing};
 use super::headline::Headline;

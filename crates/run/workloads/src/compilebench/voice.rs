@@ -41,7 +41,8 @@ struct Voice {
 impl ClassicVoice for Voice {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let line = opening_line(&self.directory, self.initial_dirs, self.runs);
-        let made = if scene.was_made { format!("creating {}\n", self.directory) } else { String::new() };
+        let made =
+            if scene.was_made { format!("creating {}\n", self.directory) } else { String::new() };
         Said::err_line(&format!("{made}{line}"))
     }
 

@@ -194,8 +194,7 @@ impl Notes {
 
     /// As numbers.
     pub(super) fn to_words(&self) -> Vec<u64> {
-        let mut words =
-            vec![self.files, u64::from(self.full), self.loop_us, self.overhead_us];
+        let mut words = vec![self.files, u64::from(self.full), self.loop_us, self.overhead_us];
         words.extend(self.columns().iter().flat_map(|c| [c.min_us, c.avg_us, c.max_us]));
         words.extend(self.since.iter().flat_map(|since| {
             [since.file, u64::from(since.stamp) << 32 | u64::from(since.subdir)]

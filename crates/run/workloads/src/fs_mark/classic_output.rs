@@ -22,9 +22,7 @@ fn sync_words(method: SyncMethod) -> &'static str {
             "SYNC POST REVERSE: Issue sync() and then reopen and fsync() each file in reverse \
              order after main write loop."
         }
-        SyncMethod::Post => {
-            "POST: Reopen and fsync() each file in order after main write loop."
-        }
+        SyncMethod::Post => "POST: Reopen and fsync() each file in order after main write loop.",
         SyncMethod::SystemPost => {
             "SYNC POST: Issue sync() and then reopen and fsync() each file in order after main \
              write loop."
@@ -277,10 +275,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
     fn long_numbers_are_not_cut() {
         let notes = Notes { files: 5_000_000_000, loop_us: 1_000_000, ..Notes::default() };
         let line = Row::of(&[notes]).line(100, 5_000_000_000, 1 << 40, false);
-        assert_eq!(
-            line,
-            "   100   5000000000 1099511627776 5000000000.0                0\n"
-        );
+        assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }
 
     #[test]

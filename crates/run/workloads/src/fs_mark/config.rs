@@ -114,7 +114,10 @@ fn classic_policy(settings: &Settings) -> Result<Policy, ConfigError> {
             "Must specify at more than 1 subdirectory with -D switch for -N num_per_subdir to \
              make sense",
         ),
-        (subdirs, 0) => Ok(Policy::TimeHash { subdirs }),
+        (subdirs, 0) if settings.text("files-per-subdir").is_none() => {
+            Ok(Policy::TimeHash { subdirs })
+        }
+        // -N 0 stays in one, whatever the time.
         (subdirs, files) => Ok(Policy::RoundRobin { subdirs, files }),
     }
 }
@@ -148,10 +151,7 @@ fn write_bytes(settings: &Settings, specs: &[OptionSpec]) -> Result<u32, ConfigE
     }
 }
 
-fn name_lengths(
-    settings: &Settings,
-    specs: &[OptionSpec],
-) -> Result<(usize, usize), ConfigError> {
+fn name_lengths(settings: &Settings, specs: &[OptionSpec]) -> Result<(usize, usize), ConfigError> {
     let length = |name| settings.number(specs, name, 0..=u64::MAX).map(Option::unwrap_or_default);
     let (name, random) = (length("name-length")?, length("random-length")?);
     if name > NAME_MAX as u64 {
@@ -177,9 +177,7 @@ fn narrow_length(bytes: u64) -> usize {
 
 /// What native settings ask for.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind), ConfigError> {
-    let number = |name, range| {
-        settings.number(NATIVE, name, range).map(Option::unwrap_or_default)
-    };
+    let number = |name, range| settings.number(NATIVE, name, range).map(Option::unwrap_or_default);
     let (name_bytes, random_bytes) = name_lengths(settings, NATIVE)?;
     let files = files(settings, NATIVE)?;
     let word = settings.text_or_default(NATIVE, "sync-method").unwrap_or_default();
@@ -259,10 +257,7 @@ mod tests {
     fn wrong_command_lines_are_refused_in_the_originals_words() {
         let d = ("dir", "/m");
         assert_eq!(refused(&[]), "Must specify at least one directory with -d switch");
-        assert_eq!(
-            refused(&[d, ("subdirs", "1")]),
-            "Number of subdirs needs to be greater than 1"
-        );
+        assert_eq!(refused(&[d, ("subdirs", "1")]), "Number of subdirs needs to be greater than 1");
         assert_eq!(
             refused(&[d, ("dir", "/n"), ("threads", "3")]),
             "Threads (3) must be an even multiple the number of directories (2)"

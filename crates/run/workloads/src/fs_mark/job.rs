@@ -120,9 +120,8 @@ const fn word(workers: WorkerKind) -> &'static str {
 fn roots_there(facts: &TargetFacts) -> Vec<&String> {
     let is_ours = |name: &&String| {
         let number = name.strip_prefix("fs_mark-");
-        number.is_some_and(|rest| {
-            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
-        })
+        number
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
     };
     facts.existing.iter().filter(is_ours).collect()
 }
@@ -173,10 +172,8 @@ impl Job for MarkJob {
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let shape = &self.shape;
         let a_file = self.block_bytes(facts);
-        let mut standing =
-            shape.files_an_iteration().saturating_mul(shape.standing_iterations());
-        let mut written =
-            shape.files_an_iteration().saturating_mul(u64::from(shape.iterations));
+        let mut standing = shape.files_an_iteration().saturating_mul(shape.standing_iterations());
+        let mut written = shape.files_an_iteration().saturating_mul(u64::from(shape.iterations));
         if shape.until_full {
             // As many as fit: so many, about.
             standing = facts.free_bytes / a_file.saturating_add(4096);

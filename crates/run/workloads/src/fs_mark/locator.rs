@@ -133,7 +133,7 @@ impl Locator {
             Policy::Flat => None,
             Policy::TimeHash { .. } => Some(since.subdir),
             Policy::RoundRobin { subdirs, files } => {
-                let moves = file / files.max(1);
+                let moves = file.checked_div(files).unwrap_or(0);
                 Some(within(u64::from(since.subdir).wrapping_add(moves), subdirs))
             }
             Policy::Random { subdirs } => {
@@ -247,6 +247,10 @@ mod tests {
         }
         assert_eq!(visited, [1, 1, 2, 2, 3, 3, 0, 0, 1]);
         assert_eq!(locator.name(5).0, Some(3));
+        let policy = Policy::RoundRobin { subdirs: 4, files: 0 };
+        let mut locator = Locator::classic(&shape(policy), 1, 1001);
+        locator.advance(500, Some(9999));
+        assert_eq!(locator.subdir(), Some(1));
     }
 
     #[test]

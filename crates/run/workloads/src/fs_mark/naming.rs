@@ -52,14 +52,8 @@ impl Paths {
     /// Paths of names with so many bytes, of which so many are random, decided by a key.
     pub(super) fn new(name_bytes: usize, random_bytes: usize, key: u64) -> Self {
         let random_bytes = random_bytes.min(name_bytes);
-        let mut paths = Self {
-            buffer: Vec::new(),
-            name_at: 0,
-            name_bytes,
-            random_bytes,
-            key,
-            stamp: 0,
-        };
+        let mut paths =
+            Self { buffer: Vec::new(), name_at: 0, name_bytes, random_bytes, key, stamp: 0 };
         paths.enter(None);
         paths
     }

@@ -4,8 +4,7 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart,
-    WorkerKind,
+    Caches, OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
 };
 
 use super::account::Notes;

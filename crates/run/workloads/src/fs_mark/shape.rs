@@ -93,7 +93,7 @@ pub(super) enum Policy {
     RoundRobin {
         /// How many there are.
         subdirs: u32,
-        /// So many files.
+        /// So many files; 0 stays in one.
         files: u64,
     },
     /// Any, decided by the seed.

@@ -2,9 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{
-    Call, CreateHow, Dir, File, Outcome, Script, Step, SyncScope, Tolerate,
-};
+use treering_script::{Call, CreateHow, Dir, File, Outcome, Script, Step, SyncScope, Tolerate};
 
 use super::account::{Account, Notes, Timed};
 use super::locator::{Locator, ROOT};
@@ -253,8 +251,7 @@ impl Worker {
         match self.stage {
             Stage::System => {
                 self.stage = Stage::Reopen;
-                let scope =
-                    if self.is_classic() { SyncScope::Machine } else { SyncScope::Target };
+                let scope = if self.is_classic() { SyncScope::Machine } else { SyncScope::Target };
                 let sync = Doing::Plain(Call::Sync { scope }.into());
                 self.shape.sync.syncs().then_some(sync)
             }
