@@ -12,7 +12,7 @@ use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
-use treering_sys::{StopFlag, monotonic_ns};
+use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 use treering_workloads::fs_mark::FsMark;
 
 use crate::Fault;
@@ -54,6 +54,21 @@ impl Way {
     }
 }
 
+/// One round of one way.
+#[derive(Clone, Copy, Debug)]
+struct Figure {
+    rate: f64,
+    cpu_us: Option<f64>,
+}
+
+impl Figure {
+    fn of(files: u32, wall_ns: u64, cpu_ns: u64) -> Self {
+        let files = f64::from(files);
+        let rate = files / (wall_ns.max(1) as f64 / 1e9);
+        Self { rate, cpu_us: Some(cpu_ns as f64 / 1000.0 / files) }
+    }
+}
+
 /// One way's figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct WayFigures {
@@ -63,6 +78,10 @@ pub struct WayFigures {
     pub files_per_second: Spread,
     /// The bare loop's time by this one's, each in its own round: the share of its rate.
     pub to_bare: Spread,
+    /// User and system time of a file in microseconds, of those that run in this process.
+    pub cpu_us: Option<Spread>,
+    /// That by the bare loop's.
+    pub cpu_to_bare: Option<Spread>,
     /// This rate by that of the original, where there is one.
     pub to_original: Option<Spread>,
 }
@@ -90,7 +109,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         vec![Way::Bare, Way::Engine(LatencyMode::Sampled), Way::Engine(LatencyMode::All)];
     ways.extend(options.program.clone().map(Way::Classic));
     ways.extend(options.original.clone().map(Way::Original));
-    let rates = in_turns(ways.len(), options.rounds, |way, round| match &ways[way] {
+    let figures = in_turns(ways.len(), options.rounds, |way, round| match &ways[way] {
         Way::Bare => bare(&target, options.files, round),
         Way::Engine(latency) => engine(&target, options.files, *latency, round),
         Way::Classic(program) => {
@@ -100,20 +119,28 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         Way::Original(program) => program_rate(program, &[], &options.dir, options.files),
     })?;
     let to = |way: usize, base: usize| {
-        Spread::of(rates[way].iter().zip(&rates[base]).map(|(rate, base)| rate / base).collect())
+        let pairs = figures[way].iter().zip(&figures[base]);
+        Spread::of(pairs.map(|(one, base)| one.rate / base.rate).collect())
+    };
+    let cpu = |way: usize| -> Option<Vec<f64>> { figures[way].iter().map(|one| one.cpu_us).collect() };
+    let cpu_to_bare = |way: usize| {
+        let ratios = cpu(way)?.into_iter().zip(cpu(0)?).map(|(one, bare)| one / bare);
+        Some(Spread::of(ratios.collect()))
     };
     let original = ways.iter().position(|way| matches!(way, Way::Original(_)));
-    let figures = ways.iter().enumerate().map(|(number, way)| WayFigures {
+    let ways = ways.iter().enumerate().map(|(number, way)| WayFigures {
         way: way.name(),
-        files_per_second: Spread::of(rates[number].clone()),
+        files_per_second: Spread::of(figures[number].iter().map(|one| one.rate).collect()),
         to_bare: to(number, 0),
+        cpu_us: cpu(number).map(Spread::of),
+        cpu_to_bare: cpu_to_bare(number),
         to_original: original.map(|original| to(number, original)),
     });
     Ok(Report {
         filesystem: target.filesystem()?.type_name().unwrap_or("unknown"),
         files: options.files,
         rounds: options.rounds,
-        ways: figures.collect(),
+        ways: ways.collect(),
     })
 }
 
@@ -128,19 +155,20 @@ fn names(files: u32, round: usize) -> Vec<CString> {
 }
 
 /// The leanest loop that makes such files.
-fn bare(target: &Target, files: u32, round: usize) -> Result<f64, Fault> {
+fn bare(target: &Target, files: u32, round: usize) -> Result<Figure, Fault> {
     let names = names(files, round);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-    let began = monotonic_ns();
+    let (began, cpu) = (monotonic_ns(), thread_cpu());
     for name in &names {
         let file = openat(target.dir(), name, flags, Mode::from_raw_mode(0o666))?;
         write(&file, &[0])?;
     }
-    let seconds = (monotonic_ns() - began) as f64 / 1e9;
+    let (wall_ns, now) = (monotonic_ns() - began, thread_cpu());
+    let cpu_ns = now.user_ns + now.system_ns - cpu.user_ns - cpu.system_ns;
     for name in &names {
         unlinkat(target.dir(), name, AtFlags::empty())?;
     }
-    Ok(f64::from(files) / seconds)
+    Ok(Figure::of(files, wall_ns, cpu_ns))
 }
 
 #[derive(Default)]
@@ -158,7 +186,12 @@ impl TrialSink for Creates {
 }
 
 /// The engine with the native workload, as `treering run fs_mark` has it.
-fn engine(target: &Target, files: u32, latency: LatencyMode, round: usize) -> Result<f64, Fault> {
+fn engine(
+    target: &Target,
+    files: u32,
+    latency: LatencyMode,
+    round: usize,
+) -> Result<Figure, Fault> {
     let given = [
         ("files", files.to_string()),
         ("size", "1".to_owned()),
@@ -176,23 +209,25 @@ fn engine(target: &Target, files: u32, latency: LatencyMode, round: usize) -> Re
         target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
     let task = creates.0.first().ok_or("no worker has ended")?;
-    Ok(task.files_per_second())
+    Ok(Figure::of(files, task.wall_ns, task.cpu.total_ns()))
 }
 
 /// Files/sec of a program's row.
-fn program_rate(program: &Path, before: &[&str], dir: &Path, files: u32) -> Result<f64, Fault> {
+fn program_rate(program: &Path, before: &[&str], dir: &Path, files: u32) -> Result<Figure, Fault> {
     let work = tempfile::tempdir()?;
+    // The original takes 38 characters at most.
+    std::os::unix::fs::symlink(dir, work.path().join("d"))?;
     let output = Command::new(program)
         .args(before)
-        .args(["-S", "0", "-s", "1", "-n", &files.to_string(), "-l", "log", "-d"])
-        .arg(dir)
+        .args(["-S", "0", "-s", "1", "-n", &files.to_string(), "-l", "log", "-d", "d"])
         .current_dir(work.path())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let row = text.lines().last().unwrap_or_default();
     let rate = row.split_whitespace().nth(3).and_then(|word| word.parse::<f64>().ok());
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    rate.ok_or_else(|| format!("{} printed no row: {words}", program.display()).into())
+    let rate = rate.ok_or_else(|| format!("{} printed no row: {words}", program.display()))?;
+    Ok(Figure { rate, cpu_us: None })
 }
 
 impl fmt::Display for Report {
@@ -202,15 +237,21 @@ impl fmt::Display for Report {
             "{} files of one byte, one worker, on {}; {} rounds; medians (middle half)",
             self.files, self.filesystem, self.rounds
         )?;
-        writeln!(f, "{:<34} {:>10}  {:<22} {:<22}", "", "files/s", "to bare loop", "to original")?;
+        writeln!(
+            f,
+            "{:<32} {:>8}  {:<20} {:>8} {:<20} {:<20}",
+            "", "files/s", "to bare loop", "CPU us", "CPU to bare loop", "to original"
+        )?;
         for way in &self.ways {
             let spread = |spread: &Spread| {
                 format!("{:.3} ({:.3}-{:.3})", spread.median, spread.low, spread.high)
             };
-            let original = way.to_original.as_ref().map_or("-".to_owned(), spread);
+            let or_dash = |one: &Option<Spread>| one.as_ref().map_or("-".to_owned(), spread);
+            let (original, cpu) = (or_dash(&way.to_original), or_dash(&way.cpu_to_bare));
+            let cpu_us = way.cpu_us.map_or("-".to_owned(), |cpu| format!("{:.2}", cpu.median));
             writeln!(
                 f,
-                "{:<34} {:>10.0}  {:<22} {original:<22}",
+                "{:<32} {:>8.0}  {:<20} {cpu_us:>8} {cpu:<20} {original:<20}",
                 way.way,
                 way.files_per_second.median,
                 spread(&way.to_bare)
