@@ -8,7 +8,7 @@ use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Caches, Call, File, Outcome, Phase, Script, Session, Step, TargetFacts, Task, Wave,
+    Caches, Call, File, Outcome, Phase, Script, Session, SideBySide, Step, TargetFacts, Task, Wave,
 };
 use treering_sys::StopFlag;
 
@@ -222,7 +222,12 @@ impl Session for Repeated {
             file_op: Op::Create,
             script: Box::new(RepeatedScript { left: self.calls }),
         };
-        first.then(|| Wave { caches: Caches::Keep, tasks: vec![task], sync_after: None })
+        first.then(|| Wave {
+            caches: Caches::Keep,
+            tasks: vec![task],
+            sync_after: None,
+            side_by_side: SideBySide::default(),
+        })
     }
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_benches::{create_tree, names_scale, step_cost};
+use treering_benches::{create_tree, mark_files, names_scale, step_cost};
 
 const SMALL: &str = "linux-6.1-small";
 
@@ -37,6 +37,27 @@ fn create_tree_tells_ratios_and_calls() {
     assert!(report.to_string().lines().count() > 6);
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["ways"][3]["way"], "engine, latency sampled");
+}
+
+#[test]
+fn mark_files_tells_rates() {
+    let dir = tempfile::tempdir().unwrap();
+    let original = PathBuf::from("/usr/bin/fs_mark");
+    let options = mark_files::Options {
+        dir: dir.path().to_owned(),
+        files: 50,
+        rounds: 1,
+        program: program(),
+        original: Some(original).filter(|original| original.is_file()),
+    };
+    let expected = 3 + usize::from(options.program.is_some());
+    let expected = expected + usize::from(options.original.is_some());
+    let report = mark_files::measure(&options).unwrap();
+    assert_eq!(report.ways.len(), expected);
+    assert_eq!(report.ways[0].to_bare.median, 1.0);
+    assert!(report.ways.iter().all(|way| way.files_per_second.median > 0.0));
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every file is removed again");
+    assert!(report.to_string().lines().count() > expected);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 use treering_campaign::plan::document::{Known, read};
 use treering_fuzz::{folder, write_lists};
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
 use treering_workloads::compilebench::Compilebench;
 
 const LISTS: [&[u8]; 4] =
@@ -25,6 +25,10 @@ impl Workload for Small {
 
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         self.native(settings)
+    }
+
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
+        Compilebench.impersonate(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -1,52 +1,74 @@
-//! What the imitated tool would say: its lines while it runs, its summary at the end.
+//! Gives an imitated tool's words to those who listen: standard output, standard error, its log.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::path::Path;
 
-use treering_model::{CautionCode, SinkError, TrialEvent, TrialSink};
-use treering_workloads::compilebench::{ClassicSummary, task_line};
+use treering_engine::Target;
+use treering_model::{SinkError, TrialEvent, TrialSink};
+use treering_script::{ClassicVoice, Room, Said};
 
-/// compilebench's lines, on standard error as the original has them.
-#[derive(Debug, Default)]
-pub(crate) struct CompilebenchVoice {
-    summary: ClassicSummary,
+/// The tool's voice, and where its words go.
+pub(crate) struct Speaker {
+    voice: Box<dyn ClassicVoice>,
+    log: Option<File>,
+    /// The first root, to ask its filesystem for its room.
+    root: Target,
 }
 
-impl CompilebenchVoice {
-    /// Prints the summary on standard output. A reader that went away is no failure.
-    pub(crate) fn finish(&self) -> io::Result<()> {
-        let mut text = self.summary.lines().join("\n");
-        text.push('\n');
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+impl Speaker {
+    /// Speaks; appends to this log.
+    ///
+    /// # Errors
+    /// When the log cannot be opened.
+    pub(crate) fn begin(
+        voice: Box<dyn ClassicVoice>,
+        log: Option<&Path>,
+        root: Target,
+    ) -> io::Result<Self> {
+        let open = |path| OpenOptions::new().append(true).create(true).open(path);
+        Ok(Self { voice, log: log.map(open).transpose()?, root })
+    }
+
+    /// Lets the voice say something.
+    ///
+    /// # Errors
+    /// When standard output or the log does not take it. A reader that went away is no error.
+    pub(crate) fn speak(
+        &mut self,
+        words: impl FnOnce(&mut dyn ClassicVoice) -> Said,
+    ) -> io::Result<()> {
+        let said = words(self.voice.as_mut());
+        self.tell(&said)
+    }
+
+    fn tell(&mut self, said: &Said) -> io::Result<()> {
+        if !said.err.is_empty() {
+            let _nobody_listens = io::stderr().write_all(said.err.as_bytes());
+        }
+        if !said.out.is_empty() {
+            let mut out = io::stdout().lock();
+            match out.write_all(said.out.as_bytes()).and_then(|()| out.flush()) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                written => written?,
+            }
+        }
+        match &mut self.log {
+            Some(log) if !said.log.is_empty() => log.write_all(said.log.as_bytes()),
+            _ => Ok(()),
+        }
     }
 }
 
-impl TrialSink for CompilebenchVoice {
+impl TrialSink for &mut Speaker {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        match event {
-            TrialEvent::TaskEnded(task) => {
-                self.summary.add(task);
-                if let Some(line) = task_line(task) {
-                    say(&line);
-                }
-            }
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::CachesNotDropped => {
-                    say("error on drop caches, will skip it from now on");
-                }
-                CautionCode::AppendedToExisting
-                | CautionCode::MayNotFit
-                | CautionCode::NotLocked
-                | CautionCode::ConfinedByWalk => {
-                    say(&format!("treering: {}", caution.message));
-                }
-                // What is doubtful about the machine stands in the store: the lines stay those of
-                // the original.
-                _ => {}
-            },
-            _ => {}
-        }
-        Ok(())
+        let Speaker { voice, root, .. } = &mut **self;
+        let mut look = || {
+            let facts = root.filesystem().ok()?;
+            Some(Room { capacity_bytes: facts.capacity_bytes, free_bytes: facts.free_bytes })
+        };
+        let said = voice.hear(event, &mut look);
+        self.tell(&said).map_err(|error| SinkError::new("cannot write the tool's lines", error))
     }
 }
 

@@ -113,9 +113,9 @@ pub(crate) fn output_failed(error: &std::io::Error) -> Result<(), Failure> {
 }
 
 /// Shows what clap has to say: help on standard output, errors on standard error.
-pub(crate) fn show_refused(refused: &clap::Error) -> ExitCode {
+pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
     match refused.print() {
-        Ok(()) => ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(Kind::Usage.code())),
+        Ok(()) => ExitCode::from(if refused.exit_code() == 0 { 0 } else { usage_exit }),
         Err(_) => ExitCode::SUCCESS, // nobody listens
     }
 }

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod classic_voice;
+mod clock;
 mod commands;
 mod failure;
 mod places;
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
     let matches = match arguments::parse(&typed) {
         Ok(matches) => matches,
-        Err(refused) => return failure::show_refused(&refused),
+        Err(refused) => return failure::show_refused(&refused, arguments::usage_exit(&typed)),
     };
     commands::run(&matches).unwrap_or_else(|failure| failure.show())
 }

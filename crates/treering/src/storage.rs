@@ -34,7 +34,7 @@ impl Keeping {
     pub(crate) fn open(
         named: Option<&Path>,
         nowhere: bool,
-        target: &Path,
+        targets: &[&Path],
         trial: TrialId,
     ) -> Result<Self, Failure> {
         if nowhere {
@@ -44,7 +44,7 @@ impl Keeping {
             Some(place) => place.to_owned(),
             None => places::default_store()?,
         };
-        if !is_same(&place, target)? {
+        if !is_any(&place, targets)? {
             return Ok(Self::Direct(open_to_write(&place)?));
         }
         if named.is_some() {
@@ -54,7 +54,7 @@ impl Keeping {
                  memory until the run is over",
             ));
         }
-        let store = open_to_write(&staging_file(&place, target, trial)?)?;
+        let store = open_to_write(&staging_file(&place, targets, trial)?)?;
         Ok(Self::Staged { store, place })
     }
 
@@ -136,6 +136,16 @@ pub(crate) fn open_to_write(place: &Path) -> Result<Store, Failure> {
     Store::open(place, Access::ReadWrite).map_err(|error| failure(&error))
 }
 
+/// Whether it is on the filesystem of any of them.
+fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
+    for target in targets {
+        if is_same(store, target)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     same_filesystem(&absolute(store), &absolute(target)).map_err(|error| {
@@ -143,9 +153,9 @@ fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
     })
 }
 
-fn staging_file(place: &Path, target: &Path, trial: TrialId) -> Result<PathBuf, Failure> {
+fn staging_file(place: &Path, targets: &[&Path], trial: TrialId) -> Result<PathBuf, Failure> {
     for dir in places::staging_dirs() {
-        if is_same(&dir, target)? {
+        if is_any(&dir, targets)? {
             continue;
         }
         if let Some(own) = own_dir(&dir) {

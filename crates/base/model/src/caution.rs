@@ -60,11 +60,13 @@ pub enum CautionCode {
     Throttled,
     /// The partition does not begin where the device's blocks do.
     Misaligned,
+    /// Files got the name of another and overwrote it.
+    NamesCollided,
 }
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -92,6 +94,7 @@ impl CautionCode {
         Self::CachesDroppedOutside,
         Self::Throttled,
         Self::Misaligned,
+        Self::NamesCollided,
     ];
 
     /// The word used in JSON and in the store.
@@ -124,6 +127,7 @@ impl CautionCode {
             Self::CachesDroppedOutside => "caches_dropped_outside",
             Self::Throttled => "throttled",
             Self::Misaligned => "misaligned",
+            Self::NamesCollided => "names_collided",
         }
     }
 
@@ -172,6 +176,7 @@ impl CautionCode {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \
                  (all of it is lost)"
             }
+            Self::NamesCollided => "use longer names or more random characters",
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
             Self::NotQuiet

@@ -37,11 +37,13 @@ pub enum Op {
     CloseDir,
     /// `syncfs` of the target, or `sync` of the whole machine in classic mode.
     Sync,
+    /// `fsync` of a file.
+    Fsync,
 }
 
 impl Op {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Create,
         Self::Open,
         Self::Read,
@@ -56,6 +58,7 @@ impl Op {
         Self::ReadDir,
         Self::CloseDir,
         Self::Sync,
+        Self::Fsync,
     ];
 
     /// How many kinds there are.
@@ -78,6 +81,7 @@ impl Op {
             Self::ReadDir => "read_dir",
             Self::CloseDir => "close_dir",
             Self::Sync => "sync",
+            Self::Fsync => "fsync",
         }
     }
 

@@ -85,6 +85,9 @@ pub struct TaskTotals {
     pub listed_bytes: u64,
     /// Calls by kind, those that were made.
     pub ops: Vec<OpTotals>,
+    /// What the script took down for its own workload, in a form of theirs. Not kept.
+    #[serde(skip)]
+    pub notes: Vec<u64>,
 }
 
 /// A slice of a phase, one second but for the last.

@@ -17,8 +17,8 @@ pub use rustix::fs::FileType;
 pub use rustix::io::Errno;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, ftruncate, mkdirat, openat,
-    openat2, seek, statat, syncfs, unlinkat,
+    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, fsync, ftruncate, mkdirat,
+    openat, openat2, seek, statat, syncfs, unlinkat,
 };
 use rustix::io::{retry_on_intr, try_close, writev};
 use rustix::path::Arg;
@@ -52,6 +52,8 @@ pub enum OpenHow {
     Append,
     /// `O_WRONLY | O_CREAT | O_TRUNC`.
     Truncate,
+    /// `O_RDWR | O_CREAT | O_TRUNC`.
+    TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`.
     Exclusive,
 }
@@ -63,6 +65,7 @@ impl OpenHow {
             Self::Read => OFlags::RDONLY,
             Self::Append => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::APPEND),
             Self::Truncate => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC),
+            Self::TruncateToRead => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::TRUNC),
             Self::Exclusive => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL),
         };
         flags.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
@@ -279,6 +282,15 @@ pub fn truncate(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
     retry_on_intr(|| ftruncate(file, bytes))
 }
 
+/// Waits until a file and what is needed to find it are on disk.
+///
+/// # Errors
+/// As `fsync`.
+#[inline]
+pub fn sync_file(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    retry_on_intr(|| fsync(file))
+}
+
 /// Closes a file or directory and says what the filesystem said. It is closed in any case.
 ///
 /// # Errors
@@ -300,6 +312,14 @@ pub fn close(fd: OwnedFd) -> Result<(), Errno> {
 pub fn make_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     let name = single(name)?;
     retry_on_intr(|| mkdirat(at, name, DIR_MODE))
+}
+
+/// Asks to make the open directory `dir` once more, by the name `.`.
+///
+/// # Errors
+/// `EEXIST`, or what else `mkdirat` says; it never succeeds.
+pub fn make_again(dir: BorrowedFd<'_>) -> Result<(), Errno> {
+    retry_on_intr(|| mkdirat(dir, c".", DIR_MODE))
 }
 
 /// Removes the empty directory `name` in `at`.

@@ -7,6 +7,7 @@ mod blkdev;
 mod caches;
 mod calls;
 mod clock;
+mod fork;
 mod limits;
 mod lock;
 mod loopdev;
@@ -15,6 +16,7 @@ mod mountinfo;
 mod parent;
 mod residency;
 mod rusage;
+mod shared;
 mod signals;
 mod statfs;
 mod user;
@@ -27,11 +29,12 @@ pub use blkdev::{
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
-    fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
-    read_entries, remove_dir, rewind_dir, stat, sync_filesystem, sync_machine, truncate, unlink,
-    write, write_both,
+    fd_path, is_single_name, make_again, make_dir, open_dir, open_file, open_subdir, open_top,
+    read, read_entries, remove_dir, rewind_dir, stat, sync_file, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
 };
 pub use clock::monotonic_ns;
+pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};
 pub use loopdev::{
@@ -42,6 +45,7 @@ pub use mountinfo::{Mount, MountTable};
 pub use parent::end_with_parent;
 pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, thread_cpu};
+pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
 pub use user::is_root;

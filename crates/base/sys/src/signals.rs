@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::Shared;
 use signal_hook::low_level::{emulate_default_handler, register};
 
 /// The signals that ask a run to end.
@@ -22,10 +23,16 @@ const HALT: i32 = -1;
 /// A flag that all workers of a run look at before every step: one relaxed load of one word.
 ///
 /// It holds the number of the first signal that asked to stop, or a halt called by the run itself
-/// because one of its workers failed.
-#[derive(Clone, Debug, Default)]
+/// because one of its workers failed. Forked processes have it in common.
+#[derive(Clone, Debug)]
 pub struct StopFlag {
-    word: Arc<AtomicI32>,
+    word: Arc<Shared<AtomicI32>>,
+}
+
+impl Default for StopFlag {
+    fn default() -> Self {
+        Self { word: Arc::new(Shared::number()) }
+    }
 }
 
 impl StopFlag {
@@ -38,6 +45,12 @@ impl StopFlag {
     #[inline]
     pub fn is_raised(&self) -> bool {
         self.word.load(Ordering::Relaxed) != GO
+    }
+
+    /// Whether the run itself called a halt, and no signal came before.
+    #[inline]
+    pub fn is_halted(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == HALT
     }
 
     /// The first signal that asked to stop.
@@ -213,7 +226,8 @@ mod tests {
             0
         });
         assert_eq!(twice, Err(libc::SIGINT));
-        assert!(!flag.is_raised());
+        // Forked processes have the flag in common.
+        assert_eq!(flag.signal(), Some(libc::SIGTERM));
         drop(watch);
         let unwatched = in_child(|| {
             send(Signal::TERM);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, Progress, Renewable, Target, run_on_target, run_renewing,
+    EngineError, EngineOptions, Progress, Renewable, Target, run_on_targets, run_renewing,
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
@@ -121,8 +121,8 @@ fn perform(
     let tally = &mut Tally::new(to.sink);
     let ran = match plan.remount {
         None => {
-            let (engine, target) = (&plan.engine, place.target());
-            run_on_target(session.as_mut(), target, engine, tally, to.progress, to.stop)
+            let (engine, targets) = (&plan.engine, place.roots());
+            run_on_targets(session.as_mut(), targets, engine, tally, to.progress, to.stop)
         }
         Some(again) => {
             let holder = &mut Remounted { place, again, count: &mut renewals };
@@ -133,7 +133,8 @@ fn perform(
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = session.remains();
-    let seen = watching.end();
+    let mut seen = watching.end();
+    seen.cautions.extend(session.cautions());
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };

@@ -143,7 +143,9 @@ pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Cauti
     let what = match payload {
         PayloadKind::Native { compressibility: 0 } => return None,
         PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
-        PayloadKind::Classic => "the payload of the classic tool, one letter,".to_owned(),
+        PayloadKind::Classic | PayloadKind::Zeros => {
+            "the payload of the classic tool, one letter over and over,".to_owned()
+        }
     };
     let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
     let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");

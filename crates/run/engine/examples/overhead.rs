@@ -19,7 +19,8 @@ use treering_engine::{
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Caches, Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, Step, Task, Wave,
+    Caches, Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, SideBySide, Step, Task,
+    Wave,
 };
 use treering_sys::{monotonic_ns, thread_cpu};
 
@@ -132,7 +133,12 @@ impl Session for OneTask {
             file_op: Op::Create,
             script: Box::new(script),
         };
-        let wave = Wave { caches: Caches::Keep, tasks: vec![task], sync_after: None };
+        let wave = Wave {
+            caches: Caches::Keep,
+            tasks: vec![task],
+            sync_after: None,
+            side_by_side: SideBySide::default(),
+        };
         (self.waves == 1).then_some(wave)
     }
 

@@ -5,18 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::thread;
 
 use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{Caches, Call, Phase, Session, Step, SyncScope, Task, Wave};
+use treering_script::{
+    Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave, WorkerKind,
+};
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
-use crate::gate::Gate;
 use crate::handicap::Handicap;
+use crate::processes::on_processes;
 use crate::renewal::{Renewable, Renewing};
-use crate::worker::{TaskEnd, TaskRun, Worker};
+use crate::threads::on_threads;
+use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
     Caller, EngineError, LatencyMode, MemoryCaller, MemoryFilesystem, Payload, PayloadKind,
     Progress, Recorder, SyncCaller, Target, TrialClock,
@@ -96,6 +98,24 @@ impl Place for Target {
     }
 }
 
+/// Several places as one: workers take turns at them.
+impl<P: Place> Place for [P] {
+    type Caller = P::Caller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<P::Caller> {
+        let place = self.get(usize::from(worker) % self.len().max(1));
+        place.ok_or_else(|| io::Error::other("there is no place"))?.caller(payload, worker)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        self.first().map_or(Ok(()), P::drop_caches)
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.first().map(P::cautions).unwrap_or_default()
+    }
+}
+
 /// A run in memory writes no payload, and has nothing to drop.
 impl Place for MemoryFilesystem {
     type Caller = MemoryCaller;
@@ -120,7 +140,7 @@ impl Place for MemoryFilesystem {
 /// When a call fails, a signal asks to stop, a worker panics or cannot be started, or a listener
 /// fails. But for the last, tasks that were finished and the totals of the phase so far, the
 /// unfinished tasks' calls included, have been pushed then.
-pub fn run<P: Place>(
+pub fn run<P: Place + ?Sized>(
     session: &mut dyn Session,
     place: &P,
     options: &EngineOptions,
@@ -141,6 +161,7 @@ pub fn run<P: Place>(
         payload,
         workers: Vec::new(),
         phase_began_ns: 0,
+        intervals: Vec::new(),
         drops_caches: true,
     };
     let mut number = 0;
@@ -172,6 +193,21 @@ pub fn run_on_target(
     run(session, target, options, sink, progress, stop)
 }
 
+/// [`run`] in several real directories at which the workers take turns.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on_targets(
+    session: &mut dyn Session,
+    targets: &[Target],
+    options: &EngineOptions,
+    sink: &mut dyn TrialSink,
+    progress: &Progress,
+    stop: &StopFlag,
+) -> Result<(), EngineError> {
+    run(session, targets, options, sink, progress, stop)
+}
+
 /// [`run`] on a target that is renewed between the phases.
 ///
 /// # Errors
@@ -187,7 +223,7 @@ pub fn run_renewing(
     run(session, &Renewing::new(holder), options, sink, progress, stop)
 }
 
-struct Conductor<'r, P: Place> {
+struct Conductor<'r, P: Place + ?Sized> {
     place: &'r P,
     options: &'r EngineOptions,
     sink: &'r mut dyn TrialSink,
@@ -197,11 +233,13 @@ struct Conductor<'r, P: Place> {
     workers: Vec<Worker<P::Caller>>,
     /// When the present phase began, by the monotonic clock.
     phase_began_ns: u64,
+    /// What workers in processes of their own counted in its seconds.
+    intervals: Vec<Vec<Interval>>,
     /// Whether dropping caches has not failed yet.
     drops_caches: bool,
 }
 
-impl<P: Place> Conductor<'_, P> {
+impl<P: Place + ?Sized> Conductor<'_, P> {
     fn phase(
         &mut self,
         session: &mut dyn Session,
@@ -227,7 +265,7 @@ impl<P: Place> Conductor<'_, P> {
         let ended = self.waves(session, &mut totals);
         totals.wall_ns = monotonic_ns() - self.phase_began_ns;
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
-        totals.intervals = merge_intervals(intervals);
+        totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
         let told = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
         ended?;
@@ -268,7 +306,8 @@ impl<P: Place> Conductor<'_, P> {
             recorder.begin_phase(self.phase_began_ns);
             let handicap = Handicap::new(self.options.handicap_percent);
             let line = self.progress.add_line();
-            self.workers.push(Worker { caller, recorder, handicap, line });
+            let clock = self.options.clock;
+            self.workers.push(Worker { caller, recorder, handicap, line, clock });
         }
         Ok(())
     }
@@ -303,15 +342,23 @@ impl<P: Place> Conductor<'_, P> {
                 expected_bytes: task.expected_bytes,
             })?;
         }
+        let side_by_side = wave.side_by_side;
+        let finishes = side_by_side.on_signal == OnSignal::Finish;
+        let halting = Halting { stop: self.stop, finishes };
+        let start = side_by_side.start;
         let runs = match wave.tasks.as_mut_slice() {
             [] => Vec::new(),
-            [alone] => vec![self.workers[0].run(alone, self.stop)],
-            several => side_by_side(&mut self.workers, several, self.stop)?,
+            all if side_by_side.workers == WorkerKind::Process => {
+                on_processes(&mut self.workers, all, start, halting)?
+            }
+            [alone] => vec![self.workers[0].run(alone, halting)],
+            several => on_threads(&mut self.workers, several, start, halting)?,
         };
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
         for ((number, worker), (task, run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
             add_run(totals, &run);
+            self.intervals.push(run.intervals.clone());
             let name = format!("{} {}", task.kind, task.subject);
             match run.end {
                 TaskEnd::Finished => {
@@ -325,6 +372,9 @@ impl<P: Place> Conductor<'_, P> {
                 }
                 TaskEnd::Panicked(message) => {
                     worst.get_or_insert(EngineError::Panicked { task: name, message });
+                }
+                TaskEnd::Lost(why) => {
+                    worst.get_or_insert(EngineError::Lost { task: name, why });
                 }
                 TaskEnd::Stopped => stopped = true,
             }
@@ -361,6 +411,7 @@ impl<P: Place> Conductor<'_, P> {
             bytes: run.ops.iter().map(|op| op.bytes).sum(),
             listed_bytes: task.listed_bytes,
             ops: run.ops,
+            notes: run.notes,
         }
     }
 
@@ -375,45 +426,6 @@ impl<P: Place> Conductor<'_, P> {
     fn interrupted(&self) -> Result<(), EngineError> {
         self.stop.signal().map_or(Ok(()), |signal| Err(EngineError::Interrupted { signal }))
     }
-}
-
-/// Runs each task on a thread of its own; they start together. One that fails stops the others.
-fn side_by_side<C: Caller>(
-    workers: &mut [Worker<C>],
-    tasks: &mut [Task],
-    stop: &StopFlag,
-) -> Result<Vec<TaskRun>, EngineError> {
-    let gate = Gate::new(tasks.len());
-    let runs = thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(tasks.len());
-        for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
-            let gate = &gate;
-            let work = move || {
-                let run = gate.pass().then(|| worker.run(task, stop))?;
-                if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
-                    stop.halt();
-                }
-                Some(run)
-            };
-            let name = format!("worker {number}");
-            match thread::Builder::new().name(name).spawn_scoped(scope, work) {
-                Ok(thread) => threads.push(thread),
-                Err(source) => {
-                    gate.cancel();
-                    return Err(EngineError::Start { worker: number, source });
-                }
-            }
-        }
-        // A worker catches the panics of its task; one outside of that is told as a missing run.
-        Ok(threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>())
-    });
-    stop.lift_halt();
-    let missing = |worker| EngineError::Start {
-        worker,
-        source: io::Error::other("the worker's thread ended before its task"),
-    };
-    let runs = runs?.into_iter().enumerate();
-    runs.map(|(worker, run)| run.ok_or_else(|| missing(worker))).collect()
 }
 
 /// Adds a task's run, finished or not, to the totals of its phase.

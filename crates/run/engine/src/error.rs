@@ -37,6 +37,14 @@ pub enum EngineError {
         /// What it said.
         message: String,
     },
+    /// The process of a worker ended without its result.
+    #[error("{task}: the worker's process was lost: {why}")]
+    Lost {
+        /// The task.
+        task: String,
+        /// How it ended.
+        why: String,
+    },
     /// A worker could not be set up.
     #[error("worker {worker} cannot be started: {source}")]
     Start {

@@ -16,8 +16,10 @@ const STAMP_BYTES: usize = size_of::<u64>();
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadKind {
-    /// The letter `a`, over and over: what the classic tools write.
+    /// The letter `a`, over and over: what compilebench writes.
     Classic,
+    /// Zeros: what fs_mark writes.
+    Zeros,
     /// Random bytes, of which a part can be zero.
     Native {
         /// Percent of each 4 KiB block, at its end, that are zero. At 100 (and above) only the
@@ -42,8 +44,10 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 impl Payload {
     /// The payload of worker 0. Takes some milliseconds.
     pub fn new(kind: PayloadKind, seed: u64) -> Self {
-        let PayloadKind::Native { compressibility } = kind else {
-            return Self { bytes: vec![b'a'; LARGEST_CALL_BYTES], random_bytes: 0, stamp: 0 };
+        let compressibility = match kind {
+            PayloadKind::Native { compressibility } => compressibility,
+            PayloadKind::Classic => return Self::of_one_byte(b'a'),
+            PayloadKind::Zeros => return Self::of_one_byte(0),
         };
         let mut bytes = vec![0; LARGEST_CALL_BYTES];
         Random::for_part(seed, "payload").fill(&mut bytes);
@@ -54,8 +58,16 @@ impl Payload {
         Self { bytes, random_bytes, stamp: seed }
     }
 
+    fn of_one_byte(byte: u8) -> Self {
+        // Memory of zeros is not touched, so that many workers take no room.
+        Self { bytes: vec![byte; LARGEST_CALL_BYTES], random_bytes: 0, stamp: 0 }
+    }
+
     /// The same payload for another worker: its blocks are numbered apart from all others'.
     pub(crate) fn for_worker(&self, worker: u16) -> Self {
+        if self.random_bytes == 0 {
+            return Self::of_one_byte(self.bytes.first().copied().unwrap_or(0));
+        }
         let numbers_before = u64::from(worker) << 48;
         let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
         Self { stamp, ..self.clone() }

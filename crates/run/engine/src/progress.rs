@@ -1,18 +1,18 @@
 //! How far a run is, for a display: counted by the workers, read by anybody at any time.
 //!
-//! Each worker has a cache line (two, for the processor's prefetcher) of its own, so that counting
-//! costs it two plain stores and a look from outside disturbs nobody.
+//! Each worker has a page of its own, so that counting costs it a few plain stores and a look from
+//! outside disturbs nobody.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one worker did since the trial began. Only the worker itself writes.
-#[derive(Debug, Default)]
-#[repr(align(128))]
+use treering_sys::Shared;
+
+/// What one worker did since the trial began: calls, bytes, files. Only the worker itself writes,
+/// which may be a process of its own.
+#[derive(Debug)]
 pub(crate) struct ProgressLine {
-    calls: AtomicU64,
-    bytes: AtomicU64,
-    files: AtomicU64,
+    counts: Shared<[AtomicU64; 3]>,
 }
 
 impl ProgressLine {
@@ -22,9 +22,10 @@ impl ProgressLine {
         let plus = |cell: &AtomicU64, more: u64| {
             cell.store(cell.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
         };
-        plus(&self.calls, u64::from(calls));
-        plus(&self.bytes, bytes);
-        plus(&self.files, files);
+        let [all_calls, all_bytes, all_files] = &*self.counts;
+        plus(all_calls, u64::from(calls));
+        plus(all_bytes, bytes);
+        plus(all_files, files);
     }
 }
 
@@ -55,15 +56,15 @@ impl Progress {
     pub fn snapshot(&self) -> ProgressSnapshot {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().fold(ProgressSnapshot::default(), |sum, line| ProgressSnapshot {
-            calls: sum.calls + line.calls.load(Ordering::Relaxed),
-            bytes: sum.bytes + line.bytes.load(Ordering::Relaxed),
-            files: sum.files + line.files.load(Ordering::Relaxed),
+            calls: sum.calls + line.counts[0].load(Ordering::Relaxed),
+            bytes: sum.bytes + line.counts[1].load(Ordering::Relaxed),
+            files: sum.files + line.counts[2].load(Ordering::Relaxed),
         })
     }
 
     /// A line for a new worker.
     pub(crate) fn add_line(&self) -> Arc<ProgressLine> {
-        let line = Arc::new(ProgressLine::default());
+        let line = Arc::new(ProgressLine { counts: Shared::numbers() });
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&line));
         line
     }

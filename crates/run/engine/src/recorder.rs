@@ -105,12 +105,18 @@ impl Recorder {
     }
 
     /// To be called after a step, with what [`Recorder::before`] said, the calls it took, the bytes
-    /// it moved and whether it was refused.
+    /// it moved and whether it was refused. When the step began and ended, if it was timed.
     #[inline]
-    pub fn after(&mut self, op: Op, began_ns: Option<u64>, calls: u32, bytes: u64, refused: bool) {
-        if let Some(began_ns) = began_ns {
-            self.sample(op, began_ns);
-        } else {
+    pub fn after(
+        &mut self,
+        op: Op,
+        began_ns: Option<u64>,
+        calls: u32,
+        bytes: u64,
+        refused: bool,
+    ) -> Option<(u64, u64)> {
+        let timed = began_ns.map(|began_ns| (began_ns, self.sample(op, began_ns)));
+        if timed.is_none() {
             self.unclocked += 1;
             if self.unclocked >= UNCLOCKED_MAX {
                 self.unclocked = 0;
@@ -121,15 +127,18 @@ impl Recorder {
         counts.calls += u64::from(calls);
         counts.bytes += bytes;
         counts.errors += u64::from(refused);
+        timed
     }
 
-    fn sample(&mut self, op: Op, began_ns: u64) {
+    /// Takes down a latency; says when the step ended.
+    fn sample(&mut self, op: Op, began_ns: u64) -> u64 {
         let now_ns = monotonic_ns();
         self.unclocked = 0;
         // Before the call is counted: it ended in the second that may begin here.
         self.tick(now_ns);
         self.latencies[place(op)].record(now_ns - began_ns);
         self.counts[place(op)].gap = self.gap(op);
+        now_ns
     }
 
     /// Calls until the next sample, this one included.

@@ -7,13 +7,13 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use treering_model::{Cpu, Op, OpTotals};
+use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{Outcome, Script, Task};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 
 use crate::handicap::Handicap;
 use crate::progress::ProgressLine;
-use crate::{CallFailure, Caller, Recorder};
+use crate::{CallFailure, Caller, Recorder, TrialClock};
 
 /// One worker with all that is its own.
 #[derive(Debug)]
@@ -22,6 +22,22 @@ pub(crate) struct Worker<C> {
     pub(crate) recorder: Recorder,
     pub(crate) handicap: Handicap,
     pub(crate) line: Arc<ProgressLine>,
+    pub(crate) clock: TrialClock,
+}
+
+/// What can end a task early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Halting<'a> {
+    pub(crate) stop: &'a StopFlag,
+    /// Whether only the run itself does, and no signal.
+    pub(crate) finishes: bool,
+}
+
+impl Halting<'_> {
+    #[inline]
+    fn is_over(self) -> bool {
+        self.stop.is_raised() && (!self.finishes || self.stop.is_halted())
+    }
 }
 
 /// How a task ended.
@@ -35,6 +51,8 @@ pub(crate) enum TaskEnd {
     Failed(Box<CallFailure>),
     /// A defect.
     Panicked(String),
+    /// Its process ended without a word.
+    Lost(String),
 }
 
 /// What a task came to, finished or not.
@@ -47,6 +65,9 @@ pub(crate) struct TaskRun {
     pub(crate) sync: SyncShare,
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
+    pub(crate) notes: Vec<u64>,
+    /// The rate of each second, of a worker in a process of its own.
+    pub(crate) intervals: Vec<Interval>,
 }
 
 /// What syncs took of a task.
@@ -66,7 +87,7 @@ struct Tally {
 impl<C: Caller> Worker<C> {
     /// Runs a task to its end, or until the flag is raised or a call fails. A panic of the script
     /// or of the caller ends the task, not the process.
-    pub(crate) fn run(&mut self, task: &mut Task, stop: &StopFlag) -> TaskRun {
+    pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
         let mut tally = Tally::default();
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
@@ -74,27 +95,34 @@ impl<C: Caller> Worker<C> {
         self.handicap.begin(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            self.follow(task.script.as_mut(), task.file_op, stop, &mut tally)
+            task.script.began(self.clock.at_ns(began_ns));
+            self.follow(task.script.as_mut(), task.file_op, halting, &mut tally)
         }));
         let wall_ns = monotonic_ns() - began_ns;
         let cpu = cpu_now().minus(cpu_before);
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
-        TaskRun { end, began_ns, wall_ns, cpu, sync: tally.sync, files: tally.files, ops }
+        let notes = match end {
+            TaskEnd::Panicked(_) => Vec::new(),
+            _ => task.script.notes(),
+        };
+        let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
+        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals }
     }
 
     fn follow(
         &mut self,
         script: &mut dyn Script,
         file_op: Op,
-        stop: &StopFlag,
+        halting: Halting<'_>,
         tally: &mut Tally,
     ) -> TaskEnd {
-        let Self { caller, recorder, handicap, line } = self;
+        let Self { caller, recorder, handicap, line, clock } = self;
+        let stop = halting.stop;
         let mut outcome = Outcome::Start;
         loop {
-            if stop.is_raised() {
+            if halting.is_over() {
                 return TaskEnd::Stopped;
             }
             let Some(step) = script.next(outcome) else {
@@ -115,9 +143,13 @@ impl<C: Caller> Worker<C> {
             let (bytes, refused) = match reply.outcome {
                 Outcome::Bytes(bytes) => (bytes, false),
                 Outcome::Refused => (0, true),
+                Outcome::Full(bytes) => (bytes, true),
                 Outcome::Start | Outcome::Done | Outcome::Entries(_) => (0, false),
             };
-            recorder.after(op, began, reply.calls, bytes, refused);
+            let timed = recorder.after(op, began, reply.calls, bytes, refused);
+            if let Some((began_ns, ended_ns)) = timed {
+                script.timed(clock.at_ns(began_ns), clock.at_ns(ended_ns));
+            }
             if let Some(timer) = sync_began {
                 timer.end(&mut tally.sync);
             }

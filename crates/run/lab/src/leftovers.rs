@@ -115,7 +115,8 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 fn is_tree(name: &str) -> bool {
-    let number = name.strip_prefix("kernel-").or_else(|| name.strip_prefix("native-"));
+    let ours = ["kernel-", "native-", "fs_mark-"];
+    let number = ours.iter().find_map(|prefix| name.strip_prefix(prefix));
     number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -158,8 +159,17 @@ mod tests {
 
     #[test]
     fn names_of_trees_are_told_exactly() {
-        assert!(is_tree("kernel-0") && is_tree("native-12"));
-        for name in ["kernel-", "kernel-0a", "kernel", "-0", "kernel-0/x", "kernel-٣"] {
+        assert!(is_tree("kernel-0") && is_tree("native-12") && is_tree("fs_mark-0"));
+        for name in [
+            "kernel-",
+            "fs_mark-",
+            "fs_mark-a",
+            "kernel-0a",
+            "kernel",
+            "-0",
+            "kernel-0/x",
+            "kernel-٣",
+        ] {
             assert!(!is_tree(name), "{name}");
         }
     }

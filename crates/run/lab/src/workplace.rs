@@ -1,4 +1,4 @@
-//! A directory to work in: made, locked, marked, and described.
+//! A directory to work in, or several: made, locked, marked, and described.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,10 @@ use crate::leftovers::{Mark, find_leftovers};
 #[derive(Debug)]
 pub struct Workplace {
     target: Target,
+    /// Other roots at which workers take turns; the first one stands among them again.
+    roots: Vec<Target>,
+    /// Whose locks are held beside that of the first.
+    held: Vec<Target>,
     made: bool,
     cautions: Vec<Caution>,
     mark: Option<Mark>,
@@ -30,7 +34,43 @@ impl Workplace {
         let made = !path.exists();
         if made {
             std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
-        } else if !path.is_dir() {
+        }
+        Self::take_existing(path, made)
+    }
+
+    /// Takes several directories as one place, each of those that are missing made, but none above
+    /// it. One that is named twice is taken once.
+    ///
+    /// # Errors
+    /// As [`Workplace::take`], and when there is none.
+    pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
+        let mut taken: Vec<Self> = Vec::new();
+        let mut roots = Vec::new();
+        for path in paths {
+            let made = !path.exists();
+            if made {
+                std::fs::create_dir(path).map_err(LabError::io("cannot make", path))?;
+            }
+            let root = Target::open(path)?;
+            if !taken.iter().any(|place| place.target.path() == root.path()) {
+                taken.push(Self::take_existing(path, made)?);
+            }
+            roots.push(root);
+        }
+        let mut taken = taken.into_iter();
+        let nothing = || LabError::NotADirectory { path: PathBuf::new() };
+        let mut first = taken.next().ok_or_else(nothing)?;
+        for other in taken {
+            first.cautions.extend(other.cautions);
+            // Held only to keep its lock.
+            first.held.push(other.target);
+        }
+        first.roots = roots;
+        Ok(first)
+    }
+
+    fn take_existing(path: &Path, made: bool) -> Result<Self, LabError> {
+        if !path.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
         let target = Target::open(path)?;
@@ -45,12 +85,18 @@ impl Workplace {
                 message: format!("{} cannot be locked: {errno}", path.display()),
             }],
         };
-        Ok(Self { target, made, cautions, mark: None })
+        let (roots, held) = (Vec::new(), Vec::new());
+        Ok(Self { target, roots, held, made, cautions, mark: None })
     }
 
     /// The directory, opened.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// The directories at which workers take turns.
+    pub fn roots(&self) -> &[Target] {
+        if self.roots.is_empty() { std::slice::from_ref(&self.target) } else { &self.roots }
     }
 
     /// Whether the directory was missing and had to be made.
@@ -69,12 +115,12 @@ impl Workplace {
     /// # Errors
     /// When a killed run has left its mark, or the directory cannot be read.
     pub fn refuse_leftovers(&self) -> Result<(), LabError> {
-        match find_leftovers(self.target.path())? {
-            None => Ok(()),
-            Some(left) => {
-                Err(LabError::Left { path: self.target.path().to_owned(), trial: left.trial })
+        for root in self.roots() {
+            if let Some(left) = find_leftovers(root.path())? {
+                return Err(LabError::Left { path: root.path().to_owned(), trial: left.trial });
             }
         }
+        Ok(())
     }
 
     /// Marks the directory as one in which this trial makes trees, so that they can be found and
@@ -133,6 +179,29 @@ mod tests {
         assert!(matches!(Workplace::take(&path), Err(LabError::Busy { .. })));
         drop(first);
         assert!(!Workplace::take(&path).unwrap().was_made());
+    }
+
+    #[test]
+    fn several_roots_are_each_locked_and_one_named_twice_is_one() {
+        let top = tempfile::tempdir().unwrap();
+        let path = |name: &str| top.path().join(name);
+        std::os::unix::fs::symlink("a", path("link")).unwrap();
+        let paths = ["a", "b", "a", "link"].map(path);
+        let place = Workplace::take_roots(&paths).unwrap();
+        let names: Vec<_> = place.roots().iter().map(|root| root.path().to_owned()).collect();
+        let real = top.path().canonicalize().unwrap();
+        assert_eq!(names, ["a", "b", "a", "a"].map(|name| real.join(name)));
+        for name in ["a", "b"] {
+            assert!(matches!(Workplace::take(&path(name)), Err(LabError::Busy { .. })), "{name}");
+        }
+        drop(place);
+        std::fs::write(path("b").join(".treering-run"), "treering run 1\ntrial 0199\n").unwrap();
+        let place = Workplace::take_roots(&paths).unwrap();
+        let left = place.refuse_leftovers();
+        assert!(matches!(left, Err(LabError::Left { path, .. }) if path == real.join("b")));
+        let below = Workplace::take_roots(&[path("missing/below")]);
+        assert!(matches!(below, Err(LabError::Io { .. })));
+        assert!(Workplace::take_roots(&[]).is_err());
     }
 
     #[test]

@@ -32,6 +32,22 @@ pub enum Caches {
 pub trait Script: Send {
     /// The next step, given what came of the one before; `None` ends the task.
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>>;
+
+    /// Is told when the task begins, in nanoseconds from the start of the trial.
+    fn began(&mut self, at_ns: u64) {
+        let _nobody_asks = at_ns;
+    }
+
+    /// Is told when the last step began and ended, if it was timed, in nanoseconds from the start
+    /// of the trial.
+    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        let _nobody_asks = (began_ns, ended_ns);
+    }
+
+    /// What it took down for its session and its voice, in a form of their own.
+    fn notes(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 /// A named unit of work, done by one worker.
@@ -60,6 +76,47 @@ impl fmt::Debug for Task {
     }
 }
 
+/// What a worker is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkerKind {
+    /// A thread: workers share what is open and the memory they live in.
+    #[default]
+    Thread,
+    /// A process of its own.
+    Process,
+}
+
+/// When the workers of a wave go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaveStart {
+    /// All at once.
+    #[default]
+    Together,
+    /// Each as soon as it is there.
+    AsMade,
+}
+
+/// What a signal that asks to stop does to a wave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnSignal {
+    /// Its tasks stop at the next step.
+    #[default]
+    Stop,
+    /// Its tasks are finished first.
+    Finish,
+}
+
+/// How the tasks of a wave run side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SideBySide {
+    /// What does them.
+    pub workers: WorkerKind,
+    /// When they go.
+    pub start: WaveStart,
+    /// What ends them early.
+    pub on_signal: OnSignal,
+}
+
 /// The tasks that run side by side between two barriers, one a worker.
 #[derive(Debug)]
 pub struct Wave {
@@ -69,6 +126,8 @@ pub struct Wave {
     pub tasks: Vec<Task>,
     /// A sync after them that belongs to none of them and is not in their times.
     pub sync_after: Option<SyncScope>,
+    /// How they run side by side.
+    pub side_by_side: SideBySide,
 }
 
 /// A part of a trial between barriers.
@@ -93,6 +152,11 @@ pub trait Session: Send {
 
     /// The headline numbers of what was done so far.
     fn metrics(&self) -> Vec<Metric>;
+
+    /// Doubts that the run itself raised so far.
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
 
     /// The trees left standing, to be removed when the user does not keep them.
     fn remains(&self) -> Vec<String>;

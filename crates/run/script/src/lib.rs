@@ -4,14 +4,19 @@
 //! golden sequences without a disk, dry runs, the footprint before the run, several ways to call
 //! the kernel, and a filesystem in memory as test oracle.
 
+mod classic;
 mod job;
 mod names;
 mod options;
 mod random;
 mod step;
 
+pub use classic::{
+    ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said,
+};
 pub use job::{
-    Caches, Footprint, Job, OutlineLine, Phase, Script, Session, SyncScope, TargetFacts, Task, Wave,
+    Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide, SyncScope,
+    TargetFacts, Task, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{

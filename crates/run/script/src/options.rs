@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::Job;
+use crate::{ClassicPayload, Impersonation, Job};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum ValueKind {
     Percent,
     /// A path.
     Path,
+    /// A path; the option may be given several times.
+    Paths,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text; the doc says its form.
@@ -69,6 +71,10 @@ pub struct Manifest {
     pub classic: &'static [OptionSpec],
     /// Options of the native command line and of plans.
     pub native: &'static [OptionSpec],
+    /// What the imitated tool writes.
+    pub classic_payload: ClassicPayload,
+    /// The exit code of the imitated tool when its command line is wrong.
+    pub classic_usage_exit: u8,
 }
 
 /// A front-end: turns settings into jobs.
@@ -81,6 +87,12 @@ pub trait Workload: Sync {
     /// # Errors
     /// When a setting is wrong; says which and what would be right.
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
+
+    /// How the classic command line of these settings is run, and what it says.
+    ///
+    /// # Errors
+    /// When a setting is wrong; says which and what would be right.
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError>;
 
     /// A job in native mode.
     ///
@@ -119,12 +131,14 @@ pub struct Settings {
     given: Vec<(String, String)>,
     /// Directories in which a user's own files of the workload are looked for, best first.
     pub data_dirs: Vec<std::path::PathBuf>,
+    /// When the command was given, in milliseconds since 1970: what classic tools begin from.
+    pub started_unix_ms: u64,
 }
 
 impl Settings {
     /// Settings from names and values; a flag that is there has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
-        Self { given, data_dirs: Vec::new() }
+        Self { given, data_dirs: Vec::new(), started_unix_ms: 0 }
     }
 
     /// What was given, in the order in which it was: enough to make the settings again.
@@ -135,6 +149,11 @@ impl Settings {
     /// The value as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of an option that may be given several times, as typed.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.given.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
     /// The value as typed, else the default in the spec.

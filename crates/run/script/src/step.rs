@@ -31,6 +31,8 @@ pub enum CreateHow {
     Append,
     /// `O_WRONLY | O_CREAT | O_TRUNC`: what is there goes.
     Truncate,
+    /// `O_RDWR | O_CREAT | O_TRUNC`: the same, to be read as well.
+    TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
     Exclusive,
 }
@@ -66,6 +68,11 @@ pub enum Call<'a> {
         at: Dir,
         /// Its name.
         name: &'a CStr,
+    },
+    /// Asks to make an open directory once more, by the name `.`: always refused as existing.
+    MakeAgain {
+        /// Which.
+        dir: Dir,
     },
     /// Removes an empty directory.
     RemoveDir {
@@ -117,6 +124,11 @@ pub enum Call<'a> {
         /// To this size.
         bytes: u64,
     },
+    /// Waits until a file is on disk.
+    Fsync {
+        /// Which.
+        file: File,
+    },
     /// Closes a file.
     Close {
         /// Which.
@@ -150,7 +162,7 @@ impl Call<'_> {
             Self::OpenDir { .. } => Op::OpenDir,
             Self::CloseDir { .. } => Op::CloseDir,
             Self::ReadDir { .. } => Op::ReadDir,
-            Self::MakeDir { .. } => Op::MakeDir,
+            Self::MakeDir { .. } | Self::MakeAgain { .. } => Op::MakeDir,
             Self::RemoveDir { .. } => Op::RemoveDir,
             Self::Create { .. } => Op::Create,
             Self::Open { .. } => Op::Open,
@@ -161,6 +173,7 @@ impl Call<'_> {
             Self::Unlink { .. } => Op::Unlink,
             Self::Stat { .. } => Op::Stat,
             Self::Sync { .. } => Op::Sync,
+            Self::Fsync { .. } => Op::Fsync,
         }
     }
 }
@@ -174,6 +187,10 @@ pub enum Tolerate {
     Existing,
     /// `ENOENT`: it is not there.
     Missing,
+    /// `ENOSPC` and `EDQUOT`: there is no room left.
+    Full,
+    /// `EEXIST`, and no room left.
+    ExistingOrFull,
 }
 
 /// One intended operation.
@@ -197,6 +214,11 @@ impl<'a> Call<'a> {
         Step { call: self, tolerate: Tolerate::Existing }
     }
 
+    /// This call, with a full filesystem told to the script.
+    pub const fn unless_full(self) -> Step<'a> {
+        Step { call: self, tolerate: Tolerate::Full }
+    }
+
     /// This call, with `ENOENT` told to the script.
     pub const fn unless_missing(self) -> Step<'a> {
         Step { call: self, tolerate: Tolerate::Missing }
@@ -216,6 +238,9 @@ pub enum Outcome<'a> {
     Entries(Entries<'a>),
     /// It failed in the way the script said it would tolerate.
     Refused,
+    /// There was no room for it, which the script said it would tolerate; so many bytes were moved
+    /// before.
+    Full(u64),
 }
 
 /// What an entry of a directory is.

@@ -337,13 +337,34 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_workloads::ALL);
-    let link = typed.first().and_then(|name| {
-        let name = std::path::Path::new(name).file_name()?.to_str()?;
-        treering_workloads::ALL.iter().map(|workload| workload.manifest().name).find(|&n| n == name)
-    });
-    let Some(link) = link else { return command.try_get_matches_from(typed) };
+    let Some(link) = link(typed) else { return command.try_get_matches_from(typed) };
     let rest = typed.iter().skip(1).cloned();
     command.try_get_matches_from(["treering".into(), link.into()].into_iter().chain(rest))
+}
+
+/// The workload by whose name treering was called.
+fn link(typed: &[OsString]) -> Option<&'static str> {
+    let name = std::path::Path::new(typed.first()?).file_name()?.to_str()?;
+    named(name).map(|workload| workload.manifest().name)
+}
+
+fn named(name: &str) -> Option<&'static dyn Workload> {
+    treering_workloads::ALL.iter().copied().find(|workload| workload.manifest().name == name)
+}
+
+/// The words of a classic command line as they were typed, the tool's name first.
+pub(crate) fn classic_words() -> Vec<String> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let skipped = usize::from(link(&typed).is_none());
+    typed.iter().skip(skipped).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
+pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
+    let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    classic.map_or(crate::failure::Kind::Usage.code(), |workload| {
+        workload.manifest().classic_usage_exit
+    })
 }
 
 fn classic_command(workload: &'static dyn Workload) -> Command {
@@ -390,6 +411,7 @@ fn argument(spec: &OptionSpec) -> Arg {
         ValueKind::Size => value(arg, "SIZE"),
         ValueKind::Percent => value(arg, "N%"),
         ValueKind::Path => value(arg, "PATH"),
+        ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
         ValueKind::Text => value(arg, "TEXT"),
     }
 }
@@ -402,15 +424,18 @@ fn value(arg: Arg, name: &'static str) -> Arg {
 
 /// What was given for the options of these specs.
 pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
-    let given = specs.iter().filter_map(|spec| {
-        let value = match spec.value {
-            ValueKind::Flag => matches.get_flag(spec.name).then(|| "true".to_owned()),
-            _ => matches.get_one::<String>(spec.name).cloned(),
+    let given = specs.iter().flat_map(|spec| {
+        let values: Vec<String> = match spec.value {
+            ValueKind::Flag => {
+                matches.get_flag(spec.name).then(|| "true".to_owned()).into_iter().collect()
+            }
+            _ => matches.get_many::<String>(spec.name).unwrap_or_default().cloned().collect(),
         };
-        Some((spec.name.to_owned(), value?))
+        values.into_iter().map(|value| (spec.name.to_owned(), value))
     });
     let mut settings = Settings::new(given.collect());
     settings.data_dirs = crate::places::dataset_dirs();
+    settings.started_unix_ms = crate::clock::unix_ms();
     settings
 }
 

@@ -1,18 +1,23 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
-use std::path::Path;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
-use treering_model::{Ending, SinkError, TrialEvent, TrialId, TrialSink};
-use treering_script::{OptionSpec, Support, TargetFacts, Workload};
-use treering_workloads::compilebench::opening_line;
+use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
+use treering_lab::{LabError, Workplace};
+use treering_model::{Ending, TrialId, TrialSink};
+use treering_script::{
+    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, OptionSpec, Settings, Support,
+    TargetFacts, Workload,
+};
 
-use super::trial::{Asked, outline, run as run_trial, take};
-use crate::arguments::{AnyRunArgs, settings};
-use crate::classic_voice::{CompilebenchVoice, say};
+use super::native::classic_payload;
+use super::trial::{Asked, outline, run as run_trial};
+use crate::arguments::{AnyRunArgs, classic_words, settings};
+use crate::classic_voice::{Speaker, say};
+use crate::clock::local_time;
 use crate::failure::{Failure, Kind, output_failed};
 
 /// Runs it.
@@ -20,43 +25,75 @@ pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
 ) -> Result<ExitCode, Failure> {
-    let specs = workload.manifest().classic;
-    refuse_rejected(specs, matches)?;
+    let manifest = workload.manifest();
+    refuse_rejected(manifest.classic, matches)?;
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    let settings = settings(specs, matches);
-    let job = workload.classic(&settings)?;
-    if any.dry_run {
-        outline(job.as_ref(), &TargetFacts::unknown())?;
-        return Ok(ExitCode::SUCCESS);
+    let settings = settings(manifest.classic, matches);
+    match configure(workload, &settings) {
+        Ok((job, _)) if any.dry_run => {
+            outline(job.as_ref(), &TargetFacts::unknown())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok((job, tool)) => perform(workload, job.as_ref(), tool, &any),
+        // In the words of the tool, and with its exit code.
+        Err(error) if manifest.classic_usage_exit == Kind::Classic.code() => {
+            say(&error.message);
+            error.hint.iter().for_each(|hint| say(hint));
+            Ok(ExitCode::from(manifest.classic_usage_exit))
+        }
+        Err(error) => Err(error.into()),
     }
-    let number = |name| settings.number(specs, name, 0..=u64::MAX).map(Option::unwrap_or_default);
-    let (initial_dirs, runs) = (number("initial-dirs")?, number("runs")?);
-    let dir = settings.text_or_default(specs, "directory").unwrap_or(".").to_owned();
-    let place = take(Path::new(&dir))?;
-    if place.was_made() {
-        say(&format!("creating {dir}"));
+}
+
+fn configure(
+    workload: &'static dyn Workload,
+    settings: &Settings,
+) -> Result<(Box<dyn Job>, Impersonation), ConfigError> {
+    Ok((workload.classic(settings)?, workload.impersonate(settings)?))
+}
+
+fn perform(
+    workload: &'static dyn Workload,
+    job: &dyn Job,
+    tool: Impersonation,
+    any: &AnyRunArgs,
+) -> Result<ExitCode, Failure> {
+    let place = take(&tool)?;
+    let facts = facts(&place)?;
+    let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
+    let first = Target::open(place.target().path())
+        .map_err(|error| Failure::of(Kind::Environment, &error))?;
+    let mut speaker = Speaker::begin(voice, log.as_deref(), first).map_err(|error| {
+        let log = log.unwrap_or_default();
+        Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
+    })?;
+    let scene =
+        ClassicScene { words: classic_words(), started: local_time(), was_made: place.was_made() };
+    told(speaker.speak(|voice| voice.open(&scene)))?;
+    for facts in &facts {
+        if let Err(error) = job.check(facts) {
+            told(speaker.speak(|voice| voice.refused(&error)))?;
+            return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
+        }
     }
-    say(&opening_line(&dir, initial_dirs, runs));
+    let latency = if times_all { LatencyMode::All } else { LatencyMode::Sampled };
+    let payload = classic_payload(workload.manifest().classic_payload);
     let asked = Asked {
         workload,
-        job: job.as_ref(),
-        any: &any,
+        job,
+        any,
         trial: TrialId::new(),
         cell: None,
         parameters: Vec::new(),
-        engine: EngineOptions::new(LatencyMode::Sampled, PayloadKind::Classic, number("seed")?),
+        engine: EngineOptions::new(latency, payload, seed),
         keep: true,
         cautions: Vec::new(),
         facts: Vec::new(),
         remount: None,
     };
-    let mut voice = CompilebenchVoice::default();
-    let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(Borrowed(&mut voice))];
+    let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {})?;
-    if let Some(signal) = done.conclusion.signal {
-        say(&format!("caught signal {signal}"));
-    }
     if let Some(failure) = &done.unmoved {
         // The imitated tool keeps nothing: its exit code does not speak of it.
         say(&format!("treering: {}", failure.message()));
@@ -64,18 +101,29 @@ pub(crate) fn run(
     if let Ending::Failed { why } = &done.conclusion.ending {
         return Err(Failure::new(Kind::Classic, why.clone()));
     }
-    voice.finish().or_else(|error| output_failed(&error))?;
+    told(speaker.speak(|voice| voice.close(done.conclusion.signal)))?;
     let interrupted = done.conclusion.ending == Ending::Interrupted;
-    Ok(ExitCode::from(if interrupted { Kind::Classic.code() } else { 0 }))
+    Ok(ExitCode::from(if interrupted { signal_exit } else { 0 }))
 }
 
-/// A listener that is needed again afterwards.
-struct Borrowed<'a>(&'a mut CompilebenchVoice);
+/// Takes the directories, unless a killed run has left its trees there.
+fn take(tool: &Impersonation) -> Result<Workplace, LabError> {
+    let place = match (tool.make_roots, tool.roots.as_slice()) {
+        (MakeRoots::WithParents, [alone]) => Workplace::take(alone)?,
+        (_, several) => Workplace::take_roots(several)?,
+    };
+    place.refuse_leftovers()?;
+    Ok(place)
+}
 
-impl TrialSink for Borrowed<'_> {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        self.0.accept(event)
-    }
+fn facts(place: &Workplace) -> Result<Vec<TargetFacts>, Failure> {
+    let facts = place.roots().iter().map(Target::facts);
+    facts.collect::<Result<_, _>>().map_err(|error| Failure::of(Kind::Environment, &error))
+}
+
+/// Words that could not be said.
+fn told(result: io::Result<()>) -> Result<(), Failure> {
+    result.or_else(|error| output_failed(&error))
 }
 
 fn refuse_rejected(specs: &[OptionSpec], matches: &ArgMatches) -> Result<(), Failure> {

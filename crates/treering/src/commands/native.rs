@@ -13,7 +13,7 @@ use treering_engine::{
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_report::pages::run::{Stored, page};
-use treering_script::{Job, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
 use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take};
@@ -33,7 +33,7 @@ pub(crate) fn run(
     let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
     let settings = settings(workload.manifest().native, matches);
     let job = workload.native(&settings)?;
-    let payload = payload(&own)?;
+    let payload = payload(&own, workload.manifest().classic_payload)?;
     let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
@@ -118,14 +118,22 @@ fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
     Ok(())
 }
 
-fn payload(own: &NativeRunArgs) -> Result<PayloadKind, Failure> {
+fn payload(own: &NativeRunArgs, classic: ClassicPayload) -> Result<PayloadKind, Failure> {
     let percent = percentage("--compressibility", &own.compressibility, 100)?;
     match own.payload.as_str() {
         "classic" if percent > 0 => {
             Err(Failure::new(Kind::Usage, "--compressibility goes with --payload random only"))
         }
-        "classic" => Ok(PayloadKind::Classic),
+        "classic" => Ok(classic_payload(classic)),
         _ => Ok(PayloadKind::Native { compressibility: percent }),
+    }
+}
+
+/// What the imitated tool writes.
+pub(crate) fn classic_payload(payload: ClassicPayload) -> PayloadKind {
+    match payload {
+        ClassicPayload::LetterA => PayloadKind::Classic,
+        ClassicPayload::Zeros => PayloadKind::Zeros,
     }
 }
 

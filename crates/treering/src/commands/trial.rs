@@ -2,10 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
-use treering_engine::{EngineOptions, Progress, TrialClock};
+use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
@@ -66,7 +65,7 @@ pub(crate) fn run(
     let mut keeping = Keeping::open(
         asked.any.store.as_deref(),
         asked.any.no_store,
-        place.target().path(),
+        &place.roots().iter().map(Target::path).collect::<Vec<_>>(),
         beginning.trial,
     )?;
     let plan = TrialPlan {
@@ -106,11 +105,10 @@ pub(crate) fn take(dir: &Path) -> Result<Workplace, LabError> {
 
 /// What is known of a trial of this job before it begins, wherever it runs.
 pub(crate) fn beginning(trial: TrialId, workload: &str, job: &dyn Job) -> Beginning {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Beginning {
         event_version: EVENT_VERSION,
         trial,
-        started_unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        started_unix_ms: i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: workload.to_owned(),
         mode: job.mode(),
@@ -150,19 +148,26 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     let beginning = &trial.beginning;
     let classic = beginning.mode == treering_model::Mode::Classic;
     let verb = if classic { "" } else { "run " };
-    let dir = if classic { "-D" } else { "--dir" };
     // A place that was made for one cell of a plan is not there any more.
     let target = match beginning.cell {
         Some(_) => "DIR".to_owned(),
         None => quoted(&beginning.target),
     };
-    let mut line = format!("treering {verb}{} {dir} {target}", beginning.workload);
+    let names_dirs = beginning.parameters.iter().any(|(name, _)| name == "dir");
+    let dir = match (names_dirs, classic) {
+        (true, _) => String::new(),
+        (false, true) => format!(" -D {target}"),
+        (false, false) => format!(" --dir {target}"),
+    };
+    let mut line = format!("treering {verb}{}{dir}", beginning.workload);
     let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
         let manifest = workload.manifest();
         if classic { manifest.classic } else { manifest.native }
     });
     let settings = Settings::default();
     for (name, value) in &beginning.parameters {
+        // An option that was given several times is numbered.
+        let name = name.split('.').next().unwrap_or(name);
         let is_default = settings.text_or_default(specs, name) == Some(value);
         match value.as_str() {
             "false" => {}

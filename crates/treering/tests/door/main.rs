@@ -29,6 +29,9 @@ mod doubts;
 /// Faults that are planted on the machine.
 mod faults;
 
+/// fs_mark, beside the original where it is installed.
+mod fs_mark;
+
 /// Filesystems that are too small or fill up.
 mod full;
 

@@ -150,7 +150,7 @@ fn logs_survive_mails_line_ends_and_quotation() {
     let plain = import(COMPILEBENCH.as_bytes());
     let wanted = only(&plain);
     let broken = COMPILEBENCH.replace(" sys 2.00s)\ncreate", " sys\n2.00s)\ncreate");
-    let quoted: String = COMPILEBENCH.lines().map(|line| format!("> > {line}\n")).collect();
+    let quoted = format!("> > {}", COMPILEBENCH.trim_end().replace('\n', "\n> > "));
     let dos = COMPILEBENCH.replace('\n', "\r\n");
     let around = format!("Hello,\n\nhere it is:\n\n{COMPILEBENCH}\nBye\n-- \nme\n");
     let latin: Vec<u8> = [b"caf\xe9\n".as_slice(), COMPILEBENCH.as_bytes()].concat();

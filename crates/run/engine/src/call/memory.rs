@@ -86,6 +86,10 @@ impl MemoryCaller {
                 }
                 tree.add(dir, name, EntryKind::Directory)?;
             }
+            Call::MakeAgain { dir } => {
+                self.dir(dir)?;
+                return Err(Errno::EXIST);
+            }
             Call::RemoveDir { at, name } => {
                 tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
             }
@@ -102,6 +106,9 @@ impl MemoryCaller {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
             Call::Truncate { file, bytes } => truncate(tree, *self.file(file)?, bytes)?,
+            Call::Fsync { file } => {
+                self.file(file)?;
+            }
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
             }
@@ -150,11 +157,14 @@ impl MemoryCaller {
             | Call::Stat { at, name: path } => {
                 dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
             }
-            Call::CloseDir { dir } | Call::ReadDir { dir } => dir_path(dir),
+            Call::CloseDir { dir } | Call::ReadDir { dir } | Call::MakeAgain { dir } => {
+                dir_path(dir)
+            }
             Call::Sync { .. } => shown(tree, ROOT),
             Call::Read { file, .. }
             | Call::Write { file, .. }
             | Call::Truncate { file, .. }
+            | Call::Fsync { file }
             | Call::Close { file } => match self.files[usize::from(file.0)] {
                 Some(open) => shown(tree, open.node),
                 None => format!("file slot {}", file.0).into(),
@@ -183,7 +193,7 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
         Some(node) => match &mut tree.node_mut(node).body {
             Body::Directory { .. } => return Err(Errno::ISDIR),
             Body::File { bytes } => {
-                if how == CreateHow::Truncate {
+                if matches!(how, CreateHow::Truncate | CreateHow::TruncateToRead) {
                     *bytes = 0;
                 }
                 node
@@ -191,7 +201,8 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
         },
     };
     let appends = how == CreateHow::Append;
-    Ok(OpenFile { node, position: 0, reads: appends, writes: true, appends })
+    let reads = appends || how == CreateHow::TruncateToRead;
+    Ok(OpenFile { node, position: 0, reads, writes: true, appends })
 }
 
 fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {

@@ -103,11 +103,17 @@ impl From<Errno> for Stumble {
     }
 }
 
+/// Whether a script expects a filesystem that is full, and this error says that it is.
+fn is_full(tolerate: Tolerate, errno: Errno) -> bool {
+    matches!(tolerate, Tolerate::Full | Tolerate::ExistingOrFull)
+        && matches!(errno, Errno::NOSPC | Errno::DQUOT)
+}
+
 /// Whether a script expects this error.
 fn is_tolerated(tolerate: Tolerate, errno: Errno) -> bool {
     match tolerate {
-        Tolerate::Nothing => false,
-        Tolerate::Existing => errno == Errno::EXIST,
+        Tolerate::Nothing | Tolerate::Full => false,
+        Tolerate::Existing | Tolerate::ExistingOrFull => errno == Errno::EXIST,
         Tolerate::Missing => errno == Errno::NOENT,
     }
 }

@@ -10,15 +10,15 @@ use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path, make_dir,
-    open_dir, open_file, read, read_entries, remove_dir, stat, sync_filesystem, sync_machine,
-    truncate, unlink, write, write_both,
+    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path, make_again,
+    make_dir, open_dir, open_file, read, read_entries, remove_dir, stat, sync_file,
+    sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::call::{Did, Stumble, is_tolerated};
+use crate::call::{Did, Stumble, is_full, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
 
 /// Bytes of entries that one `getdents64` may bring, as glibc asks for.
@@ -82,6 +82,7 @@ impl SyncCaller {
                 let how = match how {
                     CreateHow::Append => OpenHow::Append,
                     CreateHow::Truncate => OpenHow::Truncate,
+                    CreateHow::TruncateToRead => OpenHow::TruncateToRead,
                     CreateHow::Exclusive => OpenHow::Exclusive,
                 };
                 self.open(at, path, how, into)?;
@@ -93,8 +94,10 @@ impl SyncCaller {
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
             Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
+            Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
             Call::MakeDir { at, name } => make_dir(self.dir(at)?, name)?,
+            Call::MakeAgain { dir } => make_again(self.dir(dir)?)?,
             Call::RemoveDir { at, name } => remove_dir(self.dir(at)?, name)?,
             Call::OpenDir { at, path, into } => self.open_dir(at, path, into)?,
             Call::CloseDir { dir } => {
@@ -192,11 +195,14 @@ impl SyncCaller {
             Call::MakeDir { at, name } | Call::RemoveDir { at, name } | Call::Stat { at, name } => {
                 self.path_of(at, Some(name))
             }
-            Call::CloseDir { dir } | Call::ReadDir { dir } => self.path_of(dir, None),
+            Call::CloseDir { dir } | Call::ReadDir { dir } | Call::MakeAgain { dir } => {
+                self.path_of(dir, None)
+            }
             Call::Sync { .. } => self.path_of(Dir::TARGET, None),
             Call::Read { file, .. }
             | Call::Write { file, .. }
             | Call::Truncate { file, .. }
+            | Call::Fsync { file }
             | Call::Close { file } => {
                 let path = self.file(file).ok().and_then(fd_path);
                 path.unwrap_or_else(|| format!("file slot {}", file.0).into())
@@ -224,6 +230,9 @@ impl Caller for SyncCaller {
             Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
             Err(stumble) if is_tolerated(step.tolerate, stumble.errno) => {
                 (Outcome::Refused, stumble.calls)
+            }
+            Err(stumble) if is_full(step.tolerate, stumble.errno) => {
+                (Outcome::Full(stumble.bytes), stumble.calls)
             }
             Err(stumble) => return Err(Box::new(self.failure(&step.call, stumble))),
         };

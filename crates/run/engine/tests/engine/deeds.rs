@@ -12,12 +12,14 @@ pub(crate) enum Deed {
     CloseDir(u16),
     ReadDir(u16),
     MakeDir(u16, CString),
+    MakeAgain(u16),
     RemoveDir(u16, CString),
     Create(u16, CString, CreateHow, u8),
     Open(u16, CString, u8),
     Read(u8, u32),
     Write(u8, u32, u64),
     Truncate(u8, u64),
+    Fsync(u8),
     Close(u8),
     Unlink(u16, CString),
     Stat(u16, CString),
@@ -31,6 +33,7 @@ impl Deed {
             Self::CloseDir(dir) => Call::CloseDir { dir: Dir(*dir) },
             Self::ReadDir(dir) => Call::ReadDir { dir: Dir(*dir) },
             Self::MakeDir(at, name) => Call::MakeDir { at: Dir(*at), name },
+            Self::MakeAgain(dir) => Call::MakeAgain { dir: Dir(*dir) },
             Self::RemoveDir(at, name) => Call::RemoveDir { at: Dir(*at), name },
             Self::Create(at, path, how, into) => {
                 Call::Create { at: Dir(*at), path, how: *how, into: File(*into) }
@@ -41,6 +44,7 @@ impl Deed {
                 Call::Write { file: File(*file), bytes: *bytes, position: *position }
             }
             Self::Truncate(file, bytes) => Call::Truncate { file: File(*file), bytes: *bytes },
+            Self::Fsync(file) => Call::Fsync { file: File(*file) },
             Self::Close(file) => Call::Close { file: File(*file) },
             Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
             Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },

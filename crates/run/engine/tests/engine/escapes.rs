@@ -10,7 +10,8 @@ use treering_script::{CreateHow, Tolerate};
 
 use crate::deeds::{Deed, name};
 
-const HOWS: [CreateHow; 3] = [CreateHow::Append, CreateHow::Truncate, CreateHow::Exclusive];
+const HOWS: [CreateHow; 4] =
+    [CreateHow::Append, CreateHow::Truncate, CreateHow::TruncateToRead, CreateHow::Exclusive];
 
 struct Scene {
     inside: tempfile::TempDir,

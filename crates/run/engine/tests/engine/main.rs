@@ -9,6 +9,7 @@ mod deeds;
 mod escapes;
 mod full_disk;
 mod oracle_agreement;
+mod processes;
 mod removal;
 mod stage;
 mod waves;

@@ -28,7 +28,12 @@ fn paths() -> impl Strategy<Value = std::ffi::CString> {
 }
 
 fn hows() -> impl Strategy<Value = CreateHow> {
-    sample::select(vec![CreateHow::Append, CreateHow::Truncate, CreateHow::Exclusive])
+    sample::select(vec![
+        CreateHow::Append,
+        CreateHow::Truncate,
+        CreateHow::TruncateToRead,
+        CreateHow::Exclusive,
+    ])
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
@@ -47,6 +52,8 @@ fn deeds() -> impl Strategy<Value = Deed> {
             .prop_map(|(file, bytes, position)| Deed::Write(file, bytes, position)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
             .prop_map(|(file, bytes)| Deed::Truncate(file, bytes)),
+        1 => dir().prop_map(Deed::MakeAgain),
+        1 => file().prop_map(Deed::Fsync),
         2 => file().prop_map(Deed::Close),
         3 => (dir(), paths()).prop_map(|(at, path)| Deed::Unlink(at, path)),
         2 => (dir(), names()).prop_map(|(at, name)| Deed::Stat(at, name)),
@@ -54,7 +61,13 @@ fn deeds() -> impl Strategy<Value = Deed> {
 }
 
 fn tolerances() -> impl Strategy<Value = Tolerate> {
-    sample::select(vec![Tolerate::Nothing, Tolerate::Existing, Tolerate::Missing])
+    sample::select(vec![
+        Tolerate::Nothing,
+        Tolerate::Existing,
+        Tolerate::Missing,
+        Tolerate::Full,
+        Tolerate::ExistingOrFull,
+    ])
 }
 
 /// What a step came to, in a form that can be compared. Entries are only counted at the end of a

@@ -7,7 +7,7 @@ use treering_model::TaskTotals;
 use super::operation::Tally;
 
 /// The line before everything.
-pub fn opening_line(directory: &str, initial_dirs: u64, runs: u64) -> String {
+pub(super) fn opening_line(directory: &str, initial_dirs: u64, runs: u64) -> String {
     format!("using working directory {directory}, {initial_dirs} intial dirs {runs} runs")
 }
 
@@ -27,7 +27,7 @@ pub(super) fn task_outline(kind: &str, subject: &str, listed_bytes: u64) -> Opti
 }
 
 /// The line of one operation with time and rate.
-pub fn task_line(task: &TaskTotals) -> Option<String> {
+pub(super) fn task_line(task: &TaskTotals) -> Option<String> {
     let outline = task_outline(&task.kind, &task.subject, task.listed_bytes)?;
     let seconds = task.seconds();
     Some(match task.kind.as_str() {
@@ -48,13 +48,13 @@ struct Row {
 
 /// Adds up the summary: arithmetic means of per-operation figures, as the original has them.
 #[derive(Clone, Debug, Default)]
-pub struct ClassicSummary {
+pub(super) struct ClassicSummary {
     rows: [Row; Tally::ALL.len()],
 }
 
 impl ClassicSummary {
     /// Counts a task in the row that its tally names; others do not count.
-    pub fn add(&mut self, task: &TaskTotals) {
+    pub(super) fn add(&mut self, task: &TaskTotals) {
         let Some(place) = Tally::ALL.iter().position(|tally| tally.label() == task.tally) else {
             return;
         };
@@ -69,7 +69,7 @@ impl ClassicSummary {
     }
 
     /// The lines of the summary, the empty one before it included.
-    pub fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new(), "run complete:".to_owned(), "=".repeat(74)];
         lines.extend(Tally::ALL.iter().zip(&self.rows).map(|(tally, row)| line(*tally, row)));
         lines

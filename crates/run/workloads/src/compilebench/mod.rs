@@ -18,11 +18,10 @@ mod options;
 mod plan;
 mod recipes;
 mod session;
+mod voice;
 mod walk_tree;
 
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
-
-pub use classic_output::{ClassicSummary, opening_line, task_line};
+use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
 
 use job::AgingJob;
 
@@ -37,6 +36,10 @@ impl Workload for Compilebench {
 
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         Ok(Box::new(AgingJob::classic(settings)?))
+    }
+
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
+        voice::impersonation(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -1,6 +1,6 @@
 //! The options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
 
-use treering_script::{Manifest, OptionSpec, Support, ValueKind};
+use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// compilebench's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
@@ -10,6 +10,8 @@ pub(super) static MANIFEST: Manifest = Manifest {
     imitates: "compilebench 0.6",
     classic: CLASSIC,
     native: NATIVE,
+    classic_payload: ClassicPayload::LetterA,
+    classic_usage_exit: 2,
 };
 
 const fn spec(

@@ -96,7 +96,7 @@ impl Exported for TaskTotals {
         #[rustfmt::skip]
         let Self {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
-            sync_cpu, files, bytes, listed_bytes, ops,
+            sync_cpu, files, bytes, listed_bytes, ops, notes: _,
         } = self;
         ExportedTask {
             phase: *phase,

@@ -214,9 +214,8 @@ impl Conducting for Crew<'_> {
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
-        let place = Path::new("/");
         let named = self.args.page.store.store.as_deref();
-        let mut keeping = Keeping::open(named, false, place, trial)?;
+        let mut keeping = Keeping::open(named, false, &[Path::new("/")], trial)?;
         if let Some(store) = keeping.store() {
             let mut recorder = store.recorder();
             for event in &events {

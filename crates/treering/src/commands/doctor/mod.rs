@@ -53,6 +53,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::StoreStaged,
     CautionCode::Handicapped,
     CautionCode::TooFewOperations,
+    CautionCode::NamesCollided,
 ];
 
 /// What was found.

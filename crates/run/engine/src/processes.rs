@@ -1,0 +1,156 @@
+//! Workers as processes: the tasks of a wave, each in a forked child that tells what came of it.
+//!
+//! The child works with its copy of the worker and ends. What it must tell goes through a pipe;
+//! that it is to stop, and how far it is, through memory that both have.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use serde::{Deserialize, Serialize};
+use treering_model::{Cpu, Interval, Op, OpTotals};
+use treering_script::{Task, WaveStart};
+use treering_sys::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns};
+
+use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
+use crate::{CallFailure, Caller, EngineError};
+
+/// No child says more: histograms of all kinds of calls take a few MiB at most.
+const ANSWER_MAX: usize = 256 << 20;
+
+/// What a child tells.
+#[derive(Debug, Serialize, Deserialize)]
+struct Told {
+    end: ToldEnd,
+    began_ns: u64,
+    wall_ns: u64,
+    cpu: Cpu,
+    sync_wall_ns: u64,
+    sync_cpu: Cpu,
+    files: u64,
+    ops: Vec<OpTotals>,
+    notes: Vec<u64>,
+    intervals: Vec<Interval>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum ToldEnd {
+    Finished,
+    Stopped,
+    Failed { op: Op, path: Vec<u8>, errno: i32, calls: u32, bytes: u64 },
+    Panicked(String),
+    Lost(String),
+}
+
+/// Runs each task in a process of its own. One that fails stops the others.
+pub(crate) fn on_processes<C: Caller>(
+    workers: &mut [Worker<C>],
+    tasks: &mut [Task],
+    start: WaveStart,
+    halting: Halting<'_>,
+) -> Result<Vec<TaskRun>, EngineError> {
+    let runs = forked(workers, tasks, start, halting);
+    halting.stop.lift_halt();
+    runs
+}
+
+fn forked<C: Caller>(
+    workers: &mut [Worker<C>],
+    tasks: &mut [Task],
+    start: WaveStart,
+    halting: Halting<'_>,
+) -> Result<Vec<TaskRun>, EngineError> {
+    let cannot = |worker| move |source| EngineError::Start { worker, source };
+    let gate = match start {
+        WaveStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
+        WaveStart::AsMade => None,
+    };
+    let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
+    for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
+        let work = || answer(worker, task, halting);
+        // Children that run already are killed when they are dropped.
+        children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
+    }
+    drop(gate);
+    while hear_forked(&mut children, ANSWER_MAX).map_err(cannot(0))? {
+        if children.iter().any(Forked::is_silent) {
+            // One of them was lost.
+            halting.stop.halt();
+        }
+    }
+    Ok(children.into_iter().map(|child| run(child.end())).collect())
+}
+
+/// In the child: the work and what came of it.
+fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'_>) -> Vec<u8> {
+    let run = worker.run(task, halting);
+    if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
+        halting.stop.halt();
+    }
+    let end = match run.end {
+        TaskEnd::Finished => ToldEnd::Finished,
+        TaskEnd::Stopped => ToldEnd::Stopped,
+        TaskEnd::Panicked(message) => ToldEnd::Panicked(message),
+        TaskEnd::Lost(why) => ToldEnd::Lost(why),
+        TaskEnd::Failed(failure) => {
+            let CallFailure { op, path, errno, calls, bytes } = *failure;
+            ToldEnd::Failed { op, path: path.into_os_string().into_vec(), errno, calls, bytes }
+        }
+    };
+    let told = Told {
+        end,
+        began_ns: run.began_ns,
+        wall_ns: run.wall_ns,
+        cpu: run.cpu,
+        sync_wall_ns: run.sync.wall_ns,
+        sync_cpu: run.sync.cpu,
+        files: run.files,
+        ops: run.ops,
+        notes: run.notes,
+        intervals: worker.recorder.end_phase(),
+    };
+    // Numbers and words: nothing of it can be refused.
+    serde_json::to_vec(&told).unwrap_or_default()
+}
+
+/// In the parent: the run of a child that has ended.
+fn run(end: ForkEnd) -> TaskRun {
+    let told = match end {
+        ForkEnd::Answered(bytes) => serde_json::from_slice::<Told>(&bytes)
+            .map_err(|error| io::Error::from(error).to_string()),
+        ForkEnd::Lost(why) => Err(why),
+    };
+    let told = told.unwrap_or_else(|why| Told {
+        end: ToldEnd::Lost(why),
+        began_ns: monotonic_ns(),
+        wall_ns: 0,
+        cpu: Cpu::default(),
+        sync_wall_ns: 0,
+        sync_cpu: Cpu::default(),
+        files: 0,
+        ops: Vec::new(),
+        notes: Vec::new(),
+        intervals: Vec::new(),
+    });
+    let end = match told.end {
+        ToldEnd::Finished => TaskEnd::Finished,
+        ToldEnd::Stopped => TaskEnd::Stopped,
+        ToldEnd::Panicked(message) => TaskEnd::Panicked(message),
+        ToldEnd::Lost(why) => TaskEnd::Lost(why),
+        ToldEnd::Failed { op, path, errno, calls, bytes } => {
+            let path = OsStr::from_bytes(&path).into();
+            TaskEnd::Failed(Box::new(CallFailure { op, path, errno, calls, bytes }))
+        }
+    };
+    TaskRun {
+        end,
+        began_ns: told.began_ns,
+        wall_ns: told.wall_ns,
+        cpu: told.cpu,
+        sync: SyncShare { wall_ns: told.sync_wall_ns, cpu: told.sync_cpu },
+        files: told.files,
+        ops: told.ops,
+        notes: told.notes,
+        intervals: told.intervals,
+    }
+}

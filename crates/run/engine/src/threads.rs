@@ -1,0 +1,51 @@
+//! Workers as threads: the tasks of a wave, each on one of its own.
+
+use std::io;
+use std::thread;
+
+use treering_script::{Task, WaveStart};
+
+use crate::gate::Gate;
+use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::{Caller, EngineError};
+
+/// Runs each task on a thread of its own; they start as the wave says. One that fails stops the others.
+pub(crate) fn on_threads<C: Caller>(
+    workers: &mut [Worker<C>],
+    tasks: &mut [Task],
+    start: WaveStart,
+    halting: Halting<'_>,
+) -> Result<Vec<TaskRun>, EngineError> {
+    let stop = halting.stop;
+    let gate = Gate::new(if start == WaveStart::Together { tasks.len() } else { 1 });
+    let runs = thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(tasks.len());
+        for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
+            let gate = &gate;
+            let work = move || {
+                let run = gate.pass().then(|| worker.run(task, halting))?;
+                if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
+                    stop.halt();
+                }
+                Some(run)
+            };
+            let name = format!("worker {number}");
+            match thread::Builder::new().name(name).spawn_scoped(scope, work) {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    gate.cancel();
+                    return Err(EngineError::Start { worker: number, source });
+                }
+            }
+        }
+        // A worker catches the panics of its task; one outside of that is told as a missing run.
+        Ok(threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>())
+    });
+    stop.lift_halt();
+    let missing = |worker| EngineError::Start {
+        worker,
+        source: io::Error::other("the worker's thread ended before its task"),
+    };
+    let runs = runs?.into_iter().enumerate();
+    runs.map(|(worker, run)| run.ok_or_else(|| missing(worker))).collect()
+}

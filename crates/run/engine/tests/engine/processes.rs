@@ -1,0 +1,183 @@
+//! Waves whose workers are processes.
+
+use std::process::id;
+
+use treering_engine::oracle::Snapshot;
+use treering_engine::{EngineError, Progress, StopFlag, Target, run};
+use treering_model::{Op, TaskTotals};
+use treering_script::{
+    Call, Dir, OnSignal, Outcome, Script, SideBySide, Step, Task, Wave, WaveStart, WorkerKind,
+};
+
+use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
+use crate::stage::{Heard, Play, endless, options, perform, task, task_of, wave};
+
+fn forked(tasks: Vec<Task>, start: WaveStart) -> Wave {
+    let workers = WorkerKind::Process;
+    let side_by_side = SideBySide { workers, start, on_signal: OnSignal::Stop };
+    Wave { side_by_side, ..wave(tasks) }
+}
+
+fn trees(count: u32) -> Vec<Task> {
+    (0..count).map(|n| task(&format!("t{n}"), make_tree(&format!("t{n}"), 50 + n, 300))).collect()
+}
+
+/// Kills its own process at its second step.
+struct Dying {
+    parent: u32,
+}
+
+impl Script for Dying {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        assert_ne!(self.parent, id(), "this is no child");
+        let _dead =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+    }
+}
+
+/// Takes down in which process it ran.
+struct Noting(u64);
+
+impl Script for Noting {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        self.0 = u64::from(id());
+        None
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        vec![self.0]
+    }
+}
+
+#[test]
+fn processes_do_and_tell_what_threads_do() {
+    for start in [WaveStart::Together, WaveStart::AsMade] {
+        let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let mut told = Vec::new();
+        for (place, kind) in places.iter().zip([WorkerKind::Thread, WorkerKind::Process]) {
+            let target = Target::open(place.path()).unwrap();
+            let side_by_side = SideBySide { workers: kind, start, ..SideBySide::default() };
+            let waves = vec![Wave { side_by_side, ..wave(trees(3)) }];
+            let mut play = Play::new(vec![("p", waves)]);
+            let (progress, mut heard) = (Progress::new(), Heard::default());
+            let options = options(treering_engine::LatencyMode::All);
+            let stop = StopFlag::new();
+            run(&mut play, &target, &options, &mut heard, &progress, &stop).unwrap();
+            let phase = heard.phases()[0].clone();
+            let calls: u64 = phase.ops.iter().map(|op| op.calls).sum();
+            let in_seconds: u64 = phase.intervals.iter().map(|second| second.calls).sum();
+            assert_eq!(in_seconds, calls);
+            assert_eq!(progress.snapshot().calls, calls);
+            assert_eq!(progress.snapshot().files, 50 + 51 + 52);
+            let figures = |task: &TaskTotals| {
+                assert!(task.wall_ns > 0);
+                let ops: Vec<_> = task.ops.iter().map(|op| (op.op, op.calls, op.bytes)).collect();
+                let samples: u64 = task.ops.iter().map(|op| op.latency.samples()).sum();
+                (task.subject.clone(), task.worker, task.files, task.bytes, ops, samples)
+            };
+            told.push(heard.tasks().into_iter().map(figures).collect::<Vec<_>>());
+        }
+        assert_eq!(told[0], told[1]);
+        let [threads, processes] =
+            places.each_ref().map(|place| Snapshot::of_directory(place.path()).unwrap());
+        assert_eq!(threads, processes);
+    }
+}
+
+#[test]
+fn one_task_has_a_process_too_and_its_notes_come_back() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let tasks = vec![task_of("noting", Box::new(Noting(0)))];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let (result, _) = perform(&mut play, &target, &StopFlag::new());
+    result.unwrap();
+    let [noted] = play.told[0].notes[..] else { panic!("one number") };
+    assert!(noted > 0 && noted != u64::from(id()));
+}
+
+#[test]
+fn a_process_that_fails_stops_the_others_and_names_the_path() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let failing = task("failing", vec![Deed::Open(0, name("missing"), 0)]);
+    let tasks = vec![endless("a"), failing, endless("b")];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::AsMade)])]);
+    let stop = StopFlag::new();
+    let (result, heard) = perform(&mut play, &target, &stop);
+    let missing = target.path().join("missing");
+    let text = format!("open {}: No such file or directory (os error 2)", missing.display());
+    assert_eq!(result.unwrap_err().to_string(), text);
+    assert!(!stop.is_raised(), "the next trial can run");
+    let failed = heard.phases()[0].ops.iter().find(|op| op.op == Op::Open).unwrap();
+    assert_eq!((failed.calls, failed.errors), (1, 1));
+}
+
+#[test]
+fn a_process_that_is_killed_is_a_failed_task() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let tasks = vec![endless("a"), task_of("dying", Box::new(Dying { parent: id() }))];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let error = result.unwrap_err();
+    assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create dying"));
+    assert!(error.to_string().contains("killed by signal 9"), "{error}");
+    assert_eq!(heard.phases().len(), 1);
+}
+
+#[test]
+fn a_panic_in_a_process_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking))];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let (result, _) = perform(&mut play, &target, &StopFlag::new());
+    assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
+}
+
+#[test]
+fn a_signal_reaches_all_processes_and_some_finish_first() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let stop = StopFlag::new();
+    let raising = Raising { stop: stop.clone(), signal: 2, steps: 0 };
+    let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let (result, _) = perform(&mut play, &target, &stop);
+    assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
+
+    for workers in [WorkerKind::Thread, WorkerKind::Process] {
+        let place = tempfile::tempdir().unwrap();
+        let target = Target::open(place.path()).unwrap();
+        let later = StopFlag::new();
+        let finishing =
+            SideBySide { workers, on_signal: OnSignal::Finish, ..SideBySide::default() };
+        let raise = Box::new(RaiseAndEnd { stop: later.clone(), raised: false });
+        let tasks = vec![task("tree", make_tree("tree", 500, 10)), task_of("raising", raise)];
+        let waves = vec![Wave { side_by_side: finishing, ..wave(tasks) }, wave(trees(1))];
+        let mut play = Play::new(vec![("p", waves)]);
+        let (result, heard) = perform(&mut play, &target, &later);
+        assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
+        assert_eq!(heard.tasks().len(), 2, "the wave is finished, the next one not begun");
+        assert_eq!(heard.tasks()[0].files, 500);
+    }
+}
+
+/// Raises a flag at once, and ends.
+struct RaiseAndEnd {
+    stop: StopFlag,
+    raised: bool,
+}
+
+impl Script for RaiseAndEnd {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        if self.raised {
+            return None;
+        }
+        self.raised = true;
+        self.stop.raise(2);
+        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+    }
+}

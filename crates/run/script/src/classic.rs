@@ -1,0 +1,104 @@
+//! A workload as the tool it imitates: where it works, how it runs, what it says.
+//!
+//! A voice only turns events into words. Who prints them, reads clocks and looks at filesystems is
+//! the door.
+
+use std::path::PathBuf;
+
+use treering_model::TrialEvent;
+
+use crate::ConfigError;
+
+/// What the imitated tool writes into its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassicPayload {
+    /// The letter `a`.
+    LetterA,
+    /// Zeros.
+    Zeros,
+}
+
+/// How much of a missing directory is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakeRoots {
+    /// It and all above it.
+    WithParents,
+    /// It alone.
+    OneLevel,
+}
+
+/// Words of the imitated tool, with their newlines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// For standard output.
+    pub out: String,
+    /// For standard error.
+    pub err: String,
+    /// For the log, where there is one.
+    pub log: String,
+}
+
+impl Said {
+    /// A line for standard error.
+    pub fn err_line(line: &str) -> Self {
+        Self { err: format!("{line}\n"), ..Self::default() }
+    }
+
+    /// Words for standard output and the log.
+    pub fn everywhere(words: String) -> Self {
+        Self { log: words.clone(), out: words, err: String::new() }
+    }
+}
+
+/// What a voice may know before it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassicScene {
+    /// The command line as it was typed, the program's name first.
+    pub words: Vec<String>,
+    /// The time, as `ctime` writes it, without newline.
+    pub started: String,
+    /// Whether the first directory was missing and had to be made.
+    pub was_made: bool,
+}
+
+/// What a filesystem says of its room, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Of the whole.
+    pub capacity_bytes: u64,
+    /// That users may still write.
+    pub free_bytes: u64,
+}
+
+/// Speaks as the imitated tool. `look` asks for the room of the first root's filesystem.
+pub trait ClassicVoice {
+    /// Before everything.
+    fn open(&mut self, scene: &ClassicScene) -> Said;
+
+    /// The job cannot run in the directory.
+    fn refused(&mut self, error: &ConfigError) -> Said;
+
+    /// Something happened.
+    fn hear(&mut self, event: &TrialEvent, look: &mut dyn FnMut() -> Option<Room>) -> Said;
+
+    /// After everything, unless it failed; a signal may have ended it early.
+    fn close(&mut self, signal: Option<i32>) -> Said;
+}
+
+/// How a workload runs as the tool it imitates.
+pub struct Impersonation {
+    /// Directories at which the workers take turns; at least one.
+    pub roots: Vec<PathBuf>,
+    /// How much of a missing one is made.
+    pub make_roots: MakeRoots,
+    /// A log, to be appended to.
+    pub log: Option<PathBuf>,
+    /// Whether its own accounts need the time of every call.
+    pub times_all: bool,
+    /// The seed of the engine.
+    pub seed: u64,
+    /// The exit code after a signal.
+    pub signal_exit: u8,
+    /// Its words.
+    pub voice: Box<dyn ClassicVoice>,
+}

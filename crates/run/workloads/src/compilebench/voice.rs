@@ -1,0 +1,85 @@
+//! compilebench's own way to run and to speak: lines on standard error, a summary on standard
+//! output.
+
+use std::path::PathBuf;
+
+use treering_model::{CautionCode, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
+};
+
+use super::classic_output::{ClassicSummary, opening_line, task_line};
+use super::options::CLASSIC;
+
+/// How a classic command line is run.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let number = |name| settings.number(CLASSIC, name, 0..=u64::MAX).map(Option::unwrap_or_default);
+    let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".").to_owned();
+    Ok(Impersonation {
+        roots: vec![PathBuf::from(&directory)],
+        make_roots: MakeRoots::WithParents,
+        log: None,
+        times_all: false,
+        seed: number("seed")?,
+        signal_exit: 1,
+        voice: Box::new(Voice {
+            directory,
+            initial_dirs: number("initial-dirs")?,
+            runs: number("runs")?,
+            summary: ClassicSummary::default(),
+        }),
+    })
+}
+
+struct Voice {
+    directory: String,
+    initial_dirs: u64,
+    runs: u64,
+    summary: ClassicSummary,
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        let line = opening_line(&self.directory, self.initial_dirs, self.runs);
+        let made =
+            if scene.was_made { format!("creating {}\n", self.directory) } else { String::new() };
+        Said::err_line(&format!("{made}{line}"))
+    }
+
+    fn refused(&mut self, _error: &ConfigError) -> Said {
+        Said::default()
+    }
+
+    fn hear(&mut self, event: &TrialEvent, _look: &mut dyn FnMut() -> Option<Room>) -> Said {
+        match event {
+            TrialEvent::TaskEnded(task) => {
+                self.summary.add(task);
+                task_line(task).map_or_else(Said::default, |line| Said::err_line(&line))
+            }
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::CachesNotDropped => {
+                    Said::err_line("error on drop caches, will skip it from now on")
+                }
+                CautionCode::AppendedToExisting
+                | CautionCode::MayNotFit
+                | CautionCode::NotLocked
+                | CautionCode::ConfinedByWalk => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                // What is doubtful about the machine stands in the store: the lines stay those of
+                // the original.
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, signal: Option<i32>) -> Said {
+        let mut said = Said { out: self.summary.lines().join("\n"), ..Said::default() };
+        said.out.push('\n');
+        if let Some(signal) = signal {
+            said.err = format!("caught signal {signal}\n");
+        }
+        said
+    }
+}

@@ -1,0 +1,72 @@
+//! Files that got the name of another: found by making all names again, where that can happen.
+
+use std::collections::HashSet;
+
+use super::locator::{Locator, Since};
+use super::naming::mix;
+use super::shape::Shape;
+
+/// With fewer pairs of names that are expected to be alike, nobody looks.
+const EXPECTED_LEAST: f64 = 1e-6;
+/// So many names are remembered; after that nobody looks any more.
+const NAMES_MAX: usize = 10_000_000;
+
+/// Looks for names that were given twice.
+#[derive(Debug)]
+pub(super) struct Collisions {
+    seen: HashSet<u64>,
+    looks: bool,
+    found: u64,
+    names: u64,
+}
+
+impl Collisions {
+    /// Looks where names of this shape can be alike.
+    pub(super) fn new(shape: &Shape) -> Self {
+        let names = shape.files_an_iteration() as f64 * shape.standing_iterations() as f64;
+        let names = if shape.until_full { 1e9 } else { names };
+        let random = i32::try_from(shape.random_bytes).unwrap_or(i32::MAX);
+        let expected = names * names / 2.0 / 36f64.powi(random);
+        Self { seen: HashSet::new(), looks: expected >= EXPECTED_LEAST, found: 0, names: 0 }
+    }
+
+    /// The files of an iteration are gone.
+    pub(super) fn forget(&mut self) {
+        self.seen.clear();
+    }
+
+    /// A worker made so many files in its root.
+    pub(super) fn add(&mut self, shape: &Shape, key: u64, root: u16, files: u64, since: &[Since]) {
+        if !self.looks {
+            return;
+        }
+        let mut locator = Locator::recalling(shape, key, since.to_vec());
+        for file in 0..files {
+            if self.seen.len() >= NAMES_MAX {
+                self.looks = false;
+                self.seen = HashSet::new();
+                return;
+            }
+            let (subdir, path) = locator.name(file);
+            let place = u64::from(root) << 32 | u64::from(subdir.map_or(u32::MAX, |dir| dir));
+            let name = path.chunks(8).fold(mix(place), |hash, part| {
+                let mut word = [0; 8];
+                word[..part.len()].copy_from_slice(part);
+                mix(hash ^ u64::from_le_bytes(word))
+            });
+            self.names += 1;
+            self.found += u64::from(!self.seen.insert(name));
+        }
+    }
+
+    /// What was found, in words.
+    pub(super) fn message(&self) -> Option<String> {
+        (self.found > 0).then(|| {
+            format!(
+                "{} of {} files got the name of another, which they overwrote: use longer names \
+                 or more random characters (-p, -r)",
+                self.found, self.names
+            )
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! The headline numbers: the true rate, the original's figure and by how much it is too high, how
+//! far the workers were apart.
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+
+use super::account::Notes;
+
+/// The kind of task that makes files.
+pub(super) const CREATE: &str = "create";
+/// The kind of task that unlinks them.
+pub(super) const UNLINK: &str = "unlink";
+
+/// One worker's part.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    began_ns: u64,
+    ended_ns: u64,
+    files: u64,
+    bytes: u64,
+    cpu_ns: u64,
+}
+
+/// Parts that ran side by side, and what all of them so far came to.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    present: Vec<Part>,
+    tasks: u64,
+    waves: u64,
+    /// From the first start to the last end, over all waves.
+    wall_ns: u64,
+    files: u64,
+    bytes: u64,
+    cpu_ns: u64,
+    /// What the original would print, by the time that it stands for.
+    classic_files: f64,
+    /// Sum of the slowest worker's time by the fastest one's.
+    skews: f64,
+}
+
+impl Sums {
+    fn add(&mut self, part: Part) {
+        self.present.push(part);
+    }
+
+    fn close(&mut self) {
+        let parts = std::mem::take(&mut self.present);
+        let began = parts.iter().map(|part| part.began_ns).min();
+        let ended = parts.iter().map(|part| part.ended_ns).max();
+        let (Some(began), Some(ended)) = (began, ended) else { return };
+        let wall_ns = ended.saturating_sub(began).max(1);
+        let lengths = || parts.iter().map(|part| (part.ended_ns - part.began_ns).max(1));
+        let (slowest, fastest) = (lengths().max().unwrap_or(1), lengths().min().unwrap_or(1));
+        self.tasks += parts.len() as u64;
+        self.waves += 1;
+        self.wall_ns += wall_ns;
+        self.skews += slowest as f64 / fastest as f64;
+        for (part, length) in parts.iter().zip(lengths()) {
+            self.files += part.files;
+            self.bytes += part.bytes;
+            self.cpu_ns += part.cpu_ns;
+            self.classic_files += part.files as f64 / length as f64 * wall_ns as f64;
+        }
+    }
+
+    fn metrics(&self, kind: &str) -> Vec<Metric> {
+        let mut closed = self.clone();
+        closed.close();
+        if closed.files == 0 {
+            return Vec::new();
+        }
+        let seconds = closed.wall_ns as f64 / 1e9;
+        let files = closed.files as f64;
+        let metric = |name: &str, value: f64, unit, better, primary| Metric {
+            name: name.to_owned(),
+            scope: Scope::Kind(kind.to_owned()),
+            value,
+            unit,
+            better,
+            primary,
+            tasks: closed.tasks,
+        };
+        let makes = kind == CREATE;
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let rate = Unit::FilesPerSecond;
+        let mut metrics = vec![
+            metric("files_per_second", files / seconds, rate, higher, makes),
+            metric("cpu_seconds", closed.cpu_ns as f64 / 1e9, Unit::Seconds, lower, false),
+            metric(
+                "worker_skew_ratio",
+                closed.skews / closed.waves as f64,
+                Unit::Count,
+                lower,
+                false,
+            ),
+        ];
+        if makes {
+            let mib = closed.bytes as f64 / 1_048_576.0;
+            let inflation = (closed.classic_files / files - 1.0) * 100.0;
+            metrics.extend([
+                metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher, false),
+                metric(
+                    "classic_files_per_second",
+                    closed.classic_files / seconds,
+                    rate,
+                    higher,
+                    false,
+                ),
+                metric("classic_inflation_percent", inflation, Unit::Percent, lower, false),
+            ]);
+        }
+        metrics
+    }
+}
+
+/// Adds up a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headline {
+    creates: Sums,
+    unlinks: Sums,
+}
+
+impl Headline {
+    /// A new wave of workers begins.
+    pub(super) fn wave(&mut self) {
+        self.creates.close();
+        self.unlinks.close();
+    }
+
+    /// Counts a task, with what a worker that makes files took down.
+    pub(super) fn add(&mut self, task: &TaskTotals, notes: Option<&Notes>) {
+        let sums = match task.kind.as_str() {
+            CREATE => &mut self.creates,
+            UNLINK => &mut self.unlinks,
+            _ => return,
+        };
+        // A classic worker's loop ends before its unlinks.
+        let loop_ns = notes.map(|notes| notes.loop_us * 1000).filter(|&ns| ns > 0);
+        sums.add(Part {
+            began_ns: task.began_ns,
+            ended_ns: task.began_ns + loop_ns.unwrap_or(task.wall_ns),
+            files: notes.map_or(task.files, |notes| notes.files),
+            bytes: task.bytes,
+            cpu_ns: task.cpu.total_ns(),
+        });
+    }
+
+    /// The numbers so far.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = self.creates.metrics(CREATE);
+        metrics.extend(self.unlinks.metrics(UNLINK));
+        metrics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Headline, Notes};
+    use treering_model::TaskTotals;
+
+    fn task(kind: &str, began_ms: u64, wall_ms: u64, files: u64) -> TaskTotals {
+        TaskTotals {
+            kind: kind.to_owned(),
+            began_ns: began_ms * 1_000_000,
+            wall_ns: wall_ms * 1_000_000,
+            files,
+            bytes: files << 10,
+            ..TaskTotals::default()
+        }
+    }
+
+    fn value(headline: &Headline, name: &str) -> f64 {
+        headline.metrics().iter().find(|metric| metric.name == name).unwrap().value
+    }
+
+    #[test]
+    fn workers_that_run_one_after_the_other_have_the_rate_of_one() {
+        let mut headline = Headline::default();
+        assert!(headline.metrics().is_empty());
+        for iteration in 0..2 {
+            headline.wave();
+            for worker in 0..4 {
+                let began = iteration * 10_000 + worker * 1000;
+                headline.add(&task("create", began, 1000, 500), None);
+            }
+        }
+        let near = |name, wanted: f64| {
+            let found = value(&headline, name);
+            assert!((found / wanted - 1.0).abs() < 1e-9, "{name}: {found}");
+        };
+        near("files_per_second", 500.0);
+        near("classic_files_per_second", 2000.0);
+        near("classic_inflation_percent", 300.0);
+        near("worker_skew_ratio", 1.0);
+        near("mib_per_second", 500.0 / 1024.0);
+        let primary: Vec<_> =
+            headline.metrics().into_iter().filter(|metric| metric.primary).collect();
+        assert_eq!(primary.len(), 1);
+        assert_eq!(primary[0].name, "files_per_second");
+    }
+
+    #[test]
+    fn the_slowest_worker_decides_and_unlinks_are_apart() {
+        let mut headline = Headline::default();
+        headline.add(&task("create", 0, 1000, 100), None);
+        headline.add(&task("create", 0, 4000, 100), None);
+        headline.wave();
+        headline.add(&task("unlink", 5000, 500, 100), None);
+        assert!((value(&headline, "files_per_second") - 50.0).abs() < 1e-9);
+        assert!((value(&headline, "worker_skew_ratio") - 4.0).abs() < 1e-9);
+        assert!((value(&headline, "classic_files_per_second") - 125.0).abs() < 1e-9);
+        let unlinks = headline.metrics().into_iter().filter(|metric| !metric.primary).count();
+        assert_eq!(unlinks, 5 + 3);
+    }
+
+    #[test]
+    fn a_classic_workers_unlinks_are_not_in_its_rate() {
+        let mut headline = Headline::default();
+        let notes = Notes { files: 90, loop_us: 1_000_000, ..Notes::default() };
+        headline.add(&task("create", 0, 5000, 100), Some(&notes));
+        assert!((value(&headline, "files_per_second") - 90.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,236 @@
+//! A configured fs_mark: parameters, footprint, outline, and the session.
+
+use treering_model::{Caution, Mode};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
+};
+
+use super::config::{self, ClassicConfig};
+use super::headline::{CREATE, UNLINK};
+use super::session::{MarkSession, Style, root_name};
+use super::shape::{Policy, Shape};
+
+/// A dry run lists no more lines.
+const LINES_MAX: u64 = 100_000;
+
+/// fs_mark with all its settings.
+#[derive(Debug)]
+pub(super) struct MarkJob {
+    shape: Shape,
+    style: Style,
+    workers: WorkerKind,
+    parameters: Vec<(String, String)>,
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+impl MarkJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let config = ClassicConfig::read(settings)?;
+        let shape = &config.shape;
+        let roots: Vec<String> =
+            config.dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
+        let mut parameters = Vec::new();
+        for (number, dir) in (1..).zip(&config.dirs) {
+            let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+            let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
+            parameters.push((name, full.to_string_lossy().into_owned()));
+        }
+        let files_per_subdir = match shape.policy {
+            Policy::RoundRobin { files, .. } => files,
+            _ => 0,
+        };
+        let iterations = settings.text("iterations").map_or(0, |_| shape.iterations);
+        parameters.push(parameter("threads", shape.workers));
+        if shape.policy != Policy::Flat {
+            parameters.push(parameter("subdirs", shape.policy.subdirs()));
+        }
+        parameters.push(parameter("files-per-subdir", files_per_subdir));
+        parameters.extend(common(shape));
+        parameters.push(parameter("sync-method", shape.sync as usize));
+        parameters.push(parameter("iterations", iterations));
+        parameters.push(parameter("until-full", shape.until_full));
+        parameters.push(parameter("keep-files", settings.flag("keep-files")));
+        parameters.push(parameter("verbose", config.verbose));
+        parameters.push(parameter("workers", word(config.workers)));
+        parameters.push(parameter("seed", shape.seed));
+        let style = Style::Classic { started_unix_ms: config.started_unix_ms, roots };
+        Ok(Self { shape: config.shape, style, workers: config.workers, parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (shape, workers) = config::native(settings)?;
+        let mut parameters = common(&shape);
+        parameters.push(parameter("threads", shape.workers));
+        parameters.push(parameter("dirs", shape.roots));
+        parameters.push(parameter("subdirs", shape.policy.subdirs()));
+        match shape.policy {
+            Policy::RoundRobin { files, .. } => {
+                parameters.push(parameter("files-per-subdir", files));
+            }
+            Policy::Random { .. } => parameters.push(parameter("spread", "random")),
+            Policy::Flat | Policy::TimeHash { .. } => {}
+        }
+        parameters.push(parameter("sync-method", shape.sync.word()));
+        if shape.until_full {
+            parameters.push(parameter("until-full", true));
+        } else {
+            parameters.push(parameter("iterations", shape.iterations));
+            parameters.push(parameter("unlink", if shape.keep { "end" } else { "each" }));
+        }
+        parameters.push(parameter("workers", word(workers)));
+        parameters.push(parameter("seed", shape.seed));
+        Ok(Self { shape, style: Style::Native, workers, parameters })
+    }
+
+    fn is_classic(&self) -> bool {
+        matches!(self.style, Style::Classic { .. })
+    }
+
+    /// Bytes of a file in whole blocks.
+    fn block_bytes(&self, facts: &TargetFacts) -> u64 {
+        let block = facts.block_bytes.max(1);
+        self.shape.bytes.div_ceil(block).saturating_mul(block)
+    }
+}
+
+/// What both modes have.
+fn common(shape: &Shape) -> Vec<(String, String)> {
+    vec![
+        parameter("files", shape.files),
+        parameter("size", shape.bytes),
+        parameter("write-size", shape.write_bytes),
+        parameter("name-length", shape.name_bytes),
+        parameter("random-length", shape.random_bytes),
+    ]
+}
+
+const fn word(workers: WorkerKind) -> &'static str {
+    match workers {
+        WorkerKind::Thread => "threads",
+        WorkerKind::Process => "processes",
+    }
+}
+
+/// Names of roots that are there already.
+fn roots_there(facts: &TargetFacts) -> Vec<&String> {
+    let is_ours = |name: &&String| {
+        let number = name.strip_prefix("fs_mark-");
+        number
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    facts.existing.iter().filter(is_ours).collect()
+}
+
+impl Job for MarkJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let shape = &self.shape;
+        if let Style::Classic { roots, .. } = &self.style {
+            // As the original: each worker for itself, metadata not counted.
+            let needs = shape.files.saturating_mul(shape.bytes);
+            if facts.free_bytes < needs && !shape.until_full {
+                let dir = roots.first().map_or("", String::as_str);
+                return Err(ConfigError::new(format!(
+                    "Insufficient free space in {dir} to create {} new files, exiting",
+                    shape.files
+                )));
+            }
+            return Ok(Vec::new());
+        }
+        if let Some(first) = roots_there(facts).first() {
+            return Err(ConfigError::new(format!("{first} is there already")).hint(
+                "name an empty directory, or remove it; `treering clean DIR` removes what a \
+                 killed run left",
+            ));
+        }
+        let dirs = u64::from(shape.policy.subdirs().max(1)).saturating_mul(shape.roots.into());
+        let random = i32::try_from(shape.random_bytes).unwrap_or(i32::MAX);
+        let names = 36f64.powi(random) * dirs as f64;
+        let files = shape.files_an_iteration();
+        if files as f64 > names {
+            let message = format!(
+                "--random-length: {} random characters give {names} names for {files} files",
+                shape.random_bytes
+            );
+            return Err(ConfigError::new(message).hint("give more random characters"));
+        }
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let shape = &self.shape;
+        let a_file = self.block_bytes(facts);
+        let mut standing = shape.files_an_iteration().saturating_mul(shape.standing_iterations());
+        let mut written = shape.files_an_iteration().saturating_mul(u64::from(shape.iterations));
+        if shape.until_full {
+            // As many as fit: so many, about.
+            standing = facts.free_bytes / a_file.saturating_add(4096);
+            standing = standing.min(facts.free_inodes.unwrap_or(u64::MAX)) / 2;
+            written = standing;
+        }
+        let subdirs = u64::from(shape.policy.subdirs()).saturating_add(1);
+        Footprint {
+            peak_files: standing,
+            peak_dirs: u64::from(shape.roots).saturating_mul(subdirs),
+            peak_bytes: standing.saturating_mul(shape.bytes),
+            peak_block_bytes: standing.saturating_mul(a_file),
+            written_files: written,
+            written_bytes: written.saturating_mul(shape.bytes),
+        }
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let shape = &self.shape;
+        let mut lines = Vec::new();
+        if !self.is_classic() {
+            lines.push(format!(
+                "setup: {} roots with {} subdirectories each",
+                shape.roots,
+                shape.policy.subdirs()
+            ));
+        }
+        let iterations = if shape.until_full { 1 } else { shape.iterations };
+        let unlinks = !self.is_classic() && !shape.keep;
+        for iteration in 1..=iterations {
+            let kinds = [Some(CREATE), unlinks.then_some(UNLINK)];
+            for kind in kinds.into_iter().flatten() {
+                for worker in 0..shape.workers {
+                    if lines.len() as u64 == LINES_MAX {
+                        lines.push("and so on".to_owned());
+                        return lines;
+                    }
+                    let root = worker % shape.roots.max(1);
+                    let place = match &self.style {
+                        Style::Classic { roots, .. } => roots[usize::from(root)].clone(),
+                        Style::Native => root_name(root),
+                    };
+                    lines.push(format!(
+                        "iteration {iteration}: worker {worker}: {kind} {} files of {} bytes in \
+                         {place}",
+                        shape.files, shape.bytes
+                    ));
+                }
+            }
+        }
+        if shape.until_full {
+            lines.push("and again until the filesystem is full".to_owned());
+        }
+        lines
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(MarkSession::new(self.shape.clone(), self.style.clone(), self.workers))
+    }
+}

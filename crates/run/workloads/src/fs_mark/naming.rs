@@ -1,0 +1,194 @@
+//! Names of files, in the shape of the original's: a time in hex, `~`, random characters.
+//!
+//! The random part is a function of a key and the number of the file, so that a name can be made
+//! again at any time and none has to be remembered.
+
+use std::ffi::CStr;
+
+/// Characters of the time in hex.
+const STAMP_BYTES: usize = 8;
+const ALPHABET: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// All pairs of characters: a name takes half as many draws.
+const PAIRS: [[u8; 2]; 1296] = pairs();
+/// Pairs that come from one draw of 64 bits: 1296^6 is below 2^63.
+const PAIRS_A_DRAW: usize = 6;
+
+const fn pairs() -> [[u8; 2]; 1296] {
+    let mut pairs = [[0; 2]; 1296];
+    let mut at = 0;
+    while at < 1296 {
+        pairs[at] = [ALPHABET[at / 36], ALPHABET[at % 36]];
+        at += 1;
+    }
+    pairs
+}
+
+/// 2^64 divided by the golden ratio, odd.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The mixing function of SplitMix64 (Steele, Lea, Flood).
+pub(super) const fn mix(number: u64) -> u64 {
+    let mut z = number;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Makes paths: a directory where there is one, and a name.
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    /// The path with its closing NUL.
+    buffer: Vec<u8>,
+    /// Where the name begins.
+    name_at: usize,
+    name_bytes: usize,
+    random_bytes: usize,
+    key: u64,
+    stamp: u32,
+}
+
+impl Paths {
+    /// Paths of names with so many bytes, of which so many are random, decided by a key.
+    pub(super) fn new(name_bytes: usize, random_bytes: usize, key: u64) -> Self {
+        let random_bytes = random_bytes.min(name_bytes);
+        let mut paths =
+            Self { buffer: Vec::new(), name_at: 0, name_bytes, random_bytes, key, stamp: 0 };
+        paths.enter(None);
+        paths
+    }
+
+    /// Goes on below this directory, or with names alone.
+    pub(super) fn enter(&mut self, dir: Option<u32>) {
+        self.buffer.clear();
+        if let Some(dir) = dir {
+            self.buffer.extend_from_slice(dir_name(dir).as_bytes());
+            self.buffer.push(b'/');
+        }
+        self.name_at = self.buffer.len();
+        self.buffer.resize(self.name_at + self.name_bytes, b'~');
+        self.buffer.push(0);
+        self.set_stamp(self.stamp);
+    }
+
+    /// Goes on with this time, in seconds since 1970.
+    pub(super) fn set_stamp(&mut self, seconds: u32) {
+        self.stamp = seconds;
+        let hex = format!("{seconds:08x}");
+        let room = self.name_bytes - self.random_bytes;
+        let place = &mut self.buffer[self.name_at..self.name_at + room];
+        // Where there is little room, the digits that change.
+        let digits = &hex.as_bytes()[STAMP_BYTES - room.min(STAMP_BYTES)..];
+        place[..digits.len()].copy_from_slice(digits);
+    }
+
+    /// The path of a file.
+    #[inline]
+    pub(super) fn path(&mut self, file: u64) -> &CStr {
+        self.draw(file);
+        CStr::from_bytes_with_nul(&self.buffer).expect("neither hex nor letters have a NUL")
+    }
+
+    /// The name of a file, without the directory.
+    pub(super) fn name(&mut self, file: u64) -> &CStr {
+        self.draw(file);
+        let name = &self.buffer[self.name_at..];
+        CStr::from_bytes_with_nul(name).expect("neither hex nor letters have a NUL")
+    }
+
+    /// Puts a file's random characters into their place.
+    #[inline]
+    fn draw(&mut self, file: u64) {
+        let from = self.name_at + self.name_bytes - self.random_bytes;
+        let random = &mut self.buffer[from..self.name_at + self.name_bytes];
+        let mut counter = mix(self.key.wrapping_add(file.wrapping_mul(STRIDE)));
+        for part in random.chunks_mut(2 * PAIRS_A_DRAW) {
+            counter = counter.wrapping_add(STRIDE);
+            let mut draw = mix(counter);
+            for place in part.chunks_mut(2) {
+                let wide = u128::from(draw) * 1296;
+                #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+                let rest = wide as u64;
+                draw = rest;
+                // Below 1296, since the draw is below 2^64.
+                let pair = PAIRS[usize::try_from(wide >> 64).unwrap_or(0)];
+                place.copy_from_slice(&pair[..place.len()]);
+            }
+        }
+    }
+}
+
+/// The name of a subdirectory.
+pub(super) fn dir_name(dir: u32) -> String {
+    format!("{dir:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Paths, dir_name};
+    use std::collections::HashSet;
+
+    fn name(name_bytes: usize, random_bytes: usize) -> String {
+        let mut paths = Paths::new(name_bytes, random_bytes, 7);
+        paths.set_stamp(0x6b00_85b9);
+        paths.path(3).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn names_have_the_shape_of_the_originals() {
+        let usual = name(40, 24);
+        assert!(usual.starts_with("6b0085b9~~~~~~~~"), "{usual}");
+        assert_eq!(usual.len(), 40);
+        let of_the_alphabet = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
+        assert!(usual[16..].chars().all(of_the_alphabet), "{usual}");
+        assert_eq!(&name(8, 2)[..6], "0085b9");
+        assert_eq!(name(4, 0), "85b9");
+        assert_eq!(name(20, 0), "6b0085b9~~~~~~~~~~~~");
+        assert_eq!(name(255, 255).len(), 255);
+        assert_eq!(name(11, 11).len(), 11);
+    }
+
+    #[test]
+    fn a_name_is_the_same_again_and_no_two_are_alike() {
+        let mut paths = Paths::new(40, 24, 7);
+        let first: Vec<_> = (0..20_000).map(|file| paths.path(file).to_owned()).collect();
+        let again: Vec<_> = (0..20_000).rev().map(|file| paths.path(file).to_owned()).collect();
+        assert!(first.iter().eq(again.iter().rev()));
+        assert_eq!(first.iter().collect::<HashSet<_>>().len(), 20_000);
+        let other: HashSet<_> = {
+            let mut paths = Paths::new(40, 24, 8);
+            (0..20_000).map(|file| paths.path(file).to_owned()).collect()
+        };
+        assert!(first.iter().all(|name| !other.contains(name)));
+    }
+
+    #[test]
+    fn every_character_is_as_likely() {
+        let mut paths = Paths::new(25, 25, 1);
+        let mut seen = [[0u32; 256]; 25];
+        for file in 0..36_000 {
+            for (place, &byte) in paths.path(file).to_bytes().iter().enumerate() {
+                seen[place][usize::from(byte)] += 1;
+            }
+        }
+        for place in seen {
+            let met: Vec<u32> = place.into_iter().filter(|&count| count > 0).collect();
+            assert_eq!(met.len(), 36);
+            assert!(met.iter().all(|count| (850..1150).contains(count)), "{met:?}");
+        }
+    }
+
+    #[test]
+    fn directories_stand_before_the_name() {
+        let mut paths = Paths::new(8, 0, 0);
+        paths.set_stamp(0xabc);
+        paths.enter(Some(2));
+        assert_eq!(paths.path(0), c"02/00000abc");
+        paths.enter(Some(0x1ff));
+        assert_eq!(paths.path(0), c"1ff/00000abc");
+        assert_eq!(paths.name(0), c"00000abc");
+        paths.enter(None);
+        assert_eq!(paths.path(0), c"00000abc");
+        assert_eq!(dir_name(255), "ff");
+    }
+}

@@ -1,0 +1,246 @@
+//! One run: iterations of workers side by side; natively with a setup before and unlinks after.
+
+use std::ffi::CString;
+
+use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
+use treering_script::{
+    Caches, OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
+};
+
+use super::account::Notes;
+use super::collisions::Collisions;
+use super::headline::{CREATE, Headline, UNLINK};
+use super::shape::Shape;
+use super::tidy_up::{MakeRoots, UnlinkFiles};
+use super::worker::{Worker, c_string};
+
+/// The kind of task that makes roots.
+const SETUP: &str = "setup";
+
+/// Which way.
+#[derive(Clone, Debug)]
+pub(super) enum Style {
+    /// As fs_mark 3.3.
+    Classic {
+        /// When it began.
+        started_unix_ms: u64,
+        /// The roots as the user named them.
+        roots: Vec<String>,
+    },
+    /// treering's own.
+    Native,
+}
+
+/// The parts of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Setup,
+    Create(u32),
+    Unlink(u32),
+}
+
+/// A run in progress.
+pub(super) struct MarkSession {
+    shape: Shape,
+    style: Style,
+    workers: WorkerKind,
+    part: Option<Part>,
+    /// Whether the present part's wave is still to come.
+    wave_to_come: bool,
+    full: bool,
+    /// Files that each worker made in the present iteration.
+    made: Vec<u64>,
+    headline: Headline,
+    collisions: Collisions,
+}
+
+impl MarkSession {
+    /// A run of this shape.
+    pub(super) fn new(shape: Shape, style: Style, workers: WorkerKind) -> Self {
+        Self {
+            collisions: Collisions::new(&shape),
+            shape,
+            style,
+            workers,
+            part: None,
+            wave_to_come: false,
+            full: false,
+            made: Vec::new(),
+            headline: Headline::default(),
+        }
+    }
+
+    /// The part after the present one.
+    fn next_part(&self) -> Option<Part> {
+        let native = matches!(self.style, Style::Native);
+        let ended = match self.part {
+            None if native => return Some(Part::Setup),
+            None | Some(Part::Setup) => return Some(Part::Create(1)),
+            Some(Part::Create(iteration)) if native && !self.shape.keep => {
+                return Some(Part::Unlink(iteration));
+            }
+            Some(Part::Create(iteration) | Part::Unlink(iteration)) => iteration,
+        };
+        let goes_on =
+            if self.shape.until_full { !self.full } else { ended < self.shape.iterations };
+        goes_on.then(|| Part::Create(ended.saturating_add(1)))
+    }
+
+    fn tasks(&self, part: Part) -> Vec<Task> {
+        match part {
+            Part::Setup => {
+                let roots = (0..self.shape.roots).map(|root| c_string(&root_name(root)));
+                let script = MakeRoots::new(&self.shape, roots.collect());
+                vec![task(SETUP, "roots", Op::MakeDir, Box::new(script))]
+            }
+            Part::Create(iteration) => {
+                let workers = 0..self.shape.workers;
+                workers.map(|worker| self.create(worker, iteration)).collect()
+            }
+            Part::Unlink(iteration) => (0..self.shape.workers)
+                .zip(&self.made)
+                .map(|(worker, &files)| {
+                    let key = key(&self.shape, iteration, worker);
+                    let root = self.root(worker);
+                    let script = UnlinkFiles::new(&self.shape, key, iteration, root, files);
+                    task(UNLINK, &self.subject(worker), Op::Unlink, Box::new(script))
+                })
+                .collect(),
+        }
+    }
+
+    fn create(&self, worker: u16, iteration: u32) -> Task {
+        let shape = &self.shape;
+        let key = key(shape, iteration, worker);
+        let script = match &self.style {
+            Style::Classic { started_unix_ms, .. } => Worker::classic(shape, key, *started_unix_ms),
+            Style::Native => Worker::native(shape, key, iteration, self.root(worker)),
+        };
+        let bytes = shape.files.saturating_mul(shape.bytes);
+        let tally = if matches!(self.style, Style::Classic { .. }) { "iteration" } else { "" };
+        Task {
+            expected_bytes: bytes,
+            tally: tally.to_owned(),
+            ..task(CREATE, &self.subject(worker), Op::Create, Box::new(script))
+        }
+    }
+
+    fn root_of(&self, worker: u16) -> u16 {
+        worker % self.shape.roots.max(1)
+    }
+
+    fn root(&self, worker: u16) -> CString {
+        c_string(&root_name(self.root_of(worker)))
+    }
+
+    /// What a worker's task is done to: its root.
+    fn subject(&self, worker: u16) -> String {
+        let root = self.root_of(worker);
+        match &self.style {
+            Style::Classic { roots, .. } => {
+                roots.get(usize::from(root)).cloned().unwrap_or_default()
+            }
+            Style::Native => root_name(root),
+        }
+    }
+}
+
+/// The name of a native root.
+pub(super) fn root_name(root: u16) -> String {
+    format!("fs_mark-{root}")
+}
+
+/// What decides a worker's names in an iteration.
+fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
+    Random::for_part(shape.seed, &format!("names of worker {worker} in {iteration}")).bits()
+}
+
+fn task(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Task {
+    Task {
+        kind: kind.to_owned(),
+        subject: subject.to_owned(),
+        state: String::new(),
+        tally: String::new(),
+        listed_bytes: 0,
+        expected_bytes: 0,
+        file_op,
+        script,
+    }
+}
+
+impl Session for MarkSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let part = self.next_part()?;
+        self.part = Some(part);
+        self.wave_to_come = true;
+        self.headline.wave();
+        let workers = u32::from(self.shape.workers);
+        let (name, tasks) = match part {
+            Part::Setup => (SETUP.to_owned(), 1),
+            Part::Create(iteration) => {
+                self.made.clear();
+                (format!("iteration {iteration}"), workers)
+            }
+            Part::Unlink(iteration) => (format!("unlink {iteration}"), workers),
+        };
+        Some(Phase { name, tasks })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        let part = self.part.filter(|_| std::mem::replace(&mut self.wave_to_come, false))?;
+        let classic = matches!(self.style, Style::Classic { .. });
+        let side_by_side = SideBySide {
+            workers: if part == Part::Setup { WorkerKind::Thread } else { self.workers },
+            start: if classic { WaveStart::AsMade } else { WaveStart::Together },
+            on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
+        };
+        let tasks = self.tasks(part);
+        Some(Wave { caches: Caches::Keep, tasks, sync_after: None, side_by_side })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        let Some(Part::Create(iteration)) = self.part else {
+            self.headline.add(totals, None);
+            if matches!(self.part, Some(Part::Unlink(_))) {
+                self.collisions.forget();
+            }
+            return;
+        };
+        let notes = Notes::from_words(&totals.notes).unwrap_or_default();
+        self.headline.add(totals, Some(&notes));
+        self.full |= notes.full;
+        // Also a file for which there was no room any more is there.
+        self.made.push(totals.files);
+        let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
+        let since = match self.style {
+            Style::Classic { .. } => notes.since,
+            Style::Native => vec![super::locator::Since { file: 0, stamp: iteration, subdir: 0 }],
+        };
+        self.collisions.add(&self.shape, key, root, notes.files, &since);
+        if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
+            self.collisions.forget();
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.headline.metrics()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let caution = |message| Caution { code: CautionCode::NamesCollided, message };
+        self.collisions.message().map(caution).into_iter().collect()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        match self.style {
+            Style::Native if self.part.is_some() => (0..self.shape.roots).map(root_name).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl MarkSession {
+    fn is_classic(&self) -> bool {
+        matches!(self.style, Style::Classic { .. })
+    }
+}

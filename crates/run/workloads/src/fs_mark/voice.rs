@@ -1,0 +1,128 @@
+//! fs_mark's own way to run and to speak: a header and a row for each iteration, on standard output
+//! and in the log.
+
+use treering_model::{CautionCode, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
+};
+
+use super::account::Notes;
+use super::classic_output::{Row, closing, header};
+use super::config::ClassicConfig;
+
+/// How a classic command line is run.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let config = ClassicConfig::read(settings)?;
+    Ok(Impersonation {
+        roots: config.dirs.clone(),
+        make_roots: MakeRoots::OneLevel,
+        log: Some(config.log.clone()),
+        times_all: true,
+        seed: config.shape.seed,
+        // The version after 3.3 finishes its iteration and ends well.
+        signal_exit: 0,
+        voice: Box::new(Voice {
+            config,
+            present: Vec::new(),
+            expected: 0,
+            count: 0,
+            rates: Vec::new(),
+        }),
+    })
+}
+
+struct Voice {
+    config: ClassicConfig,
+    /// What the workers of the present iteration took down.
+    present: Vec<Notes>,
+    expected: usize,
+    /// Files so far.
+    count: u64,
+    /// Files/sec of each row.
+    rates: Vec<f64>,
+}
+
+impl Voice {
+    fn task(&mut self, task: &TaskTotals) {
+        self.present.extend(Notes::from_words(&task.notes));
+    }
+
+    fn row(&mut self, look: &mut dyn FnMut() -> Option<Room>) -> Said {
+        let present = std::mem::take(&mut self.present);
+        // An iteration of which a worker is missing is none: the failure is told elsewhere.
+        if present.is_empty() || present.len() < self.expected {
+            return Said::default();
+        }
+        let row = Row::of(&present);
+        self.count += row.files;
+        self.rates.push(row.files_per_second);
+        let used = look().map_or(0, used_percent);
+        let size = self.config.shape.bytes;
+        Said::everywhere(row.line(used, self.count, size, self.config.verbose))
+    }
+}
+
+/// Percent that are not available to users, cut to a whole number.
+fn used_percent(room: Room) -> u64 {
+    let used = u128::from(room.capacity_bytes.saturating_sub(room.free_bytes));
+    let percent = (used * 100).checked_div(room.capacity_bytes.into()).unwrap_or(0);
+    u64::try_from(percent).unwrap_or(100)
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        let ClassicConfig { shape, verbose, .. } = &self.config;
+        let text = |is_log| header(&scene.words, &scene.started, shape, *verbose, is_log);
+        Said { out: text(false), log: text(true), err: String::new() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said { out: format!("{}\n", error.message), ..Said::default() }
+    }
+
+    fn hear(&mut self, event: &TrialEvent, look: &mut dyn FnMut() -> Option<Room>) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { .. } => {
+                self.present.clear();
+                self.expected = usize::from(self.config.shape.workers);
+                Said::default()
+            }
+            TrialEvent::TaskEnded(task) => {
+                self.task(task);
+                Said::default()
+            }
+            TrialEvent::PhaseEnded(_) => self.row(look),
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::NamesCollided
+                | CautionCode::NotLocked
+                | CautionCode::ConfinedByWalk => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        if !self.config.summary {
+            return Said::default();
+        }
+        Said { out: format!("\n{}", closing(&self.rates)), ..Said::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::used_percent;
+    use treering_script::Room;
+
+    #[test]
+    fn what_is_reserved_counts_as_used() {
+        let room = |capacity_bytes, free_bytes| Room { capacity_bytes, free_bytes };
+        assert_eq!(used_percent(room(1000, 941)), 5);
+        assert_eq!(used_percent(room(1000, 0)), 100);
+        assert_eq!(used_percent(room(0, 0)), 0);
+        assert_eq!(used_percent(room(u64::MAX, 1)), 99);
+    }
+}

@@ -1,0 +1,16 @@
+//! The wall clock, which only the door reads.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Zoned;
+
+/// Milliseconds since 1970 (UTC).
+pub(crate) fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The present time of the machine's zone, as `ctime` writes it, without newline.
+pub(crate) fn local_time() -> String {
+    Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
+}
