@@ -88,8 +88,8 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
     })
 }
 
-/// What stays on a terminal: progress that was written over with backspaces or from the beginning of
-/// the line is gone, and so are blanks at the ends of lines.
+/// What stays on a terminal: progress that was written over with backspaces or from the beginning
+/// of the line is gone, and so are blanks at the ends of lines.
 fn as_seen(written: &str) -> String {
     let mut seen = String::with_capacity(written.len());
     for line in written.split_inclusive('\n') {

@@ -18,7 +18,7 @@ fn log(seconds: [u32; 6], used: &str) -> String {
         text += &format!("read dir kernel-0 in {seconds}.00 {rate:.2} MB/s\n");
     }
     let mean = seconds.iter().map(|s| 100.0 / f64::from(*s)).sum::<f64>() / 6.0;
-    text += "\nrun complete:\n==========================================================================\n";
+    text += &format!("\nrun complete:\n{}\n", "=".repeat(74));
     text += "intial create total runs 1 avg 10.00 MB/s (user 1.00s sys 2.00s)\n";
     text += &format!("read tree total runs 6 avg {mean:.2} MB/s (user 1.00s sys 2.00s)\n");
     text += "#  fs_mark  -d  /m/0  -n  100  -s  1  -L  2 \n\

@@ -1,4 +1,5 @@
-//! The published report of 2012, which is no part of the project: two kernels, four tools, one mail.
+//! The published report of 2012, which is no part of the project: two kernels and four tools in
+//! one mail.
 
 use treering_import::{Content, ForeignTrial, import};
 use treering_model::CautionCode;

@@ -209,15 +209,7 @@ fn question(
     threshold: Option<f64>,
 ) -> Option<Asked> {
     let paired = job.rounds.paired;
-    let (base, other, rounds) = if paired {
-        let pairs = pair_rounds(&base, &other);
-        let number = |place: &usize| job.rounds.numbers.get(*place).copied();
-        let rounds: Vec<u32> = pairs.rounds.iter().filter_map(number).collect();
-        (pairs.base, pairs.variant, rounds)
-    } else {
-        let known = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
-        (known(base), known(other), Vec::new())
-    };
+    let (base, other, rounds) = counted(job, base, other);
     let all = || base.iter().chain(&other);
     if !metric.primary && all().all(|value| *value == 0.0) {
         return None; // nothing was done that it could measure
@@ -271,6 +263,22 @@ fn question(
     };
     let criteria = Criteria { direction, role, effect_threshold };
     Some(Asked { about, question: Some(Question { comparison, criteria }) })
+}
+
+/// The values that count, those of both sides in pairs where rounds are, and the rounds' numbers.
+fn counted(
+    job: &Job<'_>,
+    base: Vec<Option<f64>>,
+    other: Vec<Option<f64>>,
+) -> (Vec<f64>, Vec<f64>, Vec<u32>) {
+    if !job.rounds.paired {
+        let known = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
+        return (known(base), known(other), Vec::new());
+    }
+    let pairs = pair_rounds(&base, &other);
+    let number = |place: &usize| job.rounds.numbers.get(*place).copied();
+    let rounds: Vec<u32> = pairs.rounds.iter().filter_map(number).collect();
+    (pairs.base, pairs.variant, rounds)
 }
 
 fn estimate(comparison: &Comparison) -> Estimate {
