@@ -83,8 +83,8 @@ fn holds_what_it_held(store: &Store) {
     assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
     // One task, some metrics and some cautions use every word of that time.
-    assert_eq!(trial.tasks[4].ops.len(), 14);
-    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 20));
+    assert_eq!(trial.tasks[4].ops.len(), 15);
+    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 21));
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
     assert_eq!(failed.ending.why(), "disk full");
 }
