@@ -149,7 +149,9 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
 fn names(files: u32, round: usize) -> Vec<CString> {
     let mut random = Random::new(round as u64);
     let name = |_| {
-        let letters = (0..24).map(|_| char::from_digit(random.index(36) as u32, 36).unwrap_or('0'));
+        let mut letter =
+            || u32::try_from(random.below(36)).ok().and_then(|digit| char::from_digit(digit, 36));
+        let letters = (0..24).filter_map(|_| letter());
         CString::new(format!("6b0085b9~~~~~~~~{}", letters.collect::<String>()))
     };
     (0..files).map(name).collect::<Result<_, _>>().unwrap_or_default()

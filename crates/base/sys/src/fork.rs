@@ -111,7 +111,7 @@ impl Forked {
 
     fn take(&mut self, most: usize) {
         let Some(answer) = &mut self.answer else { return };
-        let mut piece = [0; 65_536];
+        let mut piece = [0; 16_384];
         match answer.read(&mut piece) {
             Ok(0) => self.answer = None,
             Ok(count) if self.bytes.len() + count <= most => {

@@ -9,7 +9,8 @@ use crate::gate::Gate;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
-/// Runs each task on a thread of its own; they start as the wave says. One that fails stops the others.
+/// Runs each task on a thread of its own; they start as the wave says. One that fails stops the
+/// others.
 pub(crate) fn on_threads<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],

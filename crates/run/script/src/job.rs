@@ -34,15 +34,11 @@ pub trait Script: Send {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>>;
 
     /// Is told when the task begins, in nanoseconds from the start of the trial.
-    fn began(&mut self, at_ns: u64) {
-        let _nobody_asks = at_ns;
-    }
+    fn began(&mut self, _at_ns: u64) {}
 
     /// Is told when the last step began and ended, if it was timed, in nanoseconds from the start
     /// of the trial.
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        let _nobody_asks = (began_ns, ended_ns);
-    }
+    fn timed(&mut self, _began_ns: u64, _ended_ns: u64) {}
 
     /// What it took down for its session and its voice, in a form of their own.
     fn notes(&mut self) -> Vec<u64> {

@@ -52,7 +52,7 @@ pub(super) fn header(
     verbose: bool,
     is_log: bool,
 ) -> String {
-    let typed: String = words.iter().map(|word| format!(" {word} ")).collect();
+    let typed = words.iter().fold(String::new(), |typed, word| typed + " " + word + " ");
     let Shape { name_bytes, random_bytes, bytes, write_bytes, workers, .. } = shape;
     let stamp_bytes = name_bytes - random_bytes;
     let sync = sync_words(shape.sync);

@@ -49,10 +49,7 @@ fn size(settings: &Settings, specs: &[OptionSpec], name: &str) -> Result<u64, Co
     })
 }
 
-fn narrow<N: TryFrom<u64>>(number: u64) -> N
-where
-    N: Default,
-{
+fn narrow<N: TryFrom<u64> + Default>(number: u64) -> N {
     N::try_from(number).unwrap_or_default()
 }
 

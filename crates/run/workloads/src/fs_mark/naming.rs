@@ -35,6 +35,18 @@ pub(super) const fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The next pair of a draw, from its high end (Lemire's method, without its second try: the bias is
+/// one in 2^40).
+#[inline]
+fn next_pair(draw: &mut u64) -> [u8; 2] {
+    let wide = u128::from(*draw) * 1296;
+    #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+    let (pair, rest) = ((wide >> 64) as usize, wide as u64);
+    *draw = rest;
+    // Below 1296, since the draw is below 2^64.
+    PAIRS.get(pair).copied().unwrap_or(*b"00")
+}
+
 /// Makes paths: a directory where there is one, and a name.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
@@ -105,14 +117,13 @@ impl Paths {
         for part in random.chunks_mut(2 * PAIRS_A_DRAW) {
             counter = counter.wrapping_add(STRIDE);
             let mut draw = mix(counter);
-            for place in part.chunks_mut(2) {
-                let wide = u128::from(draw) * 1296;
-                #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
-                let rest = wide as u64;
-                draw = rest;
-                // Below 1296, since the draw is below 2^64.
-                let pair = PAIRS[usize::try_from(wide >> 64).unwrap_or(0)];
-                place.copy_from_slice(&pair[..place.len()]);
+            let mut places = part.chunks_exact_mut(2);
+            for place in &mut places {
+                let pair = next_pair(&mut draw);
+                (place[0], place[1]) = (pair[0], pair[1]);
+            }
+            if let [alone] = places.into_remainder() {
+                *alone = next_pair(&mut draw)[0];
             }
         }
     }
@@ -165,7 +176,7 @@ mod tests {
     #[test]
     fn every_character_is_as_likely() {
         let mut paths = Paths::new(25, 25, 1);
-        let mut seen = [[0u32; 256]; 25];
+        let mut seen = vec![[0u32; 256]; 25];
         for file in 0..36_000 {
             for (place, &byte) in paths.path(file).to_bytes().iter().enumerate() {
                 seen[place][usize::from(byte)] += 1;

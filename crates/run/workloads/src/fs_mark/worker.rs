@@ -13,22 +13,33 @@ const FILE: File = File(0);
 /// The slot of the subdirectory in which a classic worker unlinks.
 const UNLINK_DIR: Dir = Dir(2);
 
+/// What a classic worker has beyond a native one.
+#[derive(Debug)]
+struct Classic {
+    account: Account,
+    /// The second at which the trial began.
+    started_unix_s: u64,
+    /// The nanoseconds of it.
+    started_ns: u64,
+    /// Which call was made last.
+    made: Timed,
+    /// The name of the subdirectory that is made.
+    subdir: CString,
+    subdir_number: Option<u32>,
+}
+
+impl Classic {
+    /// The second that is so many nanoseconds after the trial began.
+    fn second(&self, at_ns: u64) -> u64 {
+        self.started_unix_s + (self.started_ns + at_ns) / 1_000_000_000
+    }
+}
+
 /// The way of the original or our own.
 #[derive(Debug)]
 enum Manner {
     /// Paths from the root, a mkdir before each file, unlinks at the end, own accounts.
-    Classic {
-        account: Account,
-        /// The second at which the trial began.
-        started_unix_s: u64,
-        /// The nanoseconds of it.
-        started_ns: u64,
-        /// Which call was made last.
-        made: Timed,
-        /// The name of the subdirectory that is made.
-        subdir: CString,
-        subdir_number: Option<u32>,
-    },
+    Classic(Box<Classic>),
     /// Names in open directories, below a root that must be opened.
     Native { root: CString },
 }
@@ -88,7 +99,7 @@ impl Worker {
     /// A worker as in the original, in a trial that began at this time.
     pub(super) fn classic(shape: &Shape, key: u64, started_unix_ms: u64) -> Self {
         let only_first = shape.sync.reopened() == Reopened::First;
-        let manner = Manner::Classic {
+        let classic = Classic {
             account: Account::new(only_first),
             started_unix_s: started_unix_ms / 1000,
             started_ns: started_unix_ms % 1000 * 1_000_000,
@@ -97,6 +108,7 @@ impl Worker {
             subdir_number: None,
         };
         let locator = Locator::classic(shape, key, started_unix_ms / 1000);
+        let manner = Manner::Classic(Box::new(classic));
         Self::new(shape, key, manner, locator, Stage::NextFile)
     }
 
@@ -127,15 +139,13 @@ impl Worker {
     /// The present second, in classic mode.
     fn seconds(&self) -> Option<u64> {
         match &self.manner {
-            Manner::Classic { account, started_unix_s, started_ns, .. } => {
-                Some(started_unix_s + (started_ns + account.now_ns()) / 1_000_000_000)
-            }
+            Manner::Classic(classic) => Some(classic.second(classic.account.now_ns())),
             Manner::Native { .. } => None,
         }
     }
 
     fn is_classic(&self) -> bool {
-        matches!(self.manner, Manner::Classic { .. })
+        matches!(self.manner, Manner::Classic(_))
     }
 
     /// There was no room for the last step.
@@ -210,7 +220,7 @@ impl Worker {
         }
     }
 
-    /// What comes before a file: the original's mkdir, or opening a subdirectory for the first time.
+    /// What comes before a file: the original's mkdir, or opening a subdirectory the first time.
     fn make(&mut self) -> Option<Doing> {
         if self.is_classic() {
             let subdir = self.locator.subdir();
@@ -290,7 +300,8 @@ impl Worker {
     /// Tells the account which call comes.
     fn note(&mut self, doing: Doing) {
         let stage = self.stage;
-        let Manner::Classic { made, subdir, subdir_number, .. } = &mut self.manner else { return };
+        let Manner::Classic(classic) = &mut self.manner else { return };
+        let Classic { made, subdir, subdir_number, .. } = &mut **classic;
         *made = match doing {
             // The unlinks have begun: the loop is over.
             Doing::OpenSubdir(..) => Timed::Outside,
@@ -339,8 +350,8 @@ impl Script for Worker {
                 Call::OpenDir { at: Dir::TARGET, path: root, into: ROOT }.into()
             }
             Doing::MakeSubdir => {
-                let Manner::Classic { subdir, .. } = &self.manner else { return None };
-                let call = Call::MakeDir { at: Dir::TARGET, name: subdir };
+                let Manner::Classic(classic) = &self.manner else { return None };
+                let call = Call::MakeDir { at: Dir::TARGET, name: &classic.subdir };
                 Step { call, tolerate: existing }
             }
             Doing::MakeRoot => {
@@ -370,23 +381,23 @@ impl Script for Worker {
     }
 
     fn began(&mut self, at_ns: u64) {
-        if let Manner::Classic { account, started_unix_s, started_ns, .. } = &mut self.manner {
-            account.begin(at_ns);
-            let seconds = *started_unix_s + (*started_ns + at_ns) / 1_000_000_000;
+        if let Manner::Classic(classic) = &mut self.manner {
+            classic.account.begin(at_ns);
+            let seconds = classic.second(at_ns);
             self.locator = Locator::classic(&self.shape, self.key, seconds);
         }
     }
 
     fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        if let Manner::Classic { account, made, .. } = &mut self.manner {
-            account.add(*made, began_ns, ended_ns);
+        if let Manner::Classic(classic) = &mut self.manner {
+            classic.account.add(classic.made, began_ns, ended_ns);
         }
     }
 
     fn notes(&mut self) -> Vec<u64> {
         match &self.manner {
-            Manner::Classic { account, .. } => {
-                account.close(self.file, self.full, self.locator.since()).to_words()
+            Manner::Classic(classic) => {
+                classic.account.close(self.file, self.full, self.locator.since()).to_words()
             }
             Manner::Native { .. } => {
                 Notes { files: self.file, full: self.full, ..Notes::default() }.to_words()
