@@ -3,7 +3,7 @@
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
 //! importer says where an output of its tool begins and reads it to its end; what it cannot
 //! understand within is remarked with the number of the line, never guessed. One folder for each
-//! tool, one line in [`ALL`].
+//! tool, one line in `ALL`.
 
 mod compilebench;
 mod ffsb;

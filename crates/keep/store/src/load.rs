@@ -1,6 +1,8 @@
 //! Trials read back: whole, or without what a comparison of thousands does not need.
 
 use std::collections::HashSet;
+use std::num::NonZero;
+use std::thread;
 
 use treering_model::{
     Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric, Op,
@@ -9,7 +11,7 @@ use treering_model::{
 
 use crate::connection::Place;
 use crate::fields::Fields;
-use crate::{Store, StoreError, word};
+use crate::{Access, Store, StoreError, word};
 
 const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target FROM trials WHERE id = ?1";
@@ -32,6 +34,10 @@ const METRICS: &str = "SELECT name, part, scope, value, unit, better, is_primary
     FROM metrics WHERE trial = ?1 ORDER BY seq";
 const CAUTIONS: &str = "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
 const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
+
+/// Threads that read thousands of trials, and trials for which one is worth starting.
+const READERS_MOST: usize = 4;
+const SHARE_FEWEST: usize = 500;
 
 /// How much of a trial to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,8 +74,39 @@ impl Store {
         trials: &[TrialId],
         facts: &[&str],
     ) -> Result<Vec<Trial>, StoreError> {
-        let _snapshot = self.snapshot()?;
         let names: HashSet<&str> = facts.iter().copied().collect();
+        // A store is never changed but added to: readers beside each other see the same trials.
+        let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MOST);
+        let share = trials.len().div_ceil(readers).max(SHARE_FEWEST);
+        let (own, others) = trials.split_at(trials.len().min(share));
+        let (path, names) = (self.path.as_path(), &names);
+        thread::scope(|scope| {
+            let readers: Vec<_> = others
+                .chunks(share)
+                .map(|share| {
+                    let read = move || Self::open(path, Access::ReadOnly)?.headlines(share, names);
+                    thread::Builder::new().spawn_scoped(scope, read)
+                })
+                .collect();
+            let mut all = self.headlines(own, names)?;
+            for (reader, share) in readers.into_iter().zip(others.chunks(share)) {
+                all.extend(match reader.map(thread::ScopedJoinHandle::join) {
+                    Ok(Ok(read)) => read?,
+                    // There are no more threads to be had: then one after the other.
+                    Ok(Err(_)) | Err(_) => self.headlines(share, names)?,
+                });
+            }
+            Ok(all)
+        })
+    }
+
+    /// Trials without tasks, and of their facts only those with these names.
+    fn headlines(
+        &self,
+        trials: &[TrialId],
+        names: &HashSet<&str>,
+    ) -> Result<Vec<Trial>, StoreError> {
+        let _snapshot = self.snapshot()?;
         let wanted = |name: &str| names.contains(name);
         let read = |trial: &TrialId| self.read_with(*trial, Detail::Headlines, &wanted);
         trials.iter().map(read).collect()

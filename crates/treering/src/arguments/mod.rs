@@ -144,7 +144,8 @@ pub(crate) struct ImportArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Labels, with commas between: the first output of each tool gets the first, the second the
-    /// second [default: the file's name, with #1, #2 … where a tool is there several times].
+    /// second [default: the file's name, with a number behind it where a tool is there several
+    /// times].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
     /// Say what would be taken, and keep nothing.

@@ -139,7 +139,7 @@ fn the_published_mail_says_more_than_its_author_saw() {
     assert_eq!(create["p"], 2.0 / f64::from(1 << 30));
     assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
     assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
-    assert_eq!(pairs("row/files_per_second")["pairs"], 30);
+    assert_eq!(pairs("row/classic_files_per_second")["pairs"], 30);
     let codes: Vec<&str> = document["cautions"]
         .as_array()
         .unwrap()

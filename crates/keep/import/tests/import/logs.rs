@@ -138,10 +138,10 @@ fn fs_mark_is_read_row_by_row() {
     assert_eq!(trial.started_unix_ms, Some(1_354_677_658_000));
     assert_eq!(trial.target, "/m/0");
     let row = |number: u32| Scope::Phase(format!("iteration {number}"));
-    assert!((metric(trial, &row(1), "files_per_second") - 100.0).abs() < 1e-9);
+    assert!((metric(trial, &row(1), "classic_files_per_second") - 100.0).abs() < 1e-9);
     assert!((metric(trial, &row(2), "app_overhead_seconds") - 0.002).abs() < 1e-12);
     // 200 files in one second and two.
-    assert!((metric(trial, &Scope::Trial, "files_per_second") - 200.0 / 3.0).abs() < 1e-9);
+    assert!((metric(trial, &Scope::Trial, "classic_files_per_second") - 200.0 / 3.0).abs() < 1e-9);
     assert_eq!(trial.phases.iter().map(|phase| phase.files).collect::<Vec<_>>(), [100, 100]);
 }
 
