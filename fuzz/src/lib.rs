@@ -27,7 +27,13 @@ pub fn write_lists<'a>(folder: &Path, lists: impl IntoIterator<Item = &'a [u8]>)
 
 /// Shows a trial as `treering show`, `export` and the end of a run do; only the bytes are dropped.
 pub fn show(trial: &Trial) {
-    let view = trial_page::View { short_id: "0", command: Some("x"), tasks: true, seconds: true };
+    let view = trial_page::View {
+        short_id: "0",
+        command: Some("x"),
+        tasks: true,
+        seconds: true,
+        charts: true,
+    };
     for page in [trial_page::page(trial, &view), run::page(trial, None)] {
         for format in formats::ALL {
             format.render(&page, &mut Vec::new()).expect("memory takes it");
