@@ -104,6 +104,10 @@ pub fn import(bytes: &[u8]) -> Imported {
         imported.remarks.extend(reading.remarks);
         at = end;
     }
+    for remark in &mut imported.remarks {
+        // Names of trees and messages about JSON hold what the file does.
+        remark.what = log::tame(&remark.what);
+    }
     imported.remarks.sort();
     imported
 }

@@ -59,10 +59,14 @@ fn plain(line: &str) -> &str {
     line
 }
 
+/// Words without control characters.
+pub(crate) fn tame(words: &str) -> String {
+    words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
 /// A line for a message: no control characters, not too long.
 pub(crate) fn shortened(line: &str) -> String {
-    let tame = |letter: char| if letter.is_control() { ' ' } else { letter };
-    let mut words: String = line.trim().chars().map(tame).take(SHOWN_CHARS + 1).collect();
+    let mut words: String = tame(line.trim()).chars().take(SHOWN_CHARS + 1).collect();
     if words.chars().count() > SHOWN_CHARS {
         words = words.chars().take(SHOWN_CHARS - 1).chain(['…']).collect();
     }

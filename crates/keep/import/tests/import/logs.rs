@@ -119,6 +119,8 @@ fn what_does_not_agree_is_told_with_its_line() {
     let said = told(&strange);
     assert!(said[0].starts_with("8: stat of kernel-9, which the lines before do not explain"));
     assert_eq!(said.len(), 3, "{said:?}");
+    let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{1b}[31m");
+    assert!(told(&hidden)[0].starts_with("8: stat of kernel- [31m, which"), "{:?}", told(&hidden));
     let dmesg = COMPILEBENCH.replace("stat dir", "[ 12.3] XFS (loop0): what\nstat dir");
     assert_eq!(told(&dmesg), ["8: not understood and skipped: `[ 12.3] XFS (loop0): what`"]);
     let cut = COMPILEBENCH.split("\nrun complete").next().unwrap();
