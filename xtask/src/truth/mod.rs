@@ -23,7 +23,11 @@ pub(crate) struct Truth {
     /// Comparisons of a filesystem with itself, in turns over the filesystems
     #[arg(long, default_value_t = 21)]
     comparisons: u32,
-    /// Rounds of each; with five primary metrics eight are the fewest that could raise an alarm
+    /// What is run: fs_mark (files with fsync, a second a trial) or compilebench (many seconds)
+    #[arg(long, value_delimiter = ',', default_value = "fs_mark")]
+    jobs: Vec<String>,
+    /// Rounds of each; with one or two primary metrics six or seven are the fewest that could raise
+    /// an alarm, with five eight
     #[arg(long, default_value_t = 8)]
     rounds: u32,
     /// Slowdowns to be found, in percent
@@ -133,6 +137,16 @@ fn questions(asked: &Truth) -> Vec<Question<'_>> {
     same.chain(slowed).collect()
 }
 
+/// A job of a plan.
+fn job(name: &str, seed: u32) -> Result<String, Box<dyn Error>> {
+    let options = match name {
+        "fs_mark" => "files = 4000, size = \"4K\"",
+        "compilebench" => "dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 8",
+        other => return Err(format!("--jobs: '{other}' is not fs_mark or compilebench").into()),
+    };
+    Ok(format!("\n[[job]]\nworkload = \"{name}\"\noptions = {{ {options}, seed = {seed} }}\n"))
+}
+
 /// One comparison of a filesystem with itself, as JSON.
 fn compare(
     program: &Path,
@@ -141,6 +155,7 @@ fn compare(
     question: &Question<'_>,
 ) -> Result<Value, Box<dyn Error>> {
     let Question { filesystem, slowed_percent, rounds, seed } = question;
+    let jobs = asked.jobs.iter().map(|name| job(name, *seed)).collect::<Result<String, _>>()?;
     let name = format!("{filesystem}-{slowed_percent}-{seed}");
     let images = match &asked.images {
         Some(images) => format!("images = \"{}\"\n", images.display()),
@@ -152,9 +167,7 @@ fn compare(
          [device]\nloop = \"{size}\"\n{images}\n\
          [[variant]]\nname = \"first\"\nfilesystem = \"{filesystem}\"\n\n\
          [[variant]]\nname = \"second\"\nfilesystem = \"{filesystem}\"\n\
-         handicap = \"{slowed_percent}%\"\n\n\
-         [[job]]\noptions = {{ dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 8, \
-         seed = {seed} }}\n"
+         handicap = \"{slowed_percent}%\"\n{jobs}"
     );
     let plan = place.join(format!("{name}.toml"));
     fs::write(&plan, text)?;

@@ -14,7 +14,6 @@ use treering_script::{
 };
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
 
-use crate::handicap::Handicap;
 use crate::processes::on_processes;
 use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
@@ -304,10 +303,10 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             let seed = self.options.seed ^ (u64::from(number) << 32);
             let mut recorder = Recorder::new(self.options.latency, seed);
             recorder.begin_phase(self.phase_began_ns);
-            let handicap = Handicap::new(self.options.handicap_percent);
+            let handicap_percent = self.options.handicap_percent;
             let line = self.progress.add_line();
             let clock = self.options.clock;
-            self.workers.push(Worker { caller, recorder, handicap, line, clock });
+            self.workers.push(Worker { caller, recorder, handicap_percent, line, clock });
         }
         Ok(())
     }

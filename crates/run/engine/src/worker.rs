@@ -11,7 +11,7 @@ use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{Outcome, Script, Task};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 
-use crate::handicap::Handicap;
+use crate::handicap::lag;
 use crate::progress::ProgressLine;
 use crate::{CallFailure, Caller, Recorder, TrialClock};
 
@@ -20,7 +20,7 @@ use crate::{CallFailure, Caller, Recorder, TrialClock};
 pub(crate) struct Worker<C> {
     pub(crate) caller: C,
     pub(crate) recorder: Recorder,
-    pub(crate) handicap: Handicap,
+    pub(crate) handicap_percent: u32,
     pub(crate) line: Arc<ProgressLine>,
     pub(crate) clock: TrialClock,
 }
@@ -92,11 +92,12 @@ impl<C: Caller> Worker<C> {
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
         self.recorder.begin_task(began_ns);
-        self.handicap.begin(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
             task.script.began(self.clock.at_ns(began_ns));
-            self.follow(task.script.as_mut(), task.file_op, halting, &mut tally)
+            let end = self.follow(task.script.as_mut(), task.file_op, halting, &mut tally);
+            lag(self.handicap_percent, began_ns, halting.stop);
+            end
         }));
         let wall_ns = monotonic_ns() - began_ns;
         let cpu = cpu_now().minus(cpu_before);
@@ -118,15 +119,13 @@ impl<C: Caller> Worker<C> {
         halting: Halting<'_>,
         tally: &mut Tally,
     ) -> TaskEnd {
-        let Self { caller, recorder, handicap, line, clock } = self;
-        let stop = halting.stop;
+        let Self { caller, recorder, line, clock, .. } = self;
         let mut outcome = Outcome::Start;
         loop {
             if halting.is_over() {
                 return TaskEnd::Stopped;
             }
             let Some(step) = script.next(outcome) else {
-                handicap.pay(stop);
                 return TaskEnd::Finished;
             };
             let op = step.call.op();
@@ -157,7 +156,6 @@ impl<C: Caller> Worker<C> {
             tally.files += files;
             line.add(reply.calls, bytes, files);
             outcome = reply.outcome;
-            handicap.step(stop);
         }
     }
 }
