@@ -2,8 +2,8 @@
 //! verdicts of a comparison can see whether it finds what is there.
 //!
 //! The worker spins at the end of the task, within its time, and on the CPU as slower code would.
-//! Not between the steps: a filesystem goes on writing behind them, and would catch up meanwhile, so
-//! that the task as a whole were slowed by less than was said. Single calls keep their latency.
+//! Not between the steps: a filesystem goes on writing behind them, and would catch up meanwhile,
+//! so that the task as a whole were slowed by less than was said. Single calls keep their latency.
 
 use treering_sys::{StopFlag, monotonic_ns};
 
