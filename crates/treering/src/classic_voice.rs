@@ -6,7 +6,7 @@ use std::path::Path;
 
 use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_script::{ClassicVoice, Room, Said};
+use treering_script::{ClassicVoice, Said};
 
 /// The tool's voice, and where its words go.
 pub(crate) struct Speaker {
@@ -63,10 +63,7 @@ impl Speaker {
 impl TrialSink for &mut Speaker {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         let Speaker { voice, root, .. } = &mut **self;
-        let mut look = || {
-            let facts = root.filesystem().ok()?;
-            Some(Room { capacity_bytes: facts.capacity_bytes, free_bytes: facts.free_bytes })
-        };
+        let mut look = || root.room().ok();
         let said = voice.hear(event, &mut look);
         self.tell(&said).map_err(|error| SinkError::new("cannot write the tool's lines", error))
     }

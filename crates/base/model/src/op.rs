@@ -39,11 +39,19 @@ pub enum Op {
     Sync,
     /// `fsync` of a file.
     Fsync,
+    /// `lseek` of a file.
+    Seek,
+    /// `renameat` within a directory.
+    Rename,
+    /// `fstatfs` of the target.
+    Statfs,
+    /// `clock_nanosleep`: a wait that the workload asks for.
+    Pause,
 }
 
 impl Op {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Create,
         Self::Open,
         Self::Read,
@@ -59,6 +67,10 @@ impl Op {
         Self::CloseDir,
         Self::Sync,
         Self::Fsync,
+        Self::Seek,
+        Self::Rename,
+        Self::Statfs,
+        Self::Pause,
     ];
 
     /// How many kinds there are.
@@ -82,6 +94,10 @@ impl Op {
             Self::CloseDir => "close_dir",
             Self::Sync => "sync",
             Self::Fsync => "fsync",
+            Self::Seek => "seek",
+            Self::Rename => "rename",
+            Self::Statfs => "statfs",
+            Self::Pause => "pause",
         }
     }
 

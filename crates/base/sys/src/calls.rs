@@ -18,7 +18,7 @@ pub use rustix::io::Errno;
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, fsync, ftruncate, mkdirat,
-    openat, openat2, seek, statat, syncfs, unlinkat,
+    openat, openat2, renameat, seek, statat, syncfs, unlinkat,
 };
 use rustix::io::{retry_on_intr, try_close, writev};
 use rustix::path::Arg;
@@ -48,6 +48,10 @@ impl Confinement {
 pub enum OpenHow {
     /// `O_RDONLY`: it must be there.
     Read,
+    /// `O_WRONLY`: it must be there.
+    Write,
+    /// `O_WRONLY | O_APPEND`: it must be there.
+    WriteAtEnd,
     /// `O_RDWR | O_CREAT | O_APPEND`.
     Append,
     /// `O_WRONLY | O_CREAT | O_TRUNC`.
@@ -63,12 +67,39 @@ impl OpenHow {
     const fn flags(self) -> OFlags {
         let flags = match self {
             Self::Read => OFlags::RDONLY,
+            Self::Write => OFlags::WRONLY,
+            Self::WriteAtEnd => OFlags::WRONLY.union(OFlags::APPEND),
             Self::Append => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::APPEND),
             Self::Truncate => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC),
             Self::TruncateToRead => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::TRUNC),
             Self::Exclusive => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL),
         };
         flags.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
+    }
+
+    /// Whether it makes a file that is not there.
+    const fn makes(self) -> bool {
+        !matches!(self, Self::Read | Self::Write | Self::WriteAtEnd)
+    }
+}
+
+/// What lies between a file's reader or writer and its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Through {
+    /// The page cache.
+    #[default]
+    PageCache,
+    /// Nothing: `O_DIRECT`. Addresses, sizes and offsets must suit the device.
+    Nothing,
+}
+
+impl Through {
+    #[inline]
+    const fn flags(self) -> OFlags {
+        match self {
+            Self::PageCache => OFlags::empty(),
+            Self::Nothing => OFlags::DIRECT,
+        }
     }
 }
 
@@ -239,11 +270,13 @@ pub fn open_file(
     at: BorrowedFd<'_>,
     path: &CStr,
     how: OpenHow,
+    through: Through,
 ) -> Result<OwnedFd, Errno> {
-    let mode = if matches!(how, OpenHow::Read) { Mode::empty() } else { FILE_MODE };
+    let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
+    let flags = how.flags().union(through.flags());
     match shape(path.to_bytes()) {
-        Shape::Single => retry_on_intr(|| openat(at, path, how.flags(), mode)),
-        Shape::Several => open_confined(confinement, at, path, how.flags(), mode),
+        Shape::Single => retry_on_intr(|| openat(at, path, flags, mode)),
+        Shape::Several => open_confined(confinement, at, path, flags, mode),
         Shape::Odd => Err(OUTSIDE),
     }
 }
@@ -272,6 +305,15 @@ pub fn write(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
 /// As `writev`.
 pub fn write_both(file: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> Result<usize, Errno> {
     retry_on_intr(|| writev(file, &[IoSlice::new(head), IoSlice::new(tail)]))
+}
+
+/// Sets a file's position, from its start.
+///
+/// # Errors
+/// As `lseek`.
+#[inline]
+pub fn seek_to(file: BorrowedFd<'_>, position: u64) -> Result<(), Errno> {
+    seek(file, SeekFrom::Start(position)).map(|_position| ())
 }
 
 /// Sets a file's size.
@@ -347,6 +389,15 @@ pub fn unlink(confinement: Confinement, at: BorrowedFd<'_>, path: &CStr) -> Resu
         }
         Shape::Odd => Err(OUTSIDE),
     }
+}
+
+/// Gives `from` in `at` the name `to` there; a file of that name is replaced.
+///
+/// # Errors
+/// `EXDEV` when a name could lead outside, else as `renameat`.
+pub fn rename(at: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<(), Errno> {
+    let (from, to) = (single(from)?, single(to)?);
+    retry_on_intr(|| renameat(at, from, at, to))
 }
 
 /// What a file or directory is.
@@ -477,9 +528,10 @@ pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again, fd_path,
-        is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read, read_entries,
-        remove_dir, rewind_dir, stat, sync_filesystem, truncate, unlink, write, write_both,
+        Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close, dir_again,
+        fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
+        read_entries, remove_dir, rename, rewind_dir, seek_to, stat, sync_filesystem, truncate,
+        unlink, write, write_both,
     };
     use std::collections::BTreeSet;
     use std::ffi::CString;
@@ -510,24 +562,38 @@ mod tests {
     fn files_are_written_read_cut_and_removed() {
         for confinement in BOTH {
             let (place, top) = place();
-            let at = top.as_fd();
+            let (at, cached) = (top.as_fd(), Through::PageCache);
             make_dir(at, c"sub").unwrap();
             for path in [c"file", c"sub/file"] {
-                let file = open_file(confinement, at, path, OpenHow::Exclusive).unwrap();
+                let file = open_file(confinement, at, path, OpenHow::Exclusive, cached).unwrap();
                 assert_eq!(write(file.as_fd(), b"abc"), Ok(3));
                 assert_eq!(write_both(file.as_fd(), b"de", b"f"), Ok(3));
                 close(file).unwrap();
-                let again = open_file(confinement, at, path, OpenHow::Exclusive);
+                let again = open_file(confinement, at, path, OpenHow::Exclusive, cached);
                 assert_eq!(again.unwrap_err(), Errno::EXIST);
-                let file = open_file(confinement, at, path, OpenHow::Append).unwrap();
+                let file = open_file(confinement, at, path, OpenHow::Append, cached).unwrap();
                 truncate(file.as_fd(), 5).unwrap();
                 let mut buffer = [0; 8];
                 assert_eq!(read(file.as_fd(), &mut buffer), Ok(5));
                 assert_eq!(&buffer[..5], b"abcde");
                 assert_eq!(attributes(&file).unwrap().bytes, 5);
+                seek_to(file.as_fd(), 3).unwrap();
+                assert_eq!(read(file.as_fd(), &mut buffer), Ok(2));
+                let file = open_file(confinement, at, path, OpenHow::Write, cached).unwrap();
+                assert_eq!(write(file.as_fd(), b"A"), Ok(1));
+                let file = open_file(confinement, at, path, OpenHow::WriteAtEnd, cached).unwrap();
+                assert_eq!(write(file.as_fd(), b"F"), Ok(1));
+                assert_eq!(read(file.as_fd(), &mut buffer), Err(Errno::BADF));
+                let place = place.path().join(path.to_str().unwrap());
+                assert_eq!(fs::read(place).unwrap(), b"AbcdeF");
                 unlink(confinement, at, path).unwrap();
                 assert_eq!(unlink(confinement, at, path), Err(Errno::NOENT));
+                let missing = open_file(confinement, at, path, OpenHow::Write, cached);
+                assert_eq!(missing.unwrap_err(), Errno::NOENT);
             }
+            rename(at, c"sub", c"other").unwrap();
+            assert_eq!(rename(at, c"sub", c"other"), Err(Errno::NOENT));
+            rename(at, c"other", c"sub").unwrap();
             sync_filesystem(at).unwrap();
             remove_dir(at, c"sub").unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
@@ -546,7 +612,8 @@ mod tests {
             let linked = |result: Result<(), Errno>, what: &str| {
                 assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{what}: {result:?}");
             };
-            let open = |path, how| open_file(confinement, at, path, how).map(drop);
+            let open =
+                |path, how| open_file(confinement, at, path, how, Through::PageCache).map(drop);
             linked(open_dir(confinement, at, c"link").map(drop), "open_dir");
             linked(open_dir(confinement, at, c"link/deeper").map(drop), "open_dir deeper");
             linked(open_subdir(confinement, at, c"link").map(drop), "open_subdir");
@@ -564,6 +631,8 @@ mod tests {
                 assert_eq!(make_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(remove_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(stat(at, odd).map(drop), Err(Errno::XDEV), "{odd:?}");
+                assert_eq!(rename(at, odd, c"new"), Err(Errno::XDEV), "{odd:?}");
+                assert_eq!(rename(at, c"link", odd), Err(Errno::XDEV), "{odd:?}");
             }
             unlink(confinement, at, c"link").unwrap();
             assert_eq!(fs::read(outside.path().join("victim")).unwrap(), b"dear");
@@ -651,7 +720,13 @@ mod tests {
             assert!(in_sandbox(errno, || {
                 let confinement = Confinement::probe(&top);
                 let opened = open_dir(confinement, top.as_fd(), c"sub");
-                let file = open_file(confinement, top.as_fd(), c"sub/new", OpenHow::Append);
+                let file = open_file(
+                    confinement,
+                    top.as_fd(),
+                    c"sub/new",
+                    OpenHow::Append,
+                    Through::PageCache,
+                );
                 confinement == Confinement::Walk && opened.is_ok() && file.is_ok()
             }));
         }

@@ -28,10 +28,10 @@ pub use blkdev::{
 };
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
-    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
-    fd_path, is_single_name, make_again, make_dir, open_dir, open_file, open_subdir, open_top,
-    read, read_entries, remove_dir, rewind_dir, stat, sync_file, sync_filesystem, sync_machine,
-    truncate, unlink, write, write_both,
+    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
+    dir_again, fd_path, is_single_name, make_again, make_dir, open_dir, open_file, open_subdir,
+    open_top, read, read_entries, remove_dir, rename, rewind_dir, seek_to, stat, sync_file,
+    sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
 pub use clock::monotonic_ns;
 pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};

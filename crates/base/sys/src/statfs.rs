@@ -14,6 +14,8 @@ pub struct FilesystemFacts {
     pub capacity_bytes: u64,
     /// Bytes that we may still use.
     pub free_bytes: u64,
+    /// Bytes that nobody uses, what is kept for the superuser included.
+    pub unused_bytes: u64,
     /// Files that we may still make; `None` where their number is not limited beforehand.
     pub free_inodes: Option<u64>,
     /// The number by which the kernel knows the type (`f_type`).
@@ -85,6 +87,7 @@ pub fn filesystem_facts(fd: impl AsFd) -> Result<FilesystemFacts, Errno> {
         block_bytes: unit,
         capacity_bytes: figures.f_blocks.saturating_mul(unit),
         free_bytes: figures.f_bavail.saturating_mul(unit),
+        unused_bytes: figures.f_bfree.saturating_mul(unit),
         free_inodes: (figures.f_files > 0).then_some(figures.f_favail),
         // The magic has 32 bits; some types fill all of them, and the field is signed.
         type_magic: kind.f_type.cast_unsigned() & 0xffff_ffff,
@@ -102,7 +105,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let facts = filesystem_facts(File::open(place.path()).unwrap()).unwrap();
         assert!(facts.block_bytes.is_power_of_two());
-        assert!(facts.free_bytes > 0 && facts.free_bytes <= facts.capacity_bytes);
+        assert!(facts.free_bytes > 0 && facts.free_bytes <= facts.unused_bytes);
+        assert!(facts.unused_bytes <= facts.capacity_bytes);
         assert!(!facts.is_read_only());
     }
 

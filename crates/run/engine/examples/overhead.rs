@@ -19,8 +19,7 @@ use treering_engine::{
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Caches, Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, SideBySide, Step, Task,
-    Wave,
+    Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, Step, Task, Wave,
 };
 use treering_sys::{monotonic_ns, thread_cpu};
 
@@ -131,14 +130,10 @@ impl Session for OneTask {
             listed_bytes: 0,
             expected_bytes: 0,
             file_op: Op::Create,
+            direct: false,
             script: Box::new(script),
         };
-        let wave = Wave {
-            caches: Caches::Keep,
-            tasks: vec![task],
-            sync_after: None,
-            side_by_side: SideBySide::default(),
-        };
+        let wave = Wave { tasks: vec![task], ..Wave::default() };
         (self.waves == 1).then_some(wave)
     }
 

@@ -10,17 +10,18 @@ use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Wave, WorkerKind,
+    Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Unfinished, Wave, WorkerKind,
 };
-use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches, monotonic_ns};
+use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::processes::on_processes;
 use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
+use crate::time_limit::Timer;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    Caller, EngineError, LatencyMode, MemoryCaller, MemoryFilesystem, Payload, PayloadKind,
-    Progress, Recorder, SyncCaller, Target, TrialClock,
+    Caller, EngineError, LatencyMode, Payload, PayloadKind, Place, Progress, Recorder, Target,
+    TrialClock,
 };
 
 /// How a session is run.
@@ -42,93 +43,6 @@ impl EngineOptions {
     /// Options without a handicap, and a clock that begins now.
     pub fn new(latency: LatencyMode, payload: PayloadKind, seed: u64) -> Self {
         Self { latency, payload, seed, handicap_percent: 0, clock: TrialClock::begin() }
-    }
-}
-
-/// A place where sessions can run.
-pub trait Place {
-    /// What does the steps there.
-    type Caller: Caller;
-
-    /// A caller for one more worker, which writes its own numbering of the payload.
-    ///
-    /// # Errors
-    /// When the system does not let us.
-    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
-
-    /// Drops what the place keeps in memory.
-    ///
-    /// # Errors
-    /// When the system does not let us.
-    fn drop_caches(&self) -> Result<(), DropCachesError>;
-
-    /// What must be said of the place before the first phase.
-    fn cautions(&self) -> Vec<Caution>;
-
-    /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
-    fn is_renewed(&self) -> bool {
-        false
-    }
-
-    /// Renews it.
-    ///
-    /// # Errors
-    /// When it cannot be had again.
-    fn renew(&self) -> Result<(), EngineError> {
-        Ok(())
-    }
-}
-
-impl Place for Target {
-    type Caller = SyncCaller;
-
-    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
-        Ok(SyncCaller::new(self.dir(), self.confinement(), payload.for_worker(worker))?)
-    }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        drop_caches()
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        let message = "this kernel or sandbox has no openat2".to_owned();
-        let walk = Caution { code: CautionCode::ConfinedByWalk, message };
-        Some(walk).filter(|_| self.confinement() == Confinement::Walk).into_iter().collect()
-    }
-}
-
-/// Several places as one: workers take turns at them.
-impl<P: Place> Place for [P] {
-    type Caller = P::Caller;
-
-    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<P::Caller> {
-        let place = self.get(usize::from(worker) % self.len().max(1));
-        place.ok_or_else(|| io::Error::other("there is no place"))?.caller(payload, worker)
-    }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        self.first().map_or(Ok(()), P::drop_caches)
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        self.first().map(P::cautions).unwrap_or_default()
-    }
-}
-
-/// A run in memory writes no payload, and has nothing to drop.
-impl Place for MemoryFilesystem {
-    type Caller = MemoryCaller;
-
-    fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<MemoryCaller> {
-        Ok(MemoryCaller::new(self))
-    }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        Ok(())
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        Vec::new()
     }
 }
 
@@ -281,9 +195,17 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             self.interrupted()?;
             self.hire(wave.tasks.len())?;
             self.prepare_caches(wave.caches)?;
+            if let Some(command) = &wave.command {
+                self.place.shell(command).map_err(|error| EngineError::Session {
+                    why: format!("the command '{command}' could not be run: {error}"),
+                })?;
+            }
             let sync_after = wave.sync_after;
             let tasks = wave.tasks.len();
             self.wave(session, totals, wave, tasks_before)?;
+            if let Some(why) = session.failure() {
+                return Err(EngineError::Session { why });
+            }
             tasks_before += u32::try_from(tasks).unwrap_or(u32::MAX);
             if let Some(scope) = sync_after {
                 self.sync(scope)?;
@@ -345,6 +267,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let finishes = side_by_side.on_signal == OnSignal::Finish;
         let halting = Halting { stop: self.stop, finishes };
         let start = side_by_side.start;
+        let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
+        let timer = timer.map_err(|source| EngineError::Start { worker: 0, source })?;
         let runs = match wave.tasks.as_mut_slice() {
             [] => Vec::new(),
             all if side_by_side.workers == WorkerKind::Process => {
@@ -353,19 +277,25 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             [alone] => vec![self.workers[0].run(alone, halting)],
             several => on_threads(&mut self.workers, several, start, halting)?,
         };
+        drop(timer);
+        let told = side_by_side.unfinished == Unfinished::Told;
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
-        for ((number, worker), (task, run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
+        for ((number, worker), (task, mut run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
             let name = format!("{} {}", task.kind, task.subject);
-            match run.end {
-                TaskEnd::Finished => {
-                    totals.tasks += 1;
-                    let ended = self.task_totals(totals.phase, number, worker, task, run);
-                    session.task_ended(&ended);
-                    self.sink.accept(&TrialEvent::TaskEnded(ended))?;
-                }
+            let finished = matches!(run.end, TaskEnd::Finished);
+            let cut_short = matches!(run.end, TaskEnd::Stopped | TaskEnd::Failed(_));
+            let end = std::mem::replace(&mut run.end, TaskEnd::Finished);
+            if finished || (told && cut_short) {
+                totals.tasks += 1;
+                let ended = self.task_totals(totals.phase, number, worker, task, run);
+                session.task_ended(&ended);
+                self.sink.accept(&TrialEvent::TaskEnded(ended))?;
+            }
+            match end {
+                TaskEnd::Finished => {}
                 TaskEnd::Failed(failure) => {
                     worst.get_or_insert(EngineError::Call { task: name, failure });
                 }

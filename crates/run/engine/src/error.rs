@@ -45,6 +45,12 @@ pub enum EngineError {
         /// How it ended.
         why: String,
     },
+    /// The session itself cannot go on.
+    #[error("{why}")]
+    Session {
+        /// Why.
+        why: String,
+    },
     /// A worker could not be set up.
     #[error("worker {worker} cannot be started: {source}")]
     Start {

@@ -8,6 +8,7 @@
 use treering_script::Random;
 
 use crate::LARGEST_CALL_BYTES;
+use crate::call::pages::Pages;
 
 /// The unit in which filesystems store, compress and deduplicate; each gets its number.
 const BLOCK_BYTES: usize = 4096;
@@ -31,7 +32,7 @@ pub enum PayloadKind {
 /// The bytes that one worker writes.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    bytes: Vec<u8>,
+    bytes: Pages,
     /// Random bytes at the start of each block; 0 in classic payload, which has no numbers.
     random_bytes: usize,
     stamp: u64,
@@ -49,7 +50,7 @@ impl Payload {
             PayloadKind::Classic => return Self::of_one_byte(b'a'),
             PayloadKind::Zeros => return Self::of_one_byte(0),
         };
-        let mut bytes = vec![0; LARGEST_CALL_BYTES];
+        let mut bytes = Pages::filled(0, LARGEST_CALL_BYTES);
         Random::for_part(seed, "payload").fill(&mut bytes);
         let zero_bytes = BLOCK_BYTES * usize::from(compressibility.min(100)) / 100;
         // Room for a whole number also when a write ends within the one before it.
@@ -59,8 +60,7 @@ impl Payload {
     }
 
     fn of_one_byte(byte: u8) -> Self {
-        // Memory of zeros is not touched, so that many workers take no room.
-        Self { bytes: vec![byte; LARGEST_CALL_BYTES], random_bytes: 0, stamp: 0 }
+        Self { bytes: Pages::filled(byte, LARGEST_CALL_BYTES), random_bytes: 0, stamp: 0 }
     }
 
     /// The same payload for another worker: its blocks are numbered apart from all others'.

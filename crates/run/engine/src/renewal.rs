@@ -43,6 +43,10 @@ impl Place for Renewing<'_> {
         self.holder.borrow().target().drop_caches()
     }
 
+    fn shell(&self, command: &str) -> io::Result<()> {
+        self.holder.borrow().target().shell(command)
+    }
+
     fn cautions(&self) -> Vec<Caution> {
         self.holder.borrow().target().cautions()
     }

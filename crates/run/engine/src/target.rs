@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use treering_script::TargetFacts;
+use treering_script::{Room, TargetFacts};
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FilesystemFacts, LockError, dir_again, fd_path,
     filesystem_facts, lock_exclusive, open_top, read_entries,
 };
 
+use crate::call::sync::room;
 use crate::{RemoveError, Removed, TargetError, remove_tree};
 
 /// An open directory under test. All names of a run are beneath it, wherever it is moved.
@@ -68,6 +69,14 @@ impl Target {
     /// As `fstatfs`.
     pub fn filesystem(&self) -> Result<FilesystemFacts, TargetError> {
         filesystem_facts(&self.dir).map_err(|errno| error("examine", &self.path, errno))
+    }
+
+    /// The room of its filesystem now.
+    ///
+    /// # Errors
+    /// As `fstatfs`.
+    pub fn room(&self) -> Result<Room, TargetError> {
+        Ok(room(&self.filesystem()?))
     }
 
     /// What a job may know of it now: names that are there, and room.

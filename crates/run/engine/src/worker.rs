@@ -91,6 +91,7 @@ impl<C: Caller> Worker<C> {
         let mut tally = Tally::default();
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
+        self.caller.open_direct(task.direct);
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -143,7 +144,11 @@ impl<C: Caller> Worker<C> {
                 Outcome::Bytes(bytes) => (bytes, false),
                 Outcome::Refused => (0, true),
                 Outcome::Full(bytes) => (bytes, true),
-                Outcome::Start | Outcome::Done | Outcome::Entries(_) => (0, false),
+                Outcome::Start
+                | Outcome::Done
+                | Outcome::Entries(_)
+                | Outcome::Size(_)
+                | Outcome::Room(_) => (0, false),
             };
             let timed = recorder.after(op, began, reply.calls, bytes, refused);
             if let Some((began_ns, ended_ns)) = timed {

@@ -59,6 +59,8 @@ pub struct ClassicScene {
     pub started: String,
     /// Whether the first directory was missing and had to be made.
     pub was_made: bool,
+    /// The room of each root's filesystem.
+    pub rooms: Vec<Room>,
 }
 
 /// What a filesystem says of its room, in bytes.
@@ -68,6 +70,8 @@ pub struct Room {
     pub capacity_bytes: u64,
     /// That users may still write.
     pub free_bytes: u64,
+    /// That nobody uses, what is kept for the superuser included.
+    pub unused_bytes: u64,
 }
 
 /// Speaks as the imitated tool. `look` asks for the room of the first root's filesystem.

@@ -5,6 +5,9 @@
 //! that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use treering_model::{Caution, Metric, Mode, Op, TaskTotals};
 
@@ -20,9 +23,10 @@ pub enum SyncScope {
 }
 
 /// Whether the kernel's caches are dropped before a wave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caches {
     /// They stay.
+    #[default]
     Keep,
     /// Page cache, dentries and inodes are dropped.
     Drop,
@@ -62,6 +66,8 @@ pub struct Task {
     pub expected_bytes: u64,
     /// Each successful call of this kind counts as one file.
     pub file_op: Op,
+    /// Whether its files are opened with `O_DIRECT`.
+    pub direct: bool,
     /// The steps.
     pub script: Box<dyn Script>,
 }
@@ -102,6 +108,45 @@ pub enum OnSignal {
     Finish,
 }
 
+/// What becomes of the tasks that had to end early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unfinished {
+    /// They are none: only finished tasks are told.
+    #[default]
+    Dropped,
+    /// What they did until then counts, and is told as if they were finished.
+    Told,
+}
+
+/// Rings when the time of a wave is over. Scripts look at it between the things they do, and may
+/// ring it themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Bell {
+    rung: Arc<AtomicBool>,
+}
+
+impl Bell {
+    /// Rings it.
+    pub fn ring(&self) {
+        self.rung.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has rung.
+    #[inline]
+    pub fn has_rung(&self) -> bool {
+        self.rung.load(Ordering::Relaxed)
+    }
+}
+
+/// For how long a wave works.
+#[derive(Clone, Debug)]
+pub struct TimeLimit {
+    /// So long, from its start.
+    pub after: Duration,
+    /// What rings then. Workers in processes of their own do not hear it.
+    pub bell: Bell,
+}
+
 /// How the tasks of a wave run side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideBySide {
@@ -111,11 +156,15 @@ pub struct SideBySide {
     pub start: WaveStart,
     /// What ends them early.
     pub on_signal: OnSignal,
+    /// What becomes of those that end early.
+    pub unfinished: Unfinished,
 }
 
 /// The tasks that run side by side between two barriers, one a worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Wave {
+    /// A command for the shell before everything else. What comes of it is the user's.
+    pub command: Option<String>,
     /// What happens to the caches before.
     pub caches: Caches,
     /// The tasks.
@@ -124,6 +173,8 @@ pub struct Wave {
     pub sync_after: Option<SyncScope>,
     /// How they run side by side.
     pub side_by_side: SideBySide,
+    /// For how long they work, where it is time that ends them.
+    pub time_limit: Option<TimeLimit>,
 }
 
 /// A part of a trial between barriers.
@@ -145,6 +196,11 @@ pub trait Session: Send {
 
     /// Is told what a task came to, tasks of a wave in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
+
+    /// Why it cannot go on, asked after each wave.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 
     /// The headline numbers of what was done so far.
     fn metrics(&self) -> Vec<Metric>;

@@ -15,8 +15,8 @@ pub use classic::{
     ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said,
 };
 pub use job::{
-    Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide, SyncScope,
-    TargetFacts, Task, Wave, WaveStart, WorkerKind,
+    Bell, Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide,
+    SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
@@ -24,5 +24,6 @@ pub use options::{
 };
 pub use random::Random;
 pub use step::{
-    Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, Outcome, Step, Tolerate,
+    Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Step,
+    Tolerate,
 };

@@ -8,6 +8,8 @@ use std::ffi::CStr;
 
 use treering_model::Op;
 
+use crate::Room;
+
 /// Slot of an open directory. Slot 0 is the target itself and always open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
@@ -35,6 +37,17 @@ pub enum CreateHow {
     TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
     Exclusive,
+}
+
+/// How a file that is there is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenHow {
+    /// `O_RDONLY`.
+    Read,
+    /// `O_WRONLY`.
+    Write,
+    /// `O_WRONLY | O_APPEND`.
+    Append,
 }
 
 /// What the step asks of the kernel.
@@ -92,12 +105,14 @@ pub enum Call<'a> {
         /// The slot that receives it.
         into: File,
     },
-    /// Opens an existing file for reading.
+    /// Opens an existing file.
     Open {
         /// From where.
         at: Dir,
         /// Which.
         path: &'a CStr,
+        /// How.
+        how: OpenHow,
         /// The slot that receives it.
         into: File,
     },
@@ -115,6 +130,13 @@ pub enum Call<'a> {
         /// So many bytes of payload.
         bytes: u32,
         /// How many bytes of this file were written before: tells which payload comes.
+        position: u64,
+    },
+    /// Sets a file's position, from its start.
+    Seek {
+        /// Which.
+        file: File,
+        /// To there.
         position: u64,
     },
     /// Cuts or extends a file.
@@ -141,7 +163,16 @@ pub enum Call<'a> {
         /// Which.
         path: &'a CStr,
     },
-    /// Reads the attributes of a name without following it.
+    /// Gives an entry another name in the same directory.
+    Rename {
+        /// Where.
+        at: Dir,
+        /// Its name.
+        from: &'a CStr,
+        /// The new one.
+        to: &'a CStr,
+    },
+    /// Reads the attributes of a name without following it: [`Outcome::Size`].
     Stat {
         /// Where.
         at: Dir,
@@ -153,13 +184,30 @@ pub enum Call<'a> {
         /// How much of everything.
         scope: super::SyncScope,
     },
+    /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the first.
+    OpenRoot {
+        /// Which.
+        root: u16,
+        /// The slot that receives it.
+        into: Dir,
+    },
+    /// Asks the filesystem of an open directory for its room: [`Outcome::Room`].
+    Statfs {
+        /// Which.
+        dir: Dir,
+    },
+    /// Waits. A script that waits long does so in pieces, since nothing ends a piece early.
+    Pause {
+        /// So long.
+        ns: u64,
+    },
 }
 
 impl Call<'_> {
     /// The kind of operation this is.
     pub const fn op(&self) -> Op {
         match self {
-            Self::OpenDir { .. } => Op::OpenDir,
+            Self::OpenDir { .. } | Self::OpenRoot { .. } => Op::OpenDir,
             Self::CloseDir { .. } => Op::CloseDir,
             Self::ReadDir { .. } => Op::ReadDir,
             Self::MakeDir { .. } | Self::MakeAgain { .. } => Op::MakeDir,
@@ -174,6 +222,10 @@ impl Call<'_> {
             Self::Stat { .. } => Op::Stat,
             Self::Sync { .. } => Op::Sync,
             Self::Fsync { .. } => Op::Fsync,
+            Self::Seek { .. } => Op::Seek,
+            Self::Rename { .. } => Op::Rename,
+            Self::Statfs { .. } => Op::Statfs,
+            Self::Pause { .. } => Op::Pause,
         }
     }
 }
@@ -234,6 +286,10 @@ pub enum Outcome<'a> {
     Done,
     /// So many bytes were moved.
     Bytes(u64),
+    /// It is there, and a file of so many bytes; 0 when it is none.
+    Size(u64),
+    /// The filesystem has this room.
+    Room(Room),
     /// Directory entries, in the order of the filesystem, without `.` and `..`; empty at the end.
     Entries(Entries<'a>),
     /// It failed in the way the script said it would tolerate.

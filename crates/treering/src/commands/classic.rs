@@ -68,8 +68,13 @@ fn perform(
         let log = log.unwrap_or_default();
         Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
     })?;
-    let scene =
-        ClassicScene { words: classic_words(), started: local_time(), was_made: place.was_made() };
+    let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
+    let scene = ClassicScene {
+        words: classic_words(),
+        started: local_time(),
+        was_made: place.was_made(),
+        rooms,
+    };
     told(speaker.speak(|voice| voice.open(&scene)))?;
     for facts in &facts {
         if let Err(error) = job.check(facts) {

@@ -7,10 +7,12 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use treering_script::{Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step};
+use treering_script::{
+    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Room, Step,
+};
 use treering_sys::{Errno, is_single_name};
 
-use crate::call::memory_tree::{Body, MemoryFilesystem, NodeId, ROOT, Tree};
+use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, ROOT, Tree};
 use crate::call::{Did, Stumble, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
 
@@ -97,10 +99,14 @@ impl MemoryCaller {
                 let opened = create(tree, self.dir(at)?, path.to_bytes(), how)?;
                 self.files[usize::from(into.0)] = Some(opened);
             }
-            Call::Open { at, path, into } => {
+            Call::Open { at, path, how, into } => {
                 let node = tree.find(self.dir(at)?, path.to_bytes())?;
-                let opened =
-                    OpenFile { node, position: 0, reads: true, writes: false, appends: false };
+                let reads = how == OpenHow::Read;
+                if !reads && tree.node(node).body.kind() == EntryKind::Directory {
+                    return Err(Errno::ISDIR);
+                }
+                let appends = how == OpenHow::Append;
+                let opened = OpenFile { node, position: 0, reads, writes: !reads, appends };
                 self.files[usize::from(into.0)] = Some(opened);
             }
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
@@ -116,8 +122,33 @@ impl MemoryCaller {
                 tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
             }
             Call::Stat { at, name } => {
-                tree.find(self.dir(at)?, single(name)?)?;
+                let node = tree.find(self.dir(at)?, single(name)?)?;
+                return Ok(Did::Found(match tree.node(node).body {
+                    Body::File { bytes } => bytes,
+                    Body::Directory { .. } => 0,
+                }));
             }
+            Call::Seek { file, position } => {
+                let file = self.file(file)?;
+                file.position = i64::try_from(position).map_err(|_| Errno::INVAL)?.unsigned_abs();
+            }
+            Call::Rename { at, from, to } => {
+                tree.rename(self.dir(at)?, single(from)?, single(to)?)?;
+            }
+            Call::OpenRoot { root: 0, into } => {
+                *self.changeable(into)? = Some(OpenDirectory { node: ROOT, next: Some(0) });
+            }
+            Call::OpenRoot { .. } => return Err(Errno::BADF),
+            Call::Statfs { dir } => {
+                self.dir(dir)?;
+                let room = {
+                    let free_bytes = tree.free_bytes();
+                    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes }
+                };
+                return Ok(Did::Has(room));
+            }
+            // Nothing happens meanwhile.
+            Call::Pause { .. } => {}
             Call::Sync { .. } => {}
         }
         Ok(Did::Done)
@@ -154,15 +185,18 @@ impl MemoryCaller {
             | Call::Unlink { at, path }
             | Call::MakeDir { at, name: path }
             | Call::RemoveDir { at, name: path }
+            | Call::Rename { at, from: path, .. }
             | Call::Stat { at, name: path } => {
                 dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
             }
-            Call::CloseDir { dir } | Call::ReadDir { dir } | Call::MakeAgain { dir } => {
-                dir_path(dir)
-            }
-            Call::Sync { .. } => shown(tree, ROOT),
+            Call::CloseDir { dir }
+            | Call::ReadDir { dir }
+            | Call::MakeAgain { dir }
+            | Call::Statfs { dir } => dir_path(dir),
+            Call::Sync { .. } | Call::OpenRoot { .. } | Call::Pause { .. } => shown(tree, ROOT),
             Call::Read { file, .. }
             | Call::Write { file, .. }
+            | Call::Seek { file, .. }
             | Call::Truncate { file, .. }
             | Call::Fsync { file }
             | Call::Close { file } => match self.files[usize::from(file.0)] {
@@ -252,11 +286,16 @@ impl Caller for MemoryCaller {
             Ok(Did::Done) => (Outcome::Done, 1),
             Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
             Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
+            Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
+            Ok(Did::Has(room)) => (Outcome::Room(room), 1),
             Err(errno) if is_tolerated(step.tolerate, errno) => (Outcome::Refused, 1),
             Err(errno) => return Err(Box::new(self.failure(&tree, &step.call, errno.into()))),
         };
         Ok(Reply { outcome, calls })
     }
+
+    /// There is no page cache here.
+    fn open_direct(&mut self, _direct: bool) {}
 
     fn close_all(&mut self) {
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);

@@ -97,6 +97,8 @@ impl Default for Tree {
     }
 }
 
+/// What the filesystem says that it has. More fits in, since nothing is kept but sizes.
+pub(super) const CAPACITY_BYTES: u64 = 1 << 30;
 /// The longest name and path that Linux takes, the path with its closing NUL.
 const NAME_MAX: usize = 255;
 const PATH_MAX: usize = 4096;
@@ -162,10 +164,7 @@ impl Tree {
             return Err(Errno::NOENT);
         }
         let id = self.nodes.len();
-        let place = match self.order {
-            EntryOrder::Creation => self.made,
-            EntryOrder::Seeded(seed) => scatter(self.made ^ seed),
-        };
+        let place = self.next_place();
         let Body::Directory { children, listing } = &mut self.nodes[dir].body else {
             return Err(Errno::NOTDIR);
         };
@@ -201,6 +200,44 @@ impl Tree {
         }
         self.nodes[id].linked = false;
         Ok(())
+    }
+
+    /// Gives an entry another name in its directory; what has that name is replaced, if it may be.
+    pub(super) fn rename(&mut self, dir: NodeId, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+        let id = self.child(dir, from)?.ok_or(Errno::NOENT)?;
+        match self.child(dir, to)? {
+            Some(other) if other == id => return Ok(()),
+            Some(_) => self.remove(dir, to, self.nodes[id].body.kind())?,
+            None => {}
+        }
+        let place = self.next_place();
+        if let Body::Directory { children, listing } = &mut self.nodes[dir].body {
+            if let Some((_, old)) = children.remove(from) {
+                listing.remove(&old);
+            }
+            children.insert(to.to_vec(), (id, place));
+            listing.insert(place, id);
+        }
+        self.made += 1;
+        self.nodes[id].name = to.to_vec();
+        Ok(())
+    }
+
+    /// The place of the entry that is made next.
+    fn next_place(&self) -> Place {
+        match self.order {
+            EntryOrder::Creation => self.made,
+            EntryOrder::Seeded(seed) => scatter(self.made ^ seed),
+        }
+    }
+
+    /// What files have left of the room, in whole blocks.
+    pub(super) fn free_bytes(&self) -> u64 {
+        let used = self.nodes.iter().filter(|node| node.linked).map(|node| match node.body {
+            Body::File { bytes } => bytes.next_multiple_of(4096),
+            Body::Directory { .. } => 0,
+        });
+        CAPACITY_BYTES.saturating_sub(used.sum())
     }
 
     /// The entries of a directory from a place on: place, kind and name of each.

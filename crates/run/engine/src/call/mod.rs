@@ -5,6 +5,7 @@
 
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
+pub(crate) mod pages;
 pub(crate) mod sync;
 
 use std::fmt;
@@ -12,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Outcome, Step, Tolerate};
+use treering_script::{Outcome, Room, Step, Tolerate};
 use treering_sys::Errno;
 
 /// The most bytes that one call moves; a step that asks for more takes several.
@@ -25,6 +26,9 @@ pub trait Caller: Send {
     /// # Errors
     /// When it fails in a way that the step does not tolerate.
     fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>>;
+
+    /// Says whether files that are opened from now on bypass the page cache.
+    fn open_direct(&mut self, direct: bool);
 
     /// Closes everything that a task left open, but for the target.
     fn close_all(&mut self);
@@ -87,6 +91,10 @@ enum Did {
     Moved(u64, u32),
     /// Entries are in the caller's buffer, read in so many calls.
     Listed(u32),
+    /// A file of so many bytes was found.
+    Found(u64),
+    /// A filesystem has this room.
+    Has(Room),
 }
 
 /// How a caller failed.

@@ -5,24 +5,35 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
 
 use treering_script::{
-    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, Outcome, Step, SyncScope,
+    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Room,
+    Step, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, OpenHow, close, dir_again, fd_path, make_again,
-    make_dir, open_dir, open_file, read, read_entries, remove_dir, stat, sync_file,
-    sync_filesystem, sync_machine, truncate, unlink, write, write_both,
+    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, OpenHow, Through, close, dir_again,
+    fd_path, filesystem_facts, make_again, make_dir, open_dir, open_file, read, read_entries,
+    remove_dir, rename, seek_to, stat, sync_file, sync_filesystem, sync_machine, truncate, unlink,
+    write, write_both,
 };
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::call::pages::Pages;
 use crate::call::{Did, Stumble, is_full, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
 
 /// Bytes of entries that one `getdents64` may bring, as glibc asks for.
 const ENTRY_BYTES: usize = 32 * 1024;
+/// The room that a filesystem says it has.
+pub(crate) fn room(facts: &FilesystemFacts) -> Room {
+    let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, .. } = *facts;
+    Room { capacity_bytes, free_bytes, unused_bytes }
+}
+
 /// Slots of open files, one for every number a step can name.
 const MAX_FILES: usize = 256;
 
@@ -30,10 +41,13 @@ const MAX_FILES: usize = 256;
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
+    through: Through,
+    /// The places at which workers take turns, when there are several.
+    roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
     files: Box<[Option<OwnedFd>; MAX_FILES]>,
     payload: Payload,
-    reading: Vec<u8>,
+    reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
 }
@@ -53,13 +67,24 @@ impl SyncCaller {
         dirs[0] = Some(dir_again(dir)?);
         Ok(Self {
             confinement,
+            through: Through::PageCache,
+            roots: Vec::new(),
             dirs,
             files: Box::new([const { None }; MAX_FILES]),
             payload,
-            reading: vec![0; LARGEST_CALL_BYTES],
+            reading: Pages::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
         })
+    }
+
+    /// The same, in a place where workers take turns at these directories.
+    ///
+    /// # Errors
+    /// When one of them cannot be opened again.
+    pub fn among(mut self, roots: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
+        self.roots = roots.iter().map(dir_again).collect::<Result<_, _>>()?;
+        Ok(self)
     }
 
     #[inline]
@@ -87,12 +112,24 @@ impl SyncCaller {
                 };
                 self.open(at, path, how, into)?;
             }
-            Call::Open { at, path, into } => self.open(at, path, OpenHow::Read, into)?,
+            Call::Open { at, path, how, into } => {
+                let how = match how {
+                    Opened::Read => OpenHow::Read,
+                    Opened::Write => OpenHow::Write,
+                    Opened::Append => OpenHow::WriteAtEnd,
+                };
+                self.open(at, path, how, into)?;
+            }
             Call::Close { file } => {
                 let open = self.files[usize::from(file.0)].take();
                 close(open.ok_or(Errno::BADF)?)?;
             }
-            Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
+            Call::Stat { at, name } => {
+                let found = stat(self.dir(at)?, name)?;
+                let is_file = found.kind == FileType::RegularFile;
+                return Ok(Did::Found(if is_file { found.bytes } else { 0 }));
+            }
+            Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
             Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
             Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
@@ -105,6 +142,12 @@ impl SyncCaller {
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::ReadDir { dir } => return Ok(Did::Listed(self.read_dir(dir)?)),
+            Call::Rename { at, from, to } => rename(self.dir(at)?, from, to)?,
+            Call::OpenRoot { root, into } => self.open_root(root, into)?,
+            Call::Statfs { dir } => {
+                return Ok(Did::Has(room(&filesystem_facts(self.dir(dir)?)?)));
+            }
+            Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
             Call::Sync { scope: SyncScope::Machine } => sync_machine(),
         }
@@ -113,7 +156,7 @@ impl SyncCaller {
 
     #[inline]
     fn open(&mut self, at: Dir, path: &CStr, how: OpenHow, into: File) -> Result<(), Errno> {
-        let opened = open_file(self.confinement, self.dir(at)?, path, how)?;
+        let opened = open_file(self.confinement, self.dir(at)?, path, how, self.through)?;
         match self.files[usize::from(into.0)].replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
@@ -134,6 +177,16 @@ impl SyncCaller {
             None => Ok(()),
             Some(before) => close(before),
         }
+    }
+
+    fn open_root(&mut self, root: u16, into: Dir) -> Result<(), Errno> {
+        let opened = match self.roots.get(usize::from(root)) {
+            Some(place) => dir_again(place)?,
+            // Of one place alone there are no roots beside it.
+            None if root == 0 => dir_again(self.dir(Dir::TARGET)?)?,
+            None => return Err(Errno::BADF),
+        };
+        self.changeable(into)?.replace(opened).map_or(Ok(()), close)
     }
 
     fn read_dir(&mut self, dir: Dir) -> Result<u32, Errno> {
@@ -192,15 +245,20 @@ impl SyncCaller {
             | Call::Create { at, path, .. }
             | Call::Open { at, path, .. }
             | Call::Unlink { at, path } => self.path_of(at, Some(path)),
-            Call::MakeDir { at, name } | Call::RemoveDir { at, name } | Call::Stat { at, name } => {
-                self.path_of(at, Some(name))
+            Call::MakeDir { at, name }
+            | Call::RemoveDir { at, name }
+            | Call::Rename { at, from: name, .. }
+            | Call::Stat { at, name } => self.path_of(at, Some(name)),
+            Call::CloseDir { dir }
+            | Call::ReadDir { dir }
+            | Call::MakeAgain { dir }
+            | Call::Statfs { dir } => self.path_of(dir, None),
+            Call::Sync { .. } | Call::OpenRoot { .. } | Call::Pause { .. } => {
+                self.path_of(Dir::TARGET, None)
             }
-            Call::CloseDir { dir } | Call::ReadDir { dir } | Call::MakeAgain { dir } => {
-                self.path_of(dir, None)
-            }
-            Call::Sync { .. } => self.path_of(Dir::TARGET, None),
             Call::Read { file, .. }
             | Call::Write { file, .. }
+            | Call::Seek { file, .. }
             | Call::Truncate { file, .. }
             | Call::Fsync { file }
             | Call::Close { file } => {
@@ -228,6 +286,8 @@ impl Caller for SyncCaller {
             Ok(Did::Done) => (Outcome::Done, 1),
             Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
             Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
+            Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
+            Ok(Did::Has(room)) => (Outcome::Room(room), 1),
             Err(stumble) if is_tolerated(step.tolerate, stumble.errno) => {
                 (Outcome::Refused, stumble.calls)
             }
@@ -237,6 +297,10 @@ impl Caller for SyncCaller {
             Err(stumble) => return Err(Box::new(self.failure(&step.call, stumble))),
         };
         Ok(Reply { outcome, calls })
+    }
+
+    fn open_direct(&mut self, direct: bool) {
+        self.through = if direct { Through::Nothing } else { Through::PageCache };
     }
 
     fn close_all(&mut self) {

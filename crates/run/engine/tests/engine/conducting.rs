@@ -203,6 +203,10 @@ impl Place for Unprivileged {
         Err(DropCachesError::NotPermitted(treering_sys::Errno::ACCESS))
     }
 
+    fn shell(&self, command: &str) -> io::Result<()> {
+        self.memory.shell(command)
+    }
+
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }

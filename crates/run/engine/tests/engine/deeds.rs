@@ -3,7 +3,9 @@
 use std::ffi::CString;
 
 use treering_engine::StopFlag;
-use treering_script::{Call, CreateHow, Dir, File, Outcome, Script, Step, SyncScope, Tolerate};
+use treering_script::{
+    Call, CreateHow, Dir, File, OpenHow, Outcome, Script, Step, SyncScope, Tolerate,
+};
 
 /// A step that owns its names. Numbers are slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +18,15 @@ pub(crate) enum Deed {
     RemoveDir(u16, CString),
     Create(u16, CString, CreateHow, u8),
     Open(u16, CString, u8),
+    OpenTo(OpenHow, u16, CString, u8),
     Read(u8, u32),
     Write(u8, u32, u64),
+    Seek(u8, u64),
     Truncate(u8, u64),
     Fsync(u8),
     Close(u8),
     Unlink(u16, CString),
+    Rename(u16, CString, CString),
     Stat(u16, CString),
     Sync,
 }
@@ -38,15 +43,22 @@ impl Deed {
             Self::Create(at, path, how, into) => {
                 Call::Create { at: Dir(*at), path, how: *how, into: File(*into) }
             }
-            Self::Open(at, path, into) => Call::Open { at: Dir(*at), path, into: File(*into) },
+            Self::Open(at, path, into) => {
+                Call::Open { at: Dir(*at), path, how: OpenHow::Read, into: File(*into) }
+            }
+            Self::OpenTo(how, at, path, into) => {
+                Call::Open { at: Dir(*at), path, how: *how, into: File(*into) }
+            }
             Self::Read(file, bytes) => Call::Read { file: File(*file), bytes: *bytes },
             Self::Write(file, bytes, position) => {
                 Call::Write { file: File(*file), bytes: *bytes, position: *position }
             }
+            Self::Seek(file, position) => Call::Seek { file: File(*file), position: *position },
             Self::Truncate(file, bytes) => Call::Truncate { file: File(*file), bytes: *bytes },
             Self::Fsync(file) => Call::Fsync { file: File(*file) },
             Self::Close(file) => Call::Close { file: File(*file) },
             Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
+            Self::Rename(at, from, to) => Call::Rename { at: Dir(*at), from, to },
             Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },
             Self::Sync => Call::Sync { scope: SyncScope::Target },
         }

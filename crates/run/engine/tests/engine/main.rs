@@ -8,6 +8,7 @@ mod conducting;
 mod deeds;
 mod escapes;
 mod full_disk;
+mod limits;
 mod oracle_agreement;
 mod processes;
 mod removal;

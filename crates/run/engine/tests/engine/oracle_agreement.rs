@@ -10,7 +10,7 @@ use treering_engine::{
     Caller, Confinement, EntryOrder, LARGEST_CALL_BYTES, MemoryCaller, MemoryFilesystem, Payload,
     PayloadKind, SyncCaller,
 };
-use treering_script::{CreateHow, Outcome, Tolerate};
+use treering_script::{CreateHow, OpenHow, Outcome, Tolerate};
 
 use crate::deeds::{Deed, name};
 
@@ -36,6 +36,10 @@ fn hows() -> impl Strategy<Value = CreateHow> {
     ])
 }
 
+fn opens() -> impl Strategy<Value = OpenHow> {
+    sample::select(vec![OpenHow::Read, OpenHow::Write, OpenHow::Append])
+}
+
 fn deeds() -> impl Strategy<Value = Deed> {
     let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u8);
     prop_oneof![
@@ -46,7 +50,11 @@ fn deeds() -> impl Strategy<Value = Deed> {
         2 => (dir(), names()).prop_map(|(at, name)| Deed::RemoveDir(at, name)),
         6 => (dir(), paths(), hows(), file())
             .prop_map(|(at, path, how, into)| Deed::Create(at, path, how, into)),
-        3 => (dir(), paths(), file()).prop_map(|(at, path, into)| Deed::Open(at, path, into)),
+        4 => (dir(), paths(), opens(), file())
+            .prop_map(|(at, path, how, into)| Deed::OpenTo(how, at, path, into)),
+        2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
+            .prop_map(|(file, position)| Deed::Seek(file, position)),
+        2 => (dir(), names(), names()).prop_map(|(at, from, to)| Deed::Rename(at, from, to)),
         3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Deed::Read(file, bytes)),
         5 => (file(), 0..9000u32, 0..100_000u64)
             .prop_map(|(file, bytes, position)| Deed::Write(file, bytes, position)),

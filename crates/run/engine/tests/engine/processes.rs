@@ -14,7 +14,7 @@ use crate::stage::{Heard, Play, endless, options, perform, task, task_of, wave};
 
 fn forked(tasks: Vec<Task>, start: WaveStart) -> Wave {
     let workers = WorkerKind::Process;
-    let side_by_side = SideBySide { workers, start, on_signal: OnSignal::Stop };
+    let side_by_side = SideBySide { workers, start, ..SideBySide::default() };
     Wave { side_by_side, ..wave(tasks) }
 }
 

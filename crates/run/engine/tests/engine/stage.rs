@@ -10,7 +10,7 @@ use treering_engine::{
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{Caches, Phase, Script, Session, SideBySide, SyncScope, Task, Wave};
+use treering_script::{Phase, Script, Session, SyncScope, Task, Wave};
 
 use crate::deeds::{Deed, DeedScript};
 
@@ -62,6 +62,7 @@ pub(crate) fn task_of(subject: &str, script: Box<dyn Script>) -> Task {
         listed_bytes: 77,
         expected_bytes: 99,
         file_op: Op::Create,
+        direct: false,
         script,
     }
 }
@@ -78,7 +79,7 @@ pub(crate) fn endless(subject: &str) -> Task {
 }
 
 pub(crate) fn wave(tasks: Vec<Task>) -> Wave {
-    Wave { caches: Caches::Keep, tasks, sync_after: None, side_by_side: SideBySide::default() }
+    Wave { tasks, ..Wave::default() }
 }
 
 pub(crate) fn synced(wave: Wave) -> Wave {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use treering_engine::{EngineError, MemoryFilesystem, StopFlag, Target};
 use treering_model::Op;
-use treering_script::{Call, Dir, File, Outcome, Script, Step};
+use treering_script::{Call, Dir, File, OpenHow, Outcome, Script, Step};
 
 use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
 use crate::stage::{Play, endless, perform, task, task_of, wave};
@@ -81,10 +81,13 @@ struct FailsLate {
 
 impl Script for FailsLate {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.seen |= matches!(last, Outcome::Done);
+        self.seen |= matches!(last, Outcome::Size(_));
         if self.seen {
             std::thread::sleep(Duration::from_millis(300));
-            return Some(Call::Open { at: Dir::TARGET, path: c"missing", into: File(0) }.into());
+            return Some(
+                Call::Open { at: Dir::TARGET, path: c"missing", how: OpenHow::Read, into: File(0) }
+                    .into(),
+            );
         }
         Some(Call::Stat { at: Dir::TARGET, name: c"sign" }.unless_missing())
     }

@@ -4,9 +4,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{
-    Caches, CreateHow, NameId, Phase, Session, SideBySide, SyncScope, Task, Wave,
-};
+use treering_script::{Caches, CreateHow, NameId, Phase, Session, SyncScope, Task, Wave};
 
 use super::change_tree::{ChangeTree, Writing};
 use super::headline::Headline;
@@ -183,6 +181,7 @@ fn plain_task(
         listed_bytes: 0,
         expected_bytes: 0,
         file_op,
+        direct: false,
         script,
     }
 }
@@ -221,7 +220,7 @@ impl Session for AgingSession {
         self.wave += 1;
         let tasks = works.iter().map(|work| self.task(work, sync, initial)).collect();
         let caches = if drop { Caches::Drop } else { Caches::Keep };
-        Some(Wave { caches, tasks, sync_after, side_by_side: SideBySide::default() })
+        Some(Wave { caches, tasks, sync_after, ..Wave::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

@@ -9,7 +9,9 @@ use std::ffi::{CStr, CString};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use treering_script::{Call, Dir, File, MAX_DIRS, NameId, Names, Outcome, Script, Step, SyncScope};
+use treering_script::{
+    Call, Dir, File, MAX_DIRS, NameId, Names, OpenHow, Outcome, Script, Step, SyncScope,
+};
 
 use super::cursor::TOP;
 
@@ -337,7 +339,9 @@ impl Script for WalkTree {
                 let name = self.name(range);
                 match call {
                     NamedCall::Stat(at) => Call::Stat { at, name },
-                    NamedCall::OpenFile(at) => Call::Open { at, path: name, into: FILE },
+                    NamedCall::OpenFile(at) => {
+                        Call::Open { at, path: name, how: OpenHow::Read, into: FILE }
+                    }
                     NamedCall::Unlink(at) => Call::Unlink { at, path: name },
                     NamedCall::RemoveDir(at) => Call::RemoveDir { at, name },
                     NamedCall::OpenDir(at, into) => Call::OpenDir { at, path: name, into },

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
+    OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
 };
 
 use super::account::Notes;
@@ -164,6 +164,7 @@ fn task(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Task
         listed_bytes: 0,
         expected_bytes: 0,
         file_op,
+        direct: false,
         script,
     }
 }
@@ -193,9 +194,10 @@ impl Session for MarkSession {
             workers: if part == Part::Setup { WorkerKind::Thread } else { self.workers },
             start: if classic { WaveStart::AsMade } else { WaveStart::Together },
             on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
+            ..SideBySide::default()
         };
         let tasks = self.tasks(part);
-        Some(Wave { caches: Caches::Keep, tasks, sync_after: None, side_by_side })
+        Some(Wave { tasks, side_by_side, ..Wave::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

@@ -119,7 +119,11 @@ mod tests {
 
     #[test]
     fn what_is_reserved_counts_as_used() {
-        let room = |capacity_bytes, free_bytes| Room { capacity_bytes, free_bytes };
+        let room = |capacity_bytes, free_bytes| Room {
+            capacity_bytes,
+            free_bytes,
+            unused_bytes: free_bytes,
+        };
         assert_eq!(used_percent(room(1000, 941)), 5);
         assert_eq!(used_percent(room(1000, 0)), 100);
         assert_eq!(used_percent(room(0, 0)), 0);

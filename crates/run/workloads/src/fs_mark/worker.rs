@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 
-use treering_script::{Call, CreateHow, Dir, File, Outcome, Script, Step, SyncScope, Tolerate};
+use treering_script::{
+    Call, CreateHow, Dir, File, OpenHow, Outcome, Script, Step, SyncScope, Tolerate,
+};
 
 use super::account::{Account, Notes, Timed};
 use super::locator::{Locator, ROOT};
@@ -368,7 +370,7 @@ impl Script for Worker {
             }
             Doing::Reopen(file) => {
                 let (at, path) = self.locator.place(file, root);
-                Call::Open { at, path, into: FILE }.into()
+                Call::Open { at, path, how: OpenHow::Read, into: FILE }.into()
             }
             Doing::Unlink(file) => {
                 let at = if self.unlinking_in.is_some() { UNLINK_DIR } else { root };

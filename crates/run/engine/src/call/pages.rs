@@ -1,0 +1,65 @@
+//! Memory that begins at a page, as `O_DIRECT` asks for.
+
+use std::ops::{Deref, DerefMut};
+
+/// What every filesystem and device is content with.
+const PAGE_BYTES: usize = 4096;
+
+/// Bytes of which the first one lies at the start of a page.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Pages {
+    /// So many bytes of this value. Zeros take no room before they are touched.
+    pub(crate) fn filled(value: u8, length: usize) -> Self {
+        let bytes = vec![value; length + PAGE_BYTES];
+        let start = bytes.as_ptr().align_offset(PAGE_BYTES);
+        // An address that cannot be aligned is none of this world; then it stays as it is.
+        let start = if start < PAGE_BYTES { start } else { 0 };
+        Self { bytes, start, length }
+    }
+}
+
+impl Clone for Pages {
+    fn clone(&self) -> Self {
+        let mut copy = Self::filled(0, self.length);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.length]
+    }
+}
+
+impl DerefMut for Pages {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE_BYTES, Pages};
+
+    #[test]
+    fn copies_begin_at_a_page_too() {
+        let mut pages = Pages::filled(7, 10_000);
+        pages[9_999] = 8;
+        let copy = pages.clone();
+        for pages in [&pages, &copy] {
+            assert_eq!(pages.as_ptr().align_offset(PAGE_BYTES), 0);
+            assert_eq!((pages.len(), pages[0], pages[9_999]), (10_000, 7, 8));
+        }
+    }
+}

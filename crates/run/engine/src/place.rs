@@ -1,0 +1,143 @@
+//! Where sessions can run: a directory, several at which workers take turns, or memory.
+
+use std::io;
+use std::process;
+
+use treering_model::{Caution, CautionCode};
+use treering_sys::{Confinement, DropCachesError, drop_caches};
+
+use crate::{Caller, EngineError, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target};
+
+/// A place where sessions can run.
+pub trait Place {
+    /// What does the steps there.
+    type Caller: Caller;
+
+    /// A caller for one more worker, which writes its own numbering of the payload.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
+
+    /// Drops what the place keeps in memory.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    fn drop_caches(&self) -> Result<(), DropCachesError>;
+
+    /// Has the shell run a command. What it says goes where ours goes, what comes of it is not
+    /// our concern.
+    ///
+    /// # Errors
+    /// When there is no shell.
+    fn shell(&self, command: &str) -> io::Result<()>;
+
+    /// What must be said of the place before the first phase.
+    fn cautions(&self) -> Vec<Caution>;
+
+    /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
+    fn is_renewed(&self) -> bool {
+        false
+    }
+
+    /// Renews it.
+    ///
+    /// # Errors
+    /// When it cannot be had again.
+    fn renew(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+impl Place for Target {
+    type Caller = SyncCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
+        Ok(SyncCaller::new(self.dir(), self.confinement(), payload.for_worker(worker))?)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        drop_caches()
+    }
+
+    fn shell(&self, command: &str) -> io::Result<()> {
+        let mut shell = process::Command::new("sh");
+        shell.arg("-c").arg(command).status().map(|_status| ())
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let message = "this kernel or sandbox has no openat2".to_owned();
+        let walk = Caution { code: CautionCode::ConfinedByWalk, message };
+        Some(walk).filter(|_| self.confinement() == Confinement::Walk).into_iter().collect()
+    }
+}
+
+/// Several places as one: workers take turns at them, and can open them all.
+impl Place for [Target] {
+    type Caller = SyncCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
+        let roots: Vec<_> = self.iter().map(Target::dir).collect();
+        Ok(turn(self, worker)?.caller(payload, worker)?.among(&roots)?)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        self.first().map_or(Ok(()), Place::drop_caches)
+    }
+
+    fn shell(&self, command: &str) -> io::Result<()> {
+        self.first().map_or(Ok(()), |place| place.shell(command))
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.first().map(Place::cautions).unwrap_or_default()
+    }
+}
+
+/// The place whose turn it is.
+fn turn<P>(places: &[P], worker: u16) -> io::Result<&P> {
+    let place = places.get(usize::from(worker) % places.len().max(1));
+    place.ok_or_else(|| io::Error::other("there is no place"))
+}
+
+/// Several filesystems in memory; a worker has its own one only.
+impl Place for [MemoryFilesystem] {
+    type Caller = MemoryCaller;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
+        turn(self, worker)?.caller(payload, worker)
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        Ok(())
+    }
+
+    fn shell(&self, _command: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
+}
+
+/// A run in memory writes no payload, has nothing to drop, and nothing that a shell could do.
+impl Place for MemoryFilesystem {
+    type Caller = MemoryCaller;
+
+    fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<MemoryCaller> {
+        Ok(MemoryCaller::new(self))
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        Ok(())
+    }
+
+    fn shell(&self, _command: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,27 @@
+//! The time of a wave: a thread that waits for its end and rings.
+
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+
+use treering_script::TimeLimit;
+
+/// Rings when the time is over, unless it is dropped before.
+pub(crate) struct Timer {
+    _ends_it_when_dropped: Sender<()>,
+}
+
+impl Timer {
+    /// The time begins now.
+    pub(crate) fn begin(limit: &TimeLimit) -> io::Result<Self> {
+        let TimeLimit { after, bell } = limit.clone();
+        let (sender, receiver) = channel::<()>();
+        let wait = move || {
+            if receiver.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
+                bell.ring();
+            }
+        };
+        thread::Builder::new().name("time limit".to_owned()).spawn(wait)?;
+        Ok(Self { _ends_it_when_dropped: sender })
+    }
+}

@@ -1,0 +1,155 @@
+//! What ends a wave beside its scripts, what becomes of it then, and what a wave has beyond its
+//! tasks: a time limit, tasks told although they were cut short, a command, several roots, direct
+//! files.
+
+use std::time::Duration;
+
+use treering_engine::{
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, StopFlag,
+    Target, run_on_targets,
+};
+use treering_script::{
+    Bell, Call, CreateHow, Dir, File, Outcome, Script, SideBySide, Step, Task, TimeLimit,
+    Unfinished, Wave,
+};
+
+use crate::deeds::{Deed, name};
+use crate::stage::{Heard, Play, endless, perform, task, task_of, wave};
+
+/// Works until the bell rings.
+struct UntilBell {
+    bell: Bell,
+    steps: u64,
+}
+
+impl Script for UntilBell {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        self.steps += 1;
+        let over = self.bell.has_rung();
+        (!over).then(|| Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        vec![self.steps]
+    }
+}
+
+fn until_bell(subject: &str, bell: &Bell) -> Task {
+    task_of(subject, Box::new(UntilBell { bell: bell.clone(), steps: 0 }))
+}
+
+#[test]
+fn a_bell_ends_all_workers_of_a_wave() {
+    for workers in 1..3 {
+        let bell = Bell::default();
+        let tasks = ["a", "b"].into_iter().take(workers).map(|name| until_bell(name, &bell));
+        let after = Duration::from_millis(50);
+        let time_limit = Some(TimeLimit { after, bell: bell.clone() });
+        let timed = Wave { time_limit, ..wave(tasks.collect()) };
+        let mut play = Play::new(vec![("p", vec![timed])]);
+        perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
+        assert_eq!(play.told.len(), workers);
+        assert!(play.told.iter().all(|task| task.wall_ns >= 50_000_000 && task.notes[0] > 10));
+    }
+}
+
+#[test]
+fn a_bell_does_not_ring_for_a_wave_that_is_over() {
+    let bell = Bell::default();
+    let time_limit = Some(TimeLimit { after: Duration::from_millis(20), bell: bell.clone() });
+    let short = Wave { time_limit, ..wave(vec![task("a", Vec::new())]) };
+    let mut play = Play::new(vec![("p", vec![short])]);
+    perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
+    std::thread::sleep(Duration::from_millis(80));
+    assert!(!bell.has_rung());
+}
+
+#[test]
+fn what_was_cut_short_is_told_where_it_counts() {
+    let failing = task("failing", vec![Deed::MakeDir(0, name("x")), Deed::Open(0, name("y"), 0)]);
+    let side_by_side = SideBySide { unfinished: Unfinished::Told, ..SideBySide::default() };
+    let tasks = vec![endless("a"), failing];
+    let mut play = Play::new(vec![("p", vec![Wave { side_by_side, ..wave(tasks) }])]);
+    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
+    assert!(matches!(result, Err(EngineError::Call { task, .. }) if task == "create failing"));
+    let told: Vec<_> = play.told.iter().map(|task| task.subject.as_str()).collect();
+    assert_eq!(told, ["a", "failing"]);
+    assert_eq!(heard.tasks().len(), 2);
+    assert_eq!(play.told[1].ops.iter().map(|op| op.calls).sum::<u64>(), 2);
+}
+
+#[test]
+fn a_command_is_run_before_the_tasks_and_may_fail() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let sign = place.path().join("sign");
+    let command = format!("mkdir '{}'; exit 3", sign.display());
+    let seen = task("seen", vec![Deed::OpenDir(0, name("sign"), 1)]);
+    let wave = Wave { command: Some(command), ..wave(vec![seen]) };
+    let mut play = Play::new(vec![("p", vec![wave])]);
+    perform(&mut play, &target, &StopFlag::new()).0.unwrap();
+    assert!(sign.is_dir());
+}
+
+/// Makes a file in each of two roots, whosever turn it is.
+struct InBoth {
+    root: u16,
+    opened: bool,
+}
+
+impl Script for InBoth {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        self.opened = !self.opened;
+        let call = match (self.root, self.opened) {
+            (2, _) => return None,
+            (root, true) => Call::OpenRoot { root, into: Dir(1 + root) },
+            (root, false) => {
+                self.root += 1;
+                let (at, how) = (Dir(1 + root), CreateHow::Exclusive);
+                Call::Create { at, path: c"file", how, into: File(0) }
+            }
+        };
+        Some(call.into())
+    }
+}
+
+#[test]
+fn a_worker_can_open_the_roots_of_the_others() {
+    let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let targets = places.each_ref().map(|place| Target::open(place.path()).unwrap());
+    let script = InBoth { root: 0, opened: false };
+    let mut play = Play::new(vec![("p", vec![wave(vec![task_of("a", Box::new(script))])])]);
+    let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
+    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let mut heard = Heard::default();
+    run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop).unwrap();
+    assert!(places.iter().all(|place| place.path().join("file").is_file()));
+}
+
+#[test]
+fn direct_files_take_whole_blocks_only() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let write = |bytes| {
+        let create = Deed::Create(0, name("file"), CreateHow::Truncate, 0);
+        let deeds = vec![create, Deed::Write(0, bytes, 0), Deed::Close(0)];
+        let direct = Task { direct: true, ..task("a", deeds) };
+        let mut play = Play::new(vec![("p", vec![wave(vec![direct])])]);
+        perform(&mut play, &target, &StopFlag::new()).0
+    };
+    match write(8192) {
+        Ok(()) => {}
+        Err(error) if error.to_string().starts_with("create ") => {
+            without_direct(&error.to_string());
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let refused = write(1000).unwrap_err().to_string();
+    assert!(refused.starts_with("write ") && refused.contains("Invalid argument"), "{refused}");
+}
+
+#[expect(clippy::disallowed_macros, reason = "the output of a test")]
+fn without_direct(why: &str) {
+    println!("skipped: this filesystem knows no O_DIRECT: {why}");
+}
