@@ -197,13 +197,9 @@ fn phase_totals(trial: u32, phase: u32) -> PhaseTotals {
 }
 
 fn measured(trial: u32, metric: u32) -> TrialEvent {
-    TrialEvent::Measured(Metric {
-        name: format!("metric_{metric}_mib_per_second"),
-        scope: Scope::Kind("create".into()),
-        value: f64::from(trial % 17) + 100.0,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: metric < 3,
-        tasks: 10,
-    })
+    let name = format!("metric_{metric}_mib_per_second");
+    let scope = Scope::Kind("create".into());
+    let rate = f64::from(trial % 17) + 100.0;
+    let rate = Metric::new(name, scope, rate, Unit::MibPerSecond, Better::Higher);
+    TrialEvent::Measured(rate.primary_if(metric < 3).of_tasks(10))
 }

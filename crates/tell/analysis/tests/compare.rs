@@ -22,7 +22,7 @@ const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 fn metric(name: &str, value: f64, better: Better, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
     let unit = if better == Better::Higher { Unit::MibPerSecond } else { Unit::Seconds };
-    Metric { name: name.to_owned(), scope, value, unit, better, primary, tasks: 3 }
+    Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(3)
 }
 
 /// A completed trial with one primary rate; its phase took as long as the rate says.

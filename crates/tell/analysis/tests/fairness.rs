@@ -14,7 +14,7 @@ use treering_model::{
 
 fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
-    Metric { name: name.to_owned(), scope, value, unit, better: Better::Higher, primary, tasks: 4 }
+    Metric::new(name, scope, value, unit, Better::Higher).primary_if(primary).of_tasks(4)
 }
 
 /// A trial with these facts, each of whose four creates took so many seconds.

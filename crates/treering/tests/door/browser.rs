@@ -117,15 +117,10 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
     ];
     events.extend((0..20).map(|place| TrialEvent::TaskEnded(task(place))));
     events.push(TrialEvent::PhaseEnded(phase));
-    events.push(TrialEvent::Measured(Metric {
-        name: "mib_per_second".to_owned(),
-        scope: Scope::Kind(kind.clone()),
-        value: (100 + place % 7) as f64 / slow as f64,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: true,
-        tasks: 3,
-    }));
+    let rate = (100 + place % 7) as f64 / slow as f64;
+    let scope = Scope::Kind(kind.clone());
+    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
+    events.push(TrialEvent::Measured(rate.primary().of_tasks(3)));
     events.push(TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 });
     let mut recorder = store.recorder();
     for event in &events {

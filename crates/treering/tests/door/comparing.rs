@@ -16,6 +16,8 @@ const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
 
 /// Records a trial of a side with this rate.
 fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: f64) {
+    let scope = Scope::Kind("create".to_owned());
+    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
     let events = [
         TrialEvent::Began(Beginning {
             event_version: EVENT_VERSION,
@@ -32,15 +34,7 @@ fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: 
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],
         },
-        TrialEvent::Measured(Metric {
-            name: "mib_per_second".to_owned(),
-            scope: Scope::Kind("create".to_owned()),
-            value: rate,
-            unit: Unit::MibPerSecond,
-            better: Better::Higher,
-            primary: true,
-            tasks: 3,
-        }),
+        TrialEvent::Measured(rate.primary().of_tasks(3)),
         TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 },
     ];
     let mut recorder = store.recorder();

@@ -21,6 +21,8 @@ pub(crate) struct FsMark;
 const HEADER_LINES_MOST: usize = 400;
 /// So many lines of somebody else's may stand between two rows.
 const GAP_LINES_MOST: usize = 20;
+/// What the tool calls Files/sec.
+const CLASSIC_RATE: &str = "classic_files_per_second";
 
 impl Importer for FsMark {
     fn tool(&self) -> &'static str {
@@ -154,15 +156,9 @@ impl Table {
             before = row.count;
         }
         let value = before as f64 / seconds;
-        (value.is_finite() && value > 0.0).then(|| Metric {
-            name: "classic_files_per_second".to_owned(),
-            scope: Scope::Trial,
-            value,
-            unit: Unit::FilesPerSecond,
-            better: Better::Higher,
-            primary: true,
-            tasks: self.rows.len() as u64,
-        })
+        let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
+        let rate = Metric::new(CLASSIC_RATE, Scope::Trial, value, unit, better);
+        (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
     /// The rows as phases and metrics.
@@ -181,18 +177,11 @@ impl Table {
                 ..PhaseTotals::default()
             });
             let mut measured = |metric: &str, value: f64, unit, better| {
-                trial.metrics.push(Metric {
-                    name: metric.to_owned(),
-                    scope: Scope::Phase(name.clone()),
-                    value,
-                    unit,
-                    better,
-                    primary: false,
-                    tasks: 1,
-                });
+                let scope = Scope::Phase(name.clone());
+                trial.metrics.push(Metric::new(metric, scope, value, unit, better));
             };
             let rate = row.files_per_second;
-            measured("classic_files_per_second", rate, Unit::FilesPerSecond, Better::Higher);
+            measured(CLASSIC_RATE, rate, Unit::FilesPerSecond, Better::Higher);
             let overhead = row.overhead_us as f64 / 1e6;
             measured("app_overhead_seconds", overhead, Unit::Seconds, Better::Lower);
             for (call, [_, mean_us, _]) in &row.calls {

@@ -194,16 +194,10 @@ impl Row<'_> {
             "lower" => Better::Lower,
             _ => return None,
         };
-        let value: f64 = self.get("value").parse().ok()?;
-        Some(Metric {
-            name: self.get("metric").to_owned(),
-            scope,
-            value: Some(value).filter(|value| value.is_finite())?,
-            unit: Unit::ALL.into_iter().find(|unit| unit.symbol() == self.get("unit"))?,
-            better,
-            primary: self.get("primary") == "true",
-            tasks: self.number("tasks")?,
-        })
+        let value = self.get("value").parse().ok().filter(|value: &f64| value.is_finite())?;
+        let unit = Unit::ALL.into_iter().find(|unit| unit.symbol() == self.get("unit"))?;
+        let metric = Metric::new(self.get("metric"), scope, value, unit, better);
+        Some(metric.primary_if(self.get("primary") == "true").of_tasks(self.number("tasks")?))
     }
 }
 

@@ -88,15 +88,10 @@ pub(crate) fn phase_ended(phase: u32) -> TrialEvent {
 }
 
 pub(crate) fn measured(value: f64) -> TrialEvent {
-    TrialEvent::Measured(Metric {
-        name: "create_mib_per_second".into(),
-        scope: Scope::Kind("create".into()),
-        value,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: true,
-        tasks: 4,
-    })
+    let scope = Scope::Kind("create".into());
+    let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+    let metric = Metric::new("create_mib_per_second", scope, value, unit, better);
+    TrialEvent::Measured(metric.primary().of_tasks(4))
 }
 
 pub(crate) fn ended() -> TrialEvent {

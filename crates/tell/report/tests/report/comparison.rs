@@ -22,8 +22,8 @@ fn metrics(round: usize, factor: f64) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (kind, rate, factor) in kinds {
         let mut add = |name: &str, value: f64, unit, better, primary| {
-            let (name, scope) = (name.to_owned(), Scope::Kind(kind.to_owned()));
-            metrics.push(Metric { name, scope, value, unit, better, primary, tasks: 6 });
+            let metric = Metric::new(name, Scope::Kind(kind.to_owned()), value, unit, better);
+            metrics.push(metric.primary_if(primary).of_tasks(6));
         };
         let noisy = if kind == "delete" { ROUNDS[8 - round] } else { 1.0 };
         let rate = rate * ROUNDS[round] * factor * OWN[round].powf(factor * 9.0) * noisy;

@@ -135,7 +135,7 @@ fn metric(name: &str, scope: Scope, value: f64, unit: Unit, primary: bool) -> Me
         | Unit::OpsPerSecond
         | Unit::Count => Better::Higher,
     };
-    Metric { name: name.to_owned(), scope, value, unit, better, primary, tasks: 6 }
+    Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(6)
 }
 
 fn metrics() -> Vec<Metric> {
