@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use treering_import::{Content, Found, IMPORT_FACT, Imported, events_of, import, tools};
-use treering_model::{Beginning, EVENT_VERSION, Fact, Fingerprint, Mode, Trial, TrialId};
+use treering_model::{Beginning, Fact, Fingerprint, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
@@ -167,17 +167,11 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     let beginning = Beginning {
-        event_version: EVENT_VERSION,
-        trial: TrialId::new(),
         // Without a date in the log, that of the import.
         started_unix_ms: foreign.started_unix_ms.unwrap_or(now_ms),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: String::new(),
-        mode: Mode::Classic,
         label: label.to_owned(),
-        target: String::new(),
-        parameters: Vec::new(),
-        cell: None,
+        ..Beginning::new(TrialId::new(), foreign.workload, Mode::Classic)
     };
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, EVENT_VERSION, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals,
-    PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
+    Beginning, Better, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals,
+    Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 use treering_testkit::{skip, temp_dir_in};
@@ -95,16 +95,12 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let mut events = vec![
         TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: place,
             treering_version: "0.1.0".to_owned(),
-            workload: format!("compilebench{HOSTILE}"),
-            mode: Mode::Native,
             label: label.to_owned(),
             target: format!("/nowhere/{HOSTILE}"),
             parameters: vec![("runs".to_owned(), HOSTILE.to_owned())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), &format!("compilebench{HOSTILE}"), Mode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, EVENT_VERSION, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId,
-    TrialSink, Unit,
+    Beginning, Better, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -20,16 +19,12 @@ fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: 
     let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
     let events = [
         TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: started,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
             label: label.to_owned(),
             target: format!("/nowhere/{label}"),
             parameters: vec![("runs".to_owned(), "3".to_owned())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],

@@ -2,8 +2,8 @@
 //! its environment are only in the JSON.
 
 use treering_model::{
-    Beginning, Better, Cpu, EVENT_VERSION, Ending, Metric, Mode, PhaseTotals, Scope, TaskTotals,
-    Trial, TrialId, Unit,
+    Beginning, Better, Cpu, Ending, Metric, Mode, PhaseTotals, Scope, TaskTotals, Trial, TrialId,
+    Unit,
 };
 
 use crate::log::Log;
@@ -121,16 +121,8 @@ impl Row<'_> {
     fn trial(&self, trial: TrialId, mode: Mode) -> Trial {
         Trial {
             beginning: Beginning {
-                event_version: EVENT_VERSION,
-                trial,
-                started_unix_ms: 0,
-                treering_version: String::new(),
-                workload: self.get("workload").to_owned(),
-                mode,
                 label: self.get("label").to_owned(),
-                target: String::new(),
-                parameters: Vec::new(),
-                cell: None,
+                ..Beginning::new(trial, self.get("workload"), mode)
             },
             facts: Vec::new(),
             phases: Vec::new(),

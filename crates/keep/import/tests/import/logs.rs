@@ -1,9 +1,7 @@
 //! Logs of each tool, with all that people put around them.
 
 use treering_import::{Content, ForeignTrial, Imported, events_of, import};
-use treering_model::{
-    Beginning, EVENT_VERSION, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId,
-};
+use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
 
 /// A small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
@@ -186,16 +184,10 @@ fn several_outputs_in_one_file_are_several_trials() {
 
 fn beginning() -> Beginning {
     Beginning {
-        event_version: EVENT_VERSION,
-        trial: TrialId::new(),
         started_unix_ms: 5,
         treering_version: "0".to_owned(),
-        workload: String::new(),
-        mode: Mode::Native,
         label: "mine".to_owned(),
-        target: String::new(),
-        parameters: Vec::new(),
-        cell: None,
+        ..Beginning::new(TrialId::new(), "", Mode::Native)
     }
 }
 
