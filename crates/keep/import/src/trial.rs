@@ -4,9 +4,6 @@ use treering_model::{
     Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
 };
 
-/// The fact that marks a trial as imported: the tool whose log it comes from, with its version.
-pub const IMPORT_FACT: &str = "import.tool";
-
 /// The trial in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {

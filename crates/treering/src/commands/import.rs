@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use treering_import::{Content, Found, IMPORT_FACT, Imported, events_of, import, tools};
-use treering_model::{Beginning, Fact, Fingerprint, Mode, Trial, TrialId};
+use treering_import::{Content, Found, Imported, events_of, import, tools};
+use treering_model::{Beginning, Fact, Fingerprint, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 

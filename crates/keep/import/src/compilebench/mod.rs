@@ -7,10 +7,10 @@ mod lines;
 mod states;
 mod summary;
 
-use treering_model::{PhaseTotals, TaskTotals};
+use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use crate::log::Log;
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use lines::{Line, Operation, line};
 use states::States;

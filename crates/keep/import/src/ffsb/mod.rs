@@ -8,11 +8,13 @@
 mod lines;
 mod operations;
 
-use treering_model::{Better, Caution, CautionCode, Metric, PhaseTotals, Scope, Unit};
+use treering_model::{
+    Better, Caution, CautionCode, IMPORT_FACT, Metric, PhaseTotals, Scope, USED_FACT, Unit,
+};
 
 use crate::log::Log;
 use crate::number::{ctime_unix_ms, decimal, nanoseconds};
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use lines::{Line, OpRow, line};
 use operations::{OPERATIONS_FEW, operations};
@@ -92,7 +94,7 @@ impl Report {
                     (number, _) => format!("filesystem {} ", number - 1),
                 };
                 if name == "current utilization" {
-                    trial.fact("import.used_percent", value.trim_end_matches('%'));
+                    trial.fact(USED_FACT, value.trim_end_matches('%'));
                 } else {
                     trial.parameter(&format!("{section}{name}"), value);
                 }

@@ -6,11 +6,14 @@
 mod command;
 mod rows;
 
-use treering_model::{Better, Metric, PhaseTotals, Scope, Unit};
+use treering_model::{
+    Better, IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT, Unit,
+};
 
 use crate::log::Log;
 use crate::number::ctime_unix_ms;
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use rows::{Closing, Row, closing, is_heading, row};
 
@@ -165,7 +168,7 @@ impl Table {
     fn tell(&self, trial: &mut ForeignTrial) {
         let mut before = 0;
         for (number, row) in (0..).zip(&self.rows) {
-            let name = format!("iteration {}", number + 1);
+            let name = format!("{ITERATION_PHASE}{}", number + 1);
             let files = row.count.saturating_sub(before);
             before = row.count;
             let bytes = files.saturating_mul(row.size_bytes);
@@ -192,8 +195,8 @@ impl Table {
         let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
         trial.metrics.extend(self.whole_rate());
         let points = last.used_percent.saturating_sub(first.used_percent);
-        trial.fact("import.used_growth_points", points);
-        trial.fact("import.used_growth_files", last.count - first.count);
+        trial.fact(USED_GROWTH_FACT, points);
+        trial.fact(USED_GROWTH_FILES_FACT, last.count - first.count);
         trial.parameter("rows", self.rows.len());
         if !trial.parameters.iter().any(|(name, _)| name == "size") {
             trial.parameter("size", first.size_bytes);

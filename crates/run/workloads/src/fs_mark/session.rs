@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
+use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
     Caches, OnSignal, Phase, Random, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
 };
@@ -166,7 +166,7 @@ impl Session for MarkSession {
             Part::Setup => (SETUP.to_owned(), 1),
             Part::Create(iteration) => {
                 self.made.clear();
-                (format!("iteration {iteration}"), workers)
+                (format!("{ITERATION_PHASE}{iteration}"), workers)
             }
             Part::Unlink(iteration) => (format!("unlink {iteration}"), workers),
         };

@@ -4,7 +4,9 @@
 //! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
 //! not known, whatever happens within one, so that the verdict stays that of a single run.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
+use treering_model::{
+    Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
+};
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
 use super::jobs::Job;
@@ -12,13 +14,8 @@ use super::judging::DEFAULT_THRESHOLD;
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::side::{fact, is_completed};
 
-/// The fact of a trial that was imported: the tool whose log it is from.
-pub(super) const IMPORT_FACT: &str = "import.tool";
-
 /// So many pairs are the fewest that can show anything, and are corrected together.
 const PAIRS_FEWEST: usize = 6;
-/// What a phase is called that is a row of a tool.
-const ROW: &str = "iteration ";
 
 /// The two runs, when each side has one and both were imported.
 pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
@@ -33,7 +30,7 @@ pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)>
 pub(super) fn is_paired_within(metric: &Metric) -> bool {
     match &metric.scope {
         Scope::Trial => false,
-        Scope::Phase(name) => name.starts_with(ROW),
+        Scope::Phase(name) => name.starts_with(ITERATION_PHASE),
         Scope::Kind(_) => matches!(metric.name.as_str(), "seconds" | "mib_per_second"),
     }
 }
@@ -167,7 +164,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
 }
 
 fn is_row(metric: &Metric) -> bool {
-    matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ROW))
+    matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ITERATION_PHASE))
 }
 
 fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricComparison> {
