@@ -91,7 +91,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
         let mut add = |name: &str, unit, better, is_leading, value: fn(&TaskTotals) -> f64| {
             found.push(Pairs {
-                scope: Scope::Kind(kind.clone()),
+                scope: Scope::Kind(kind.to_owned()),
                 name: name.to_owned(),
                 unit,
                 better,
@@ -111,8 +111,8 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
 }
 
 /// The kinds of a run in the order in which they first occur.
-fn kinds(trial: &Trial) -> Vec<String> {
-    let mut kinds: Vec<String> = Vec::new();
+fn kinds(trial: &Trial) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
     for kind in trial.tasks.iter().map(kind_of) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -121,13 +121,9 @@ fn kinds(trial: &Trial) -> Vec<String> {
     kinds
 }
 
-/// The row of the tool's summary in which a task counts, else its kind.
-fn kind_of(task: &TaskTotals) -> String {
-    match task.tally.as_str() {
-        "" => task.kind.clone(),
-        // The misspelling is the tool's.
-        tally => tally.replace("intial", "initial"),
-    }
+/// The row of the tool's summary in which a task counts, where it says more than its kind does.
+fn kind_of(task: &TaskTotals) -> &str {
+    if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 
 /// The metrics of rows, row by row; the first of a row leads.
