@@ -172,12 +172,13 @@ impl Run {
         for (tasks, name) in std::mem::take(&mut self.phases).into_iter().zip(PHASES) {
             add_phase(&mut trial, name, tasks);
         }
-        trial.broken = match self.caught {
+        let why = match self.caught {
             Some(signal) => Some(format!("signal {signal} ended it")),
             None if !self.summary.is_begun() => Some("the log has no summary".to_owned()),
             None => None,
         };
-        if let Some(why) = &trial.broken {
+        trial.is_interrupted = why.is_some();
+        if let Some(why) = why {
             let what = format!("the run is not complete: {why}; kept as interrupted");
             remarks.push(Remark { line: at + 1, what });
         }

@@ -156,7 +156,7 @@ impl Report {
         let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
         let Some(seconds) = self.seconds.filter(|seconds| *seconds > 0.0) else {
             remark("the report has no results; kept as interrupted".to_owned());
-            self.trial.broken = Some("the report has no results".to_owned());
+            self.trial.is_interrupted = true;
             return self.trial;
         };
         for row in &self.rows {

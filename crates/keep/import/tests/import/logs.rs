@@ -97,7 +97,7 @@ fn compilebench_is_read_line_by_line_and_its_summary_checked() {
     // Of two rows: five and three seconds are eight of two runs.
     assert!((metric(trial, &kind("read"), "cpu_seconds") - 5.0).abs() < 1e-9);
     assert_eq!(trial.wall_ns, 167_000_000_000);
-    assert_eq!(trial.broken, None);
+    assert!(!trial.is_interrupted);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn what_does_not_agree_is_told_with_its_line() {
         told(cut),
         ["1: the run is not complete: the log has no summary; kept as interrupted"]
     );
-    assert!(only(&import(cut.as_bytes())).broken.is_some());
+    assert!(only(&import(cut.as_bytes())).is_interrupted);
 }
 
 #[test]
