@@ -41,6 +41,12 @@ fn json(program: &Program, words: &[&str]) -> Value {
     serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
 }
 
+/// The codes of a comparison's cautions.
+fn codes(document: &Value) -> Vec<&str> {
+    let all = document["cautions"].as_array().unwrap();
+    all.iter().filter_map(|caution| caution["code"].as_str()).collect()
+}
+
 #[test]
 fn a_mail_with_two_sides_is_compared_within_one_run() {
     let program = program();
@@ -59,12 +65,7 @@ fn a_mail_with_two_sides_is_compared_within_one_run() {
     assert_eq!(document["gate"], "unclear");
     let has_better_or_worse = all.iter().any(|one| one["verdict"] != "single-run");
     assert!(!has_better_or_worse, "{document}");
-    let codes: Vec<&str> = document["cautions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|c| c["code"].as_str())
-        .collect();
+    let codes = codes(&document);
     assert!(codes.contains(&"sizes_differ") && codes.contains(&"too_few_rounds"), "{codes:?}");
     // Programs that take values for runs get none of one run.
     let benchstat = program.run([&report[..6], &["benchstat"]].concat()).ends_with(0);
@@ -140,12 +141,7 @@ fn the_published_mail_says_more_than_its_author_saw() {
     assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
     assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
     assert_eq!(pairs("row/classic_files_per_second")["pairs"], 30);
-    let codes: Vec<&str> = document["cautions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|c| c["code"].as_str())
-        .collect();
+    let codes = codes(&document);
     assert_eq!(codes.iter().filter(|code| **code == "sizes_differ").count(), 2, "{codes:?}");
     assert!(all.iter().all(|one| one["verdict"] == "single-run"), "no colour for one run");
 }
