@@ -66,7 +66,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         "files-per-subdir",
         Some('N'),
         ValueKind::Number,
-        Some("0"),
+        None,
         "Files in a subdirectory before the next one's turn comes; without it, 180 seconds.",
     ),
     FILES,
