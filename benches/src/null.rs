@@ -45,6 +45,10 @@ impl Place for NullPlace {
         Ok(())
     }
 
+    fn shell(&self, _command: &str) -> io::Result<()> {
+        Ok(())
+    }
+
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
@@ -56,6 +60,8 @@ impl Caller for NullCaller {
         Self::spin(self.turns);
         Ok(Reply { outcome: outcome(step), calls: 1 })
     }
+
+    fn open_direct(&mut self, _direct: bool) {}
 
     fn close_all(&mut self) {}
 }

@@ -7,9 +7,7 @@ use std::hint::black_box;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{
-    Caches, Call, File, Outcome, Phase, Script, Session, SideBySide, Step, TargetFacts, Task, Wave,
-};
+use treering_script::{Call, File, Outcome, Phase, Script, Session, Step, TargetFacts, Task, Wave};
 use treering_sys::StopFlag;
 
 use crate::Fault;
@@ -212,22 +210,9 @@ impl Session for Repeated {
 
     fn next_wave(&mut self) -> Option<Wave> {
         let first = !std::mem::replace(&mut self.asked, true);
-        let task = Task {
-            kind: "calls".to_owned(),
-            subject: String::new(),
-            state: String::new(),
-            tally: String::new(),
-            listed_bytes: 0,
-            expected_bytes: 0,
-            file_op: Op::Create,
-            script: Box::new(RepeatedScript { left: self.calls }),
-        };
-        first.then(|| Wave {
-            caches: Caches::Keep,
-            tasks: vec![task],
-            sync_after: None,
-            side_by_side: SideBySide::default(),
-        })
+        let script = RepeatedScript { left: self.calls };
+        let task = Task::new("calls", "", Op::Create, Box::new(script));
+        first.then(|| Wave { tasks: vec![task], ..Wave::default() })
     }
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}

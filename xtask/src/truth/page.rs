@@ -28,9 +28,18 @@ fn with_itself(asked: &Truth, same: &BTreeMap<String, Tally>, to: &mut String) {
     let mut rows: Vec<(&str, &Tally)> =
         same.iter().map(|(filesystem, tally)| (filesystem.as_str(), tally)).collect();
     rows.push(("all", &all));
-    let header = "| filesystem | comparisons | with a false alarm | primary metrics | better, \
-                  worse or small | same | unclear | intervals with 1 | half width | p < .05, \
-                  uncorrected |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    let header = header(&[
+        "filesystem",
+        "comparisons",
+        "with a false alarm",
+        "primary metrics",
+        "better, worse or small",
+        "same",
+        "unclear",
+        "intervals with 1",
+        "half width",
+        "p < .05, uncorrected",
+    ]);
     let _memory_takes_it = write!(
         to,
         "{} comparisons of a filesystem with itself, {} rounds each, image of {}.\n\n{header}",
@@ -65,9 +74,20 @@ fn with_itself(asked: &Truth, same: &BTreeMap<String, Tally>, to: &mut String) {
 }
 
 fn slowdowns(asked: &Truth, slowed: &BTreeMap<u32, Tally>, to: &mut String) {
-    let header = "| slowed by | comparisons | found | primary metrics | worse | small | unclear | \
-                  same | better (wrong) | estimate over truth | intervals with the truth | half \
-                  width |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    let header = header(&[
+        "slowed by",
+        "comparisons",
+        "found",
+        "primary metrics",
+        "worse",
+        "small",
+        "unclear",
+        "same",
+        "better (wrong)",
+        "estimate over truth",
+        "intervals with the truth",
+        "half width",
+    ]);
     let _memory_takes_it = write!(
         to,
         "\nA filesystem against itself, every task of the contender slowed; {} rounds each, image \
@@ -91,6 +111,11 @@ fn slowdowns(asked: &Truth, slowed: &BTreeMap<u32, Tally>, to: &mut String) {
             tally.median_half_width_percent()
         );
     }
+}
+
+/// The first two lines of a table.
+fn header(columns: &[&str]) -> String {
+    format!("| {} |\n{}|\n", columns.join(" | "), "|---".repeat(columns.len()))
 }
 
 /// `7 of 10 (70 %)`.

@@ -55,6 +55,24 @@ pub struct Beginning {
     pub cell: Option<Cell>,
 }
 
+impl Beginning {
+    /// Of the present event version; everything else is empty, the time is that of 1970.
+    pub fn new(trial: TrialId, workload: &str, mode: Mode) -> Self {
+        Self {
+            event_version: EVENT_VERSION,
+            trial,
+            started_unix_ms: 0,
+            treering_version: String::new(),
+            workload: workload.to_owned(),
+            mode,
+            label: String::new(),
+            target: String::new(),
+            parameters: Vec::new(),
+            cell: None,
+        }
+    }
+}
+
 /// One fact about the place a trial ran in: `kernel.release` = `6.1.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {

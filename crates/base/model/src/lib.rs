@@ -8,6 +8,7 @@ mod caution;
 mod cell;
 mod event;
 mod fingerprint;
+mod imported;
 mod latency;
 mod metric;
 mod op;
@@ -20,6 +21,10 @@ pub use caution::{Caution, CautionCode};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
+pub use imported::{
+    IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT,
+};
 pub use latency::{Latency, LatencyError};
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;

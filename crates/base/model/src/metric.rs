@@ -92,3 +92,31 @@ pub struct Metric {
     /// Of how many tasks it was made.
     pub tasks: u64,
 }
+
+impl Metric {
+    /// A number made of one task, not among those that decide.
+    pub fn new(
+        name: impl Into<String>,
+        scope: Scope,
+        value: f64,
+        unit: Unit,
+        better: Better,
+    ) -> Self {
+        Self { name: name.into(), scope, value, unit, better, primary: false, tasks: 1 }
+    }
+
+    /// The same, among the few that decide.
+    pub fn primary(self) -> Self {
+        self.primary_if(true)
+    }
+
+    /// The same, among the few that decide where this holds.
+    pub fn primary_if(self, primary: bool) -> Self {
+        Self { primary, ..self }
+    }
+
+    /// The same, made of so many tasks.
+    pub fn of_tasks(self, tasks: u64) -> Self {
+        Self { tasks, ..self }
+    }
+}

@@ -188,20 +188,13 @@ impl TrialBuilder {
 #[cfg(test)]
 mod tests {
     use super::{Ending, TrialBuilder, TrialId, TrialOrderError};
-    use crate::{Beginning, EVENT_VERSION, Mode, TrialEvent};
+    use crate::{Beginning, Mode, TrialEvent};
 
     fn beginning() -> TrialEvent {
         TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
-            started_unix_ms: 0,
-            treering_version: "0".into(),
-            workload: "compilebench".into(),
-            mode: Mode::Native,
-            label: String::new(),
             target: "/mnt".into(),
             parameters: vec![("seed".into(), "1".into())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         })
     }
 

@@ -17,7 +17,7 @@ mod trial;
 
 use std::ops::Range;
 
-pub use trial::{Content, ForeignTrial, IMPORT_FACT, events_of};
+pub use trial::{Content, ForeignTrial, events_of};
 
 use log::Log;
 

@@ -4,9 +4,6 @@ use treering_model::{
     Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
 };
 
-/// The fact that marks a trial as imported: the tool whose log it comes from, with its version.
-pub const IMPORT_FACT: &str = "import.tool";
-
 /// The trial in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -38,8 +35,8 @@ pub struct ForeignTrial {
     pub tasks: Vec<TaskTotals>,
     /// Numbers.
     pub metrics: Vec<Metric>,
-    /// Why it is no complete run, where it is none.
-    pub broken: Option<String>,
+    /// Whether it is no complete run. Why is in the remarks.
+    pub is_interrupted: bool,
     /// How long it took, 0 when the log does not say.
     pub wall_ns: u64,
 }
@@ -47,10 +44,7 @@ pub struct ForeignTrial {
 impl ForeignTrial {
     /// Puts it together with what is decided outside of the log: identity, label, time.
     pub fn with(self, beginning: Beginning) -> Trial {
-        let ending = match self.broken {
-            None => Ending::Completed,
-            Some(_) => Ending::Interrupted,
-        };
+        let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
         Trial {
             beginning: Beginning {
                 workload: self.workload.to_owned(),

@@ -55,10 +55,8 @@ fn every_word() -> Vec<TrialEvent> {
     let ops = ops.to_vec();
     let mut events = vec![TrialEvent::TaskEnded(TaskTotals { ops, ..TaskTotals::default() })];
     for unit in Unit::ALL {
-        let (scope, better) = (Scope::Trial, Better::Lower);
-        let (name, value, primary, tasks) = (unit.symbol().to_owned(), 1.0, false, 0);
-        let metric = Metric { name, scope, value, unit, better, primary, tasks };
-        events.push(TrialEvent::Measured(metric));
+        let metric = Metric::new(unit.symbol(), Scope::Trial, 1.0, unit, Better::Lower);
+        events.push(TrialEvent::Measured(metric.of_tasks(0)));
     }
     for code in CautionCode::ALL {
         events.push(TrialEvent::Cautioned(Caution { code, message: String::new() }));

@@ -9,9 +9,8 @@ use std::time::Instant;
 use std::{fs, io};
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, EVENT_VERSION, Ending, Fact, Interval, Latency,
-    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink,
-    Unit,
+    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
+    Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Detail, Filter, Store};
 
@@ -98,17 +97,14 @@ fn fill(path: &Path, trials: u32, tasks: u32, labels: u32) -> Result<(), Box<dyn
 
 fn beginning(trial: u32, labels: u32) -> TrialEvent {
     let parameters = (0..15).map(|n| (format!("parameter-{n}"), format!("value {n}")));
+    let workload = ["compilebench", "fs_mark", "ffsb"][trial as usize % 3];
     TrialEvent::Began(Beginning {
-        event_version: EVENT_VERSION,
-        trial: TrialId::new(),
         started_unix_ms: 1_700_000_000_000 + i64::from(trial) * 60_000,
         treering_version: "0.1.0".into(),
-        workload: ["compilebench", "fs_mark", "ffsb"][trial as usize % 3].into(),
-        mode: Mode::Native,
         label: format!("label-{}", trial % labels.max(1)),
         target: "/mnt/target".into(),
         parameters: parameters.collect(),
-        cell: None,
+        ..Beginning::new(TrialId::new(), workload, Mode::Native)
     })
 }
 
@@ -197,13 +193,9 @@ fn phase_totals(trial: u32, phase: u32) -> PhaseTotals {
 }
 
 fn measured(trial: u32, metric: u32) -> TrialEvent {
-    TrialEvent::Measured(Metric {
-        name: format!("metric_{metric}_mib_per_second"),
-        scope: Scope::Kind("create".into()),
-        value: f64::from(trial % 17) + 100.0,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: metric < 3,
-        tasks: 10,
-    })
+    let name = format!("metric_{metric}_mib_per_second");
+    let scope = Scope::Kind("create".into());
+    let rate = f64::from(trial % 17) + 100.0;
+    let rate = Metric::new(name, scope, rate, Unit::MibPerSecond, Better::Higher);
+    TrialEvent::Measured(rate.primary_if(metric < 3).of_tasks(10))
 }

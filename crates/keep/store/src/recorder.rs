@@ -168,26 +168,14 @@ mod tests {
 
     use rusqlite::Connection;
     use treering_model::{
-        Beginning, Caution, CautionCode, EVENT_VERSION, Ending, Mode, PhaseTotals, TrialEvent,
-        TrialId,
+        Beginning, Caution, CautionCode, Ending, Mode, PhaseTotals, TrialEvent, TrialId,
     };
 
     use super::MOST_WAITING;
     use crate::{Access, Filter, Store, StoreError, TrialState};
 
     fn began(trial: TrialId) -> TrialEvent {
-        TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial,
-            started_unix_ms: 0,
-            treering_version: String::new(),
-            workload: String::new(),
-            mode: Mode::Native,
-            label: String::new(),
-            target: String::new(),
-            parameters: Vec::new(),
-            cell: None,
-        })
+        TrialEvent::Began(Beginning::new(trial, "compilebench", Mode::Native))
     }
 
     fn phase_ended(phase: u32) -> TrialEvent {

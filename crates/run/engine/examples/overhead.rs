@@ -122,17 +122,7 @@ impl Session for OneTask {
     fn next_wave(&mut self) -> Option<Wave> {
         self.waves += 1;
         let script = TreeScript { names: self.names, dir: 0, file: 0, at: At::MakeTop };
-        let task = Task {
-            kind: "create".to_owned(),
-            subject: TOP.to_owned(),
-            state: String::new(),
-            tally: String::new(),
-            listed_bytes: 0,
-            expected_bytes: 0,
-            file_op: Op::Create,
-            direct: false,
-            script: Box::new(script),
-        };
+        let task = Task::new("create", TOP, Op::Create, Box::new(script));
         let wave = Wave { tasks: vec![task], ..Wave::default() };
         (self.waves == 1).then_some(wave)
     }

@@ -72,6 +72,23 @@ pub struct Task {
     pub script: Box<dyn Script>,
 }
 
+impl Task {
+    /// A task of which no more is known: without state, tally and expected bytes.
+    pub fn new(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            subject: subject.to_owned(),
+            state: String::new(),
+            tally: String::new(),
+            listed_bytes: 0,
+            expected_bytes: 0,
+            file_op,
+            direct: false,
+            script,
+        }
+    }
+}
+
 impl fmt::Debug for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Task({} {})", self.kind, self.subject)

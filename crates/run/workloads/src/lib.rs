@@ -7,3 +7,26 @@ use treering_script::Workload;
 
 /// Every workload, in the order in which they are listed.
 pub const ALL: &[&dyn Workload] = &[&compilebench::Compilebench, &fs_mark::FsMark];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::ALL;
+
+    #[test]
+    fn spellings_are_unique_and_documented() {
+        for manifest in ALL.iter().map(|workload| workload.manifest()) {
+            for specs in [manifest.classic, manifest.native] {
+                let mut names = HashSet::new();
+                let mut shorts = HashSet::new();
+                for spec in specs {
+                    let about = format!("{} --{}", manifest.name, spec.name);
+                    assert!(names.insert(spec.name), "{about}");
+                    assert!(spec.short.is_none_or(|short| shorts.insert(short)), "{about}");
+                    assert!(spec.doc.ends_with('.'), "{about}");
+                }
+            }
+        }
+    }
+}

@@ -75,7 +75,7 @@ fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries>
 mod tests {
     use super::aging;
     use crate::TrendBasis;
-    use treering_model::{Beginning, EVENT_VERSION, Ending, Mode, TaskTotals, Trial, TrialId};
+    use treering_model::{Beginning, Ending, Mode, TaskTotals, Trial, TrialId};
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, positive")]
     fn trial(tasks: u32) -> Trial {
@@ -87,18 +87,7 @@ mod tests {
             ..TaskTotals::default()
         };
         Trial {
-            beginning: Beginning {
-                event_version: EVENT_VERSION,
-                trial: TrialId::new(),
-                started_unix_ms: 0,
-                treering_version: String::new(),
-                workload: String::new(),
-                mode: Mode::Native,
-                label: String::new(),
-                target: String::new(),
-                parameters: Vec::new(),
-                cell: None,
-            },
+            beginning: Beginning::new(TrialId::new(), "compilebench", Mode::Native),
             facts: Vec::new(),
             phases: Vec::new(),
             tasks: (0..tasks).map(task).collect(),

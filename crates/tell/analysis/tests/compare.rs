@@ -8,8 +8,8 @@ use treering_analysis::compare::{
     Terms, Verdict, compare,
 };
 use treering_model::{
-    Beginning, Better, Cell, CellRole, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals,
-    Scope, Trial, TrialId, Unit,
+    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
+    TrialId, Unit,
 };
 
 /// Ten paired rounds of the vectors of the statistics.
@@ -22,7 +22,7 @@ const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 fn metric(name: &str, value: f64, better: Better, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
     let unit = if better == Better::Higher { Unit::MibPerSecond } else { Unit::Seconds };
-    Metric { name: name.to_owned(), scope, value, unit, better, primary, tasks: 3 }
+    Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(3)
 }
 
 /// A completed trial with one primary rate; its phase took as long as the rate says.
@@ -30,19 +30,14 @@ fn trial(started: i64, rate: f64) -> Trial {
     let wall_ns = 40_000_000_000;
     Trial {
         beginning: Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: started,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
-            label: String::new(),
             target: "/mnt".to_owned(),
             parameters: vec![
                 ("runs".to_owned(), "30".to_owned()),
                 ("seed".to_owned(), "1".to_owned()),
             ],
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.1.0".to_owned() },

@@ -8,13 +8,13 @@ use treering_analysis::compare::{
     COMPARED_FACTS, ComparisonCaution, ComparisonCautionCode as Code, Factor, Side, Terms, compare,
 };
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, EVENT_VERSION, Ending, Fact, Metric, Mode, Scope,
-    Trial, TrialId, Unit,
+    Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, Scope, Trial, TrialId,
+    Unit,
 };
 
 fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
-    Metric { name: name.to_owned(), scope, value, unit, better: Better::Higher, primary, tasks: 4 }
+    Metric::new(name, scope, value, unit, Better::Higher).primary_if(primary).of_tasks(4)
 }
 
 /// A trial with these facts, each of whose four creates took so many seconds.
@@ -25,16 +25,10 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
     };
     Trial {
         beginning: Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: 1,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
-            label: String::new(),
             target: "/mnt".to_owned(),
-            parameters: Vec::new(),
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         },
         facts: facts.iter().map(fact).collect(),
         phases: Vec::new(),

@@ -5,8 +5,8 @@
 
 use treering_analysis::compare::{EnvironmentFact, Factor, Side, Standing, environment, profiles};
 use treering_model::{
-    Beginning, EVENT_VERSION, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals,
-    TaskTotals, Trial, TrialId,
+    Beginning, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial,
+    TrialId,
 };
 
 fn calls(op: Op, samples: u64, ns: u64) -> OpTotals {
@@ -24,16 +24,11 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
     };
     Trial {
         beginning: Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
-            label: String::new(),
             target: "/mnt".to_owned(),
             parameters: vec![("files".to_owned(), files.to_owned())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         },
         facts: Vec::new(),
         phases: vec![PhaseTotals {

@@ -4,8 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_analysis::{KindSummary, P999_MIN_TIMED, is_compiled, merge_ops, summary};
 use treering_model::{
-    Beginning, Cpu, EVENT_VERSION, Ending, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals,
-    Trial, TrialId,
+    Beginning, Cpu, Ending, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
 const MIB: u64 = 1 << 20;
@@ -14,16 +13,8 @@ const SECOND: u64 = 1_000_000_000;
 fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
     Trial {
         beginning: Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
-            started_unix_ms: 0,
-            treering_version: "0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
-            label: String::new(),
             target: "/mnt".to_owned(),
-            parameters: Vec::new(),
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         },
         facts: Vec::new(),
         phases,

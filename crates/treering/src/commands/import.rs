@@ -1,19 +1,19 @@
 //! `treering import`: logs of other tools, and what treering exported, into the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use treering_import::{Content, Found, IMPORT_FACT, Imported, events_of, import, tools};
-use treering_model::{Beginning, EVENT_VERSION, Fact, Fingerprint, Mode, Trial, TrialId};
+use treering_import::{Content, Found, Imported, events_of, import, tools};
+use treering_model::{Beginning, Fact, Fingerprint, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
 use super::output;
 use crate::arguments::ImportArgs;
+use crate::clock;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_write};
@@ -47,7 +47,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(Kind::Usage, message).hint(hint));
     }
     let labels = labels(&files, &args.label)?;
-    let mut store = if args.dry_run { None } else { Some(open(args.store.store.as_deref())?) };
+    let mut keeper =
+        if args.dry_run { None } else { Some(Keeper::open(args.store.store.as_deref())?) };
     let mut rows = Vec::new();
     let mut notes = remarks(&files);
     let mut labels = labels.into_iter();
@@ -55,9 +56,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         for found in &file.imported.found {
             let label = labels.next().unwrap_or_default();
             let trial = complete(found, file, &label);
-            let is_kept = match &mut store {
+            let is_kept = match &mut keeper {
                 None => false,
-                Some(store) => keep(store, &trial, args.again, &mut notes)?,
+                Some(keeper) => keeper.keep(&trial, args.again, &mut notes)?,
             };
             let (first, last) = found.lines;
             rows.push(ImportedRow {
@@ -70,14 +71,6 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     output::write(&page(&rows, &notes, args.dry_run), &args.output)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn open(named: Option<&Path>) -> Result<Store, Failure> {
-    let place = match named {
-        Some(place) => place.to_owned(),
-        None => places::default_store()?,
-    };
-    open_to_write(&place)
 }
 
 /// Reads a file, or standard input for `-`.
@@ -116,42 +109,46 @@ fn remarks(files: &[File]) -> Vec<String> {
 /// A label for each output: the first of every tool gets the first one, the second the second, so
 /// that all that was measured of one side has one label.
 fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
-    let mut labels = Vec::new();
+    if wanted.is_empty() {
+        return Ok(files.iter().flat_map(labels_by_file).collect());
+    }
+    let all = numbered(files.iter().flat_map(|file| &file.imported.found));
+    let label = |(number, found): &(usize, &Found)| match (wanted.get(*number), &found.content) {
+        (Some(label), _) => Ok(label.clone()),
+        (None, Content::Own(trial)) => Ok(trial.beginning.label.clone()),
+        (None, Content::Foreign(_)) => {
+            let tool = found.tool;
+            let outputs = all.iter().filter(|(_, other)| other.tool == tool).count();
+            let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
+            Err(Failure::new(Kind::Usage, message)
+                .hint("give one label for each output of a tool, with commas between"))
+        }
+    };
+    all.iter().map(label).collect()
+}
+
+/// What treering exported has its labels; others have the name of the file, with a number where it
+/// holds several outputs of a tool.
+fn labels_by_file(file: &File) -> Vec<String> {
+    let all = numbered(&file.imported.found);
+    let are_alone = all.iter().all(|(number, _)| *number == 0);
+    let label = |(number, found): (usize, &Found)| match &found.content {
+        Content::Own(trial) => trial.beginning.label.clone(),
+        Content::Foreign(_) if are_alone => file.name.clone(),
+        Content::Foreign(_) => format!("{}#{}", file.name, number + 1),
+    };
+    all.into_iter().map(label).collect()
+}
+
+/// Outputs with their numbers, each tool's counted from 0.
+fn numbered<'f>(all: impl IntoIterator<Item = &'f Found>) -> Vec<(usize, &'f Found)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in files {
-        if wanted.is_empty() {
-            counts.clear();
-        }
-        let first = labels.len();
-        for found in &file.imported.found {
-            let count = counts.entry(found.tool).or_default();
-            *count += 1;
-            labels.push(match (wanted.get(*count - 1), &found.content) {
-                (Some(label), _) => label.clone(),
-                // What treering exported has its label.
-                (None, Content::Own(trial)) => trial.beginning.label.clone(),
-                (None, Content::Foreign(_)) if !wanted.is_empty() => String::new(),
-                (None, Content::Foreign(_)) => format!("{}#{count}", file.name),
-            });
-        }
-        let foreign = file.imported.found.iter().map(|found| found.tool);
-        if wanted.is_empty() && foreign.clone().all(|tool| counts.get(tool) == Some(&1)) {
-            let alone = format!("{}#1", file.name);
-            labels[first..].iter_mut().filter(|label| **label == alone).for_each(|label| {
-                label.clone_from(&file.name);
-            });
-        }
-    }
-    if let Some((tool, most)) = counts.iter().max_by_key(|(_, count)| **count)
-        && !wanted.is_empty()
-        && *most > wanted.len()
-        && labels.iter().any(String::is_empty)
-    {
-        let message = format!("--label names {} of {most} outputs of {tool}", wanted.len());
-        return Err(Failure::new(Kind::Usage, message)
-            .hint("give one label for each output of a tool, with commas between"));
-    }
-    Ok(labels)
+    let number = |found: &'f Found| {
+        let count = counts.entry(found.tool).or_default();
+        *count += 1;
+        (*count - 1, found)
+    };
+    all.into_iter().map(number).collect()
 }
 
 /// The trial with what the log does not hold.
@@ -164,20 +161,13 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
         }
         Content::Foreign(foreign) => foreign.as_ref().clone(),
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
     let beginning = Beginning {
-        event_version: EVENT_VERSION,
-        trial: TrialId::new(),
         // Without a date in the log, that of the import.
         started_unix_ms: foreign.started_unix_ms.unwrap_or(now_ms),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: String::new(),
-        mode: Mode::Classic,
         label: label.to_owned(),
-        target: String::new(),
-        parameters: Vec::new(),
-        cell: None,
+        ..Beginning::new(TrialId::new(), foreign.workload, Mode::Classic)
     };
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
@@ -191,47 +181,84 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
     trial
 }
 
-/// Puts a trial into the store, unless it is there: twice the same run would look like two.
-fn keep(
-    store: &mut Store,
-    trial: &Trial,
-    again: bool,
-    notes: &mut Vec<String>,
-) -> Result<bool, Failure> {
-    let about = &trial.beginning;
-    if let Some(there) = stands(store, trial).map_err(|error| failure(&error))?
-        && (there == about.trial || !again)
-    {
-        let hint = if there == about.trial { "" } else { " (--again keeps it once more)" };
-        notes.push(format!(
-            "'{}' of {} is in the store already as {there}: not kept again{hint}",
-            about.label, about.workload
-        ));
-        return Ok(false);
-    }
-    let mut recorder = store.recorder();
-    for event in events_of(trial) {
-        recorder.record(&event).map_err(|error| failure(&error))?;
-    }
-    Ok(true)
+/// Where an imported trial is from: the digest of the file and the lines in it.
+type Origin = (String, String);
+
+fn origin(trial: &Trial) -> Option<Origin> {
+    let fact = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
+    fact(IMPORT_FACT)?;
+    Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
 }
 
-/// The trial in the store that is this one: of the same identity, or from the same place of the
-/// same file.
-fn stands(store: &Store, trial: &Trial) -> Result<Option<TrialId>, StoreError> {
-    let workload = Some(trial.beginning.workload.clone());
-    let all = store.trials(&Filter { workload, ..Filter::default() })?;
-    if let Some(same) = all.iter().find(|known| known.trial == trial.beginning.trial) {
-        return Ok(Some(same.trial));
+/// The store, and what is in it.
+struct Keeper {
+    store: Store,
+    trials: HashSet<TrialId>,
+    origins: HashMap<Origin, TrialId>,
+}
+
+impl Keeper {
+    fn open(named: Option<&Path>) -> Result<Self, Failure> {
+        let place = match named {
+            Some(place) => place.to_owned(),
+            None => places::default_store()?,
+        };
+        let store = open_to_write(&place)?;
+        Self::of(store).map_err(|error| failure(&error))
     }
-    let origin = |trial: &Trial| -> Option<(String, String)> {
-        let fact = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
-        fact(IMPORT_FACT)?;
-        Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
-    };
-    let Some(wanted) = origin(trial) else { return Ok(None) };
-    let ids: Vec<TrialId> = all.iter().map(|known| known.trial).collect();
-    let known = store.load_with_facts(&ids, &[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
-    let same = known.iter().find(|known| origin(known).as_ref() == Some(&wanted));
-    Ok(same.map(|same| same.beginning.trial))
+
+    fn of(store: Store) -> Result<Self, StoreError> {
+        let known = store.trials(&Filter::default())?;
+        let ids: Vec<TrialId> = known.iter().map(|known| known.trial).collect();
+        let read = store.load_with_facts(&ids, &[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
+        let mut keeper = Self { store, trials: HashSet::new(), origins: HashMap::new() };
+        read.iter().for_each(|trial| keeper.know(trial));
+        Ok(keeper)
+    }
+
+    fn know(&mut self, trial: &Trial) {
+        let id = trial.beginning.trial;
+        self.trials.insert(id);
+        if let Some(origin) = origin(trial) {
+            self.origins.entry(origin).or_insert(id);
+        }
+    }
+
+    /// The trial in the store that is this one: of the same identity, or from the same place of
+    /// the same file.
+    fn stands(&self, trial: &Trial) -> Option<TrialId> {
+        let id = trial.beginning.trial;
+        if self.trials.contains(&id) {
+            Some(id)
+        } else {
+            self.origins.get(&origin(trial)?).copied()
+        }
+    }
+
+    /// Puts a trial into the store, unless it is there: twice the same run would look like two.
+    fn keep(
+        &mut self,
+        trial: &Trial,
+        again: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<bool, Failure> {
+        let about = &trial.beginning;
+        if let Some(there) = self.stands(trial)
+            && (there == about.trial || !again)
+        {
+            let hint = if there == about.trial { "" } else { " (--again keeps it once more)" };
+            notes.push(format!(
+                "'{}' of {} is in the store already as {there}: not kept again{hint}",
+                about.label, about.workload
+            ));
+            return Ok(false);
+        }
+        let mut recorder = self.store.recorder();
+        for event in events_of(trial) {
+            recorder.record(&event).map_err(|error| failure(&error))?;
+        }
+        drop(recorder);
+        self.know(trial);
+        Ok(true)
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
-use treering_model::{Beginning, Caution, Cell, EVENT_VERSION, Fact, Trial, TrialId, TrialSink};
+use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
@@ -106,16 +106,10 @@ pub(crate) fn take(dir: &Path) -> Result<Workplace, LabError> {
 /// What is known of a trial of this job before it begins, wherever it runs.
 pub(crate) fn beginning(trial: TrialId, workload: &str, job: &dyn Job) -> Beginning {
     Beginning {
-        event_version: EVENT_VERSION,
-        trial,
         started_unix_ms: i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: workload.to_owned(),
-        mode: job.mode(),
-        label: String::new(),
-        target: String::new(),
         parameters: job.parameters(),
-        cell: None,
+        ..Beginning::new(trial, workload, job.mode())
     }
 }
 

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, EVENT_VERSION, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals,
-    PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
+    Beginning, Better, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals,
+    Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 use treering_testkit::{skip, temp_dir_in};
@@ -95,16 +95,12 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let mut events = vec![
         TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: place,
             treering_version: "0.1.0".to_owned(),
-            workload: format!("compilebench{HOSTILE}"),
-            mode: Mode::Native,
             label: label.to_owned(),
             target: format!("/nowhere/{HOSTILE}"),
             parameters: vec![("runs".to_owned(), HOSTILE.to_owned())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), &format!("compilebench{HOSTILE}"), Mode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![
@@ -117,15 +113,10 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
     ];
     events.extend((0..20).map(|place| TrialEvent::TaskEnded(task(place))));
     events.push(TrialEvent::PhaseEnded(phase));
-    events.push(TrialEvent::Measured(Metric {
-        name: "mib_per_second".to_owned(),
-        scope: Scope::Kind(kind.clone()),
-        value: (100 + place % 7) as f64 / slow as f64,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: true,
-        tasks: 3,
-    }));
+    let rate = (100 + place % 7) as f64 / slow as f64;
+    let scope = Scope::Kind(kind.clone());
+    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
+    events.push(TrialEvent::Measured(rate.primary().of_tasks(3)));
     events.push(TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 });
     let mut recorder = store.recorder();
     for event in &events {

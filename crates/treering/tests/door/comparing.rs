@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, EVENT_VERSION, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId,
-    TrialSink, Unit,
+    Beginning, Better, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -16,31 +15,21 @@ const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
 
 /// Records a trial of a side with this rate.
 fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: f64) {
+    let scope = Scope::Kind("create".to_owned());
+    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
     let events = [
         TrialEvent::Began(Beginning {
-            event_version: EVENT_VERSION,
-            trial: TrialId::new(),
             started_unix_ms: started,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
             label: label.to_owned(),
             target: format!("/nowhere/{label}"),
             parameters: vec![("runs".to_owned(), "3".to_owned())],
-            cell: None,
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],
         },
-        TrialEvent::Measured(Metric {
-            name: "mib_per_second".to_owned(),
-            scope: Scope::Kind("create".to_owned()),
-            value: rate,
-            unit: Unit::MibPerSecond,
-            better: Better::Higher,
-            primary: true,
-            tasks: 3,
-        }),
+        TrialEvent::Measured(rate.primary().of_tasks(3)),
         TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 },
     ];
     let mut recorder = store.recorder();

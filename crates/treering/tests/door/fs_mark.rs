@@ -10,7 +10,7 @@ use treering_model::{Ending, Op, Trial};
 use treering_testkit::{LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir};
 
 use crate::program;
-use crate::trial::{calls, cautions, failure, last};
+use crate::trial::{again, calls, cautions, failure, last};
 
 /// Debian's fs_mark 3.3, where it is installed.
 fn original() -> Option<PathBuf> {
@@ -307,6 +307,24 @@ fn what_the_original_dies_of_works() {
     assert!(ran.stdout.contains("Version 3.3, 70 thread(s)"), "{ran}");
     assert_eq!(rows(&ran.stdout)[0][1], "70");
     classic(&program, "-d missing/below -n 1").ends_with(3).complains("missing/below");
+}
+
+/// `-N 0` stays in one subdirectory, and without `-N` the time decides.
+#[test]
+fn the_printed_command_tells_no_turns_from_turns_of_no_files() {
+    let program = program();
+    for words in ["-d a -D 3 -n 5 -N 0", "-d a -D 3 -n 5", "-d a -D 3 -n 5 -N 2"] {
+        classic(&program, words).ends_with(0);
+        let first = last(&program);
+        program.run(again(&program)).ends_with(0);
+        let timeless = |trial: &Trial| -> Vec<(String, String)> {
+            let all = trial.beginning.parameters.iter();
+            all.filter(|(name, _)| name != "seed").cloned().collect()
+        };
+        assert_eq!(timeless(&last(&program)), timeless(&first), "{words}");
+        let turns = first.beginning.parameters.iter().find(|(name, _)| name == "files-per-subdir");
+        assert_eq!(turns.map(|(_, files)| files.as_str()), words.split_once("-N ").map(|(_, n)| n));
+    }
 }
 
 #[test]

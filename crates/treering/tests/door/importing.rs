@@ -1,12 +1,15 @@
 //! Logs of other tools taken into the store, and compared.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde_json::Value;
-use treering_testkit::{Program, shared, skip};
+use treering_model::{PhaseTotals, Scope, TaskTotals, Trial};
+use treering_store::{Access, Store};
+use treering_testkit::{FourLists, Program, shared, skip};
 
 use crate::program;
-use crate::trial::count;
+use crate::trial::{count, last};
 
 /// A run of compilebench with one initial tree and these seconds for six reads of it.
 fn log(seconds: [u32; 6], used: &str) -> String {
@@ -41,6 +44,12 @@ fn json(program: &Program, words: &[&str]) -> Value {
     serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
 }
 
+/// The codes of a comparison's cautions.
+fn codes(document: &Value) -> Vec<&str> {
+    let all = document["cautions"].as_array().unwrap();
+    all.iter().filter_map(|caution| caution["code"].as_str()).collect()
+}
+
 #[test]
 fn a_mail_with_two_sides_is_compared_within_one_run() {
     let program = program();
@@ -59,12 +68,7 @@ fn a_mail_with_two_sides_is_compared_within_one_run() {
     assert_eq!(document["gate"], "unclear");
     let has_better_or_worse = all.iter().any(|one| one["verdict"] != "single-run");
     assert!(!has_better_or_worse, "{document}");
-    let codes: Vec<&str> = document["cautions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|c| c["code"].as_str())
-        .collect();
+    let codes = codes(&document);
     assert!(codes.contains(&"sizes_differ") && codes.contains(&"too_few_rounds"), "{codes:?}");
     // Programs that take values for runs get none of one run.
     let benchstat = program.run([&report[..6], &["benchstat"]].concat()).ends_with(0);
@@ -140,12 +144,76 @@ fn the_published_mail_says_more_than_its_author_saw() {
     assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
     assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
     assert_eq!(pairs("row/classic_files_per_second")["pairs"], 30);
-    let codes: Vec<&str> = document["cautions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|c| c["code"].as_str())
-        .collect();
+    let codes = codes(&document);
     assert_eq!(codes.iter().filter(|code| **code == "sizes_differ").count(), 2, "{codes:?}");
     assert!(all.iter().all(|one| one["verdict"] == "single-run"), "no colour for one run");
+}
+
+/// Runs a classic command line and imports what it said: the trial of the run, and the one of its
+/// output.
+fn run_and_imported(program: &Program, words: &[&str]) -> (Trial, Trial) {
+    let log = fs::File::create(program.home().join("said.log")).unwrap();
+    let mut command = program.command(words);
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    assert!(command.status().unwrap().success());
+    let imported = program.run(["import", "said.log", "--store", "imported.db"]).ends_with(0);
+    assert!(!imported.stdout.contains("do not explain"), "{imported}");
+    let store = program.home().join("imported.db");
+    let store = Store::open(store, Access::ReadOnly).unwrap();
+    (last(program), store.load(store.find("last").unwrap()).unwrap())
+}
+
+/// The run names each tree's state and summary row from its plan, the import from the lines before:
+/// two tables that say the same.
+#[test]
+fn our_own_classic_compilebench_is_imported_as_what_it_was() {
+    let program = program();
+    FourLists::tiny().write_to(&program.home().join("lists"));
+    let words = ["compilebench", "-s", "lists", "-D", "w", "-i", "4", "-r", "150", "-n"];
+    let (run, imported) = run_and_imported(&program, &words);
+    assert_eq!(imported.ending, run.ending);
+    // Finding the filesystem's own order has no line of its own but for the creates.
+    let is_told = |task: &&TaskTotals| !matches!(&*task.kind, "walk native" | "remove native");
+    let operation = |task: &TaskTotals| {
+        [&task.kind, &task.subject, &task.state, &task.tally].map(String::clone)
+    };
+    let operations = |trial: &Trial| -> Vec<[String; 4]> {
+        trial.tasks.iter().filter(is_told).map(operation).collect()
+    };
+    let done = operations(&run);
+    assert_eq!(operations(&imported), done);
+    let rows: BTreeSet<&String> = done.iter().map(|[_, _, _, tally]| tally).collect();
+    assert_eq!(rows.len(), 1 + 11, "all rows of the summary, and none for the native creates");
+    let phases = |trial: &Trial| -> Vec<String> {
+        trial.phases.iter().map(|phase| phase.name.clone()).collect()
+    };
+    assert_eq!(phases(&imported), phases(&run));
+    let counted = |trial: &Trial| -> BTreeMap<Scope, u64> {
+        let seconds = trial.metrics.iter().filter(|metric| metric.name == "seconds");
+        seconds.map(|metric| (metric.scope.clone(), metric.tasks)).collect()
+    };
+    assert_eq!(counted(&imported), counted(&run));
+}
+
+#[test]
+fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
+    let program = program();
+    let words = ["fs_mark", "-d", "m/0", "-d", "m/1", "-n", "20", "-s", "1000", "-t", "4"];
+    fs::create_dir(program.home().join("m")).unwrap();
+    let words = [&words[..], &["-L", "3", "-D", "3", "-N", "5"]].concat();
+    let (run, imported) = run_and_imported(&program, &words);
+    assert_eq!(imported.ending, run.ending);
+    let rows = |trial: &Trial| -> Vec<(String, u64, u64)> {
+        let row = |phase: &PhaseTotals| (phase.name.clone(), phase.files, phase.bytes);
+        trial.phases.iter().map(row).collect()
+    };
+    assert_eq!(rows(&imported), rows(&run));
+    for name in ["threads", "files", "size", "subdirs", "files-per-subdir", "iterations"] {
+        let value = |trial: &Trial| -> Option<String> {
+            let all = &trial.beginning.parameters;
+            all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        };
+        assert!(value(&run).is_some(), "{name}");
+        assert_eq!(value(&imported), value(&run), "{name}");
+    }
 }

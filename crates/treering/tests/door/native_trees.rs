@@ -10,7 +10,7 @@ use treering_testkit::{
 use treering_workloads::compilebench::dataset::{Dataset, State, library};
 
 use crate::program;
-use crate::trial::{calls, cautions, last, living, standing, tasks};
+use crate::trial::{again, calls, cautions, last, living, standing, tasks};
 
 /// The shipped data set of the tests.
 const DATA_SET: &str = "linux-6.1-small";
@@ -260,11 +260,7 @@ fn the_printed_command_repeats_the_trial() {
     let more = ["--seed", "9", "--mix", "create=1,patch=2,read=1", "--order", "random", "-q"];
     program.run(TINY.iter().chain(&FEW).chain(&more)).ends_with(0);
     let first = last(&program);
-    let shown = program.run(["show", "last"]).ends_with(0).stdout;
-    let (_, command) = shown.split_once("The same trial again:\n").unwrap();
-    let words: Vec<&str> = command.split_whitespace().filter(|word| *word != "\\").collect();
-    assert_eq!(words[0], "treering");
-    program.run(&words[1..]).ends_with(0);
+    program.run(again(&program)).ends_with(0);
     let second = last(&program);
     assert_eq!(second.beginning.parameters, first.beginning.parameters);
     assert_eq!(tasks(&second), tasks(&first));

@@ -22,6 +22,15 @@ pub(crate) fn last(program: &Program) -> Trial {
     exported
 }
 
+/// The words of the command that runs the newest trial again, as `treering show` prints it.
+pub(crate) fn again(program: &Program) -> Vec<String> {
+    let shown = program.run(["show", "last"]).ends_with(0).stdout;
+    let (_, command) = shown.split_once("The same trial again:\n").unwrap();
+    let mut words = command.split_whitespace().filter(|word| *word != "\\").map(str::to_owned);
+    assert_eq!(words.next().as_deref(), Some("treering"));
+    words.collect()
+}
+
 /// Waits until the store of this place has a task, of a trial that is still running.
 pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
     let began = Instant::now();

@@ -7,10 +7,10 @@ mod lines;
 mod states;
 mod summary;
 
-use treering_model::{PhaseTotals, TaskTotals};
+use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use crate::log::Log;
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use lines::{Line, Operation, line};
 use states::States;
@@ -172,12 +172,13 @@ impl Run {
         for (tasks, name) in std::mem::take(&mut self.phases).into_iter().zip(PHASES) {
             add_phase(&mut trial, name, tasks);
         }
-        trial.broken = match self.caught {
+        let why = match self.caught {
             Some(signal) => Some(format!("signal {signal} ended it")),
             None if !self.summary.is_begun() => Some("the log has no summary".to_owned()),
             None => None,
         };
-        if let Some(why) = &trial.broken {
+        trial.is_interrupted = why.is_some();
+        if let Some(why) = why {
             let what = format!("the run is not complete: {why}; kept as interrupted");
             remarks.push(Remark { line: at + 1, what });
         }

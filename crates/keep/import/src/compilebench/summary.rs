@@ -94,26 +94,16 @@ impl Summary {
         let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();
         let mib = tasks.iter().map(|task| task.listed_bytes as f64).sum::<f64>() / 1_048_576.0;
         let by_names = matches!(kind, "clean" | "delete" | "stat");
-        let metric = |name: &str, value: f64, unit, better, primary| Metric {
-            name: name.to_owned(),
-            scope: Scope::Kind(kind.to_owned()),
-            value,
-            unit,
-            better,
-            primary,
-            tasks: tasks.len() as u64,
+        let metric = |name: &str, value: f64, unit, better| {
+            let scope = Scope::Kind(kind.to_owned());
+            Metric::new(name, scope, value, unit, better).of_tasks(tasks.len() as u64)
         };
-        let mut metrics =
-            vec![metric("seconds", seconds / count, Unit::Seconds, Better::Lower, by_names)];
+        let mean = metric("seconds", seconds / count, Unit::Seconds, Better::Lower);
+        let mut metrics = vec![mean.primary_if(by_names)];
         if mib > 0.0 && seconds > 0.0 {
             let rate = mib / seconds;
-            metrics.push(metric(
-                "mib_per_second",
-                rate,
-                Unit::MibPerSecond,
-                Better::Higher,
-                !by_names,
-            ));
+            let rate = metric("mib_per_second", rate, Unit::MibPerSecond, Better::Higher);
+            metrics.push(rate.primary_if(!by_names));
         }
         // A kind may be in two rows: of trees with and without products.
         let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
@@ -123,7 +113,7 @@ impl Summary {
         if runs == tasks.len() as u64 {
             let cpu = |row: &&Row| (row.user_seconds + row.system_seconds) * row.runs as f64;
             let cpu = rows.iter().map(cpu).sum::<f64>() / count;
-            metrics.push(metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower, false));
+            metrics.push(metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower));
         }
         metrics
     }

@@ -8,11 +8,13 @@
 mod lines;
 mod operations;
 
-use treering_model::{Better, Caution, CautionCode, Metric, PhaseTotals, Scope, Unit};
+use treering_model::{
+    Better, Caution, CautionCode, IMPORT_FACT, Metric, PhaseTotals, Scope, USED_FACT, Unit,
+};
 
 use crate::log::Log;
 use crate::number::{ctime_unix_ms, decimal, nanoseconds};
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use lines::{Line, OpRow, line};
 use operations::{OPERATIONS_FEW, operations};
@@ -92,12 +94,12 @@ impl Report {
                     (number, _) => format!("filesystem {} ", number - 1),
                 };
                 if name == "current utilization" {
-                    trial.fact("import.used_percent", value.trim_end_matches('%'));
+                    trial.fact(USED_FACT, value.trim_end_matches('%'));
                 } else {
                     trial.parameter(&format!("{section}{name}"), value);
                 }
             }
-            Line::SetUp(seconds) => trial.metrics.push(metric(
+            Line::SetUp(seconds) => trial.metrics.push(of_run(
                 "setup_seconds",
                 seconds as f64,
                 Unit::Seconds,
@@ -114,13 +116,13 @@ impl Report {
             Line::Transactions(rate) => {
                 let name = "transactions_per_second";
                 trial.metrics.retain(|metric| metric.name != name);
-                trial.metrics.push(metric(name, rate, Unit::OpsPerSecond, Better::Higher));
+                trial.metrics.push(of_run(name, rate, Unit::OpsPerSecond, Better::Higher));
             }
             Line::Throughput(direction, bytes) => {
                 let name = format!("{direction}_mib_per_second");
                 trial.metrics.retain(|metric| metric.name != name);
                 let mib = bytes / 1_048_576.0;
-                trial.metrics.push(metric(&name, mib, Unit::MibPerSecond, Better::Higher));
+                trial.metrics.push(of_run(&name, mib, Unit::MibPerSecond, Better::Higher));
             }
             Line::Call(call, [least, mean, most], calls) => {
                 self.call(call, [least, mean, most], calls);
@@ -131,18 +133,18 @@ impl Report {
                     "System Time" => "system_cpu_percent",
                     _ => "cpu_percent",
                 };
-                trial.metrics.push(metric(name, percent, Unit::Percent, Better::Lower));
+                trial.metrics.push(of_run(name, percent, Unit::Percent, Better::Lower));
             }
             Line::Group(_) | Line::Furniture => {}
         }
     }
 
     fn call(&mut self, call: &str, times_ms: [f64; 3], calls: u64) {
-        let count = metric(&format!("{call}_calls"), calls as f64, Unit::Count, Better::Higher);
+        let count = of_run(&format!("{call}_calls"), calls as f64, Unit::Count, Better::Higher);
         self.trial.metrics.push(count);
         for (name, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
             let name = format!("{call}_latency_ns_{name}");
-            let metric = metric(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
+            let metric = of_run(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
             // Of several thread groups the first one's stands.
             if self.trial.metrics.iter().all(|known| known.name != name) {
                 self.trial.metrics.push(metric);
@@ -154,7 +156,7 @@ impl Report {
         let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
         let Some(seconds) = self.seconds.filter(|seconds| *seconds > 0.0) else {
             remark("the report has no results; kept as interrupted".to_owned());
-            self.trial.broken = Some("the report has no results".to_owned());
+            self.trial.is_interrupted = true;
             return self.trial;
         };
         for row in &self.rows {
@@ -165,7 +167,7 @@ impl Report {
             wall_ns: self.trial.wall_ns,
             ..PhaseTotals::default()
         });
-        self.trial.metrics.push(metric("elapsed_seconds", seconds, Unit::Seconds, Better::Lower));
+        self.trial.metrics.push(of_run("elapsed_seconds", seconds, Unit::Seconds, Better::Lower));
         match operations(&self.rows) {
             Some(operations) => self.operations(operations, seconds),
             None => remark("how many operations ran cannot be told from the shares".to_owned()),
@@ -175,10 +177,9 @@ impl Report {
 
     fn operations(&mut self, operations: u64, seconds: f64) {
         let rate = operations as f64 / seconds;
-        let mut rate = metric("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
-        rate.primary = true;
-        self.trial.metrics.push(rate);
-        let count = metric("operations", operations as f64, Unit::Count, Better::Higher);
+        let rate = of_run("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
+        self.trial.metrics.push(rate.primary());
+        let count = of_run("operations", operations as f64, Unit::Count, Better::Higher);
         self.trial.metrics.push(count);
         if operations < OPERATIONS_FEW {
             let message = format!(
@@ -191,17 +192,15 @@ impl Report {
     }
 }
 
-fn metric(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
-    let name = name.to_owned();
-    Metric { name, scope: Scope::Trial, value, unit, better, primary: false, tasks: 1 }
+/// A figure of the whole run.
+fn of_run(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
+    Metric::new(name, Scope::Trial, value, unit, better)
 }
 
 /// The figures of a kind of operation.
 fn of_row(row: &OpRow) -> Vec<Metric> {
-    let scope = Scope::Kind(row.op.clone());
-    let figure = |name: &str, value: f64, unit| Metric {
-        scope: scope.clone(),
-        ..metric(name, value, unit, Better::Higher)
+    let figure = |name: &str, value: f64, unit| {
+        Metric::new(name, Scope::Kind(row.op.clone()), value, unit, Better::Higher)
     };
     let mut figures =
         vec![figure("transactions_per_second", row.transactions_per_second, Unit::OpsPerSecond)];

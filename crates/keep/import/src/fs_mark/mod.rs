@@ -6,11 +6,14 @@
 mod command;
 mod rows;
 
-use treering_model::{Better, Metric, PhaseTotals, Scope, Unit};
+use treering_model::{
+    Better, IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT, Unit,
+};
 
 use crate::log::Log;
 use crate::number::ctime_unix_ms;
-use crate::trial::{Content, ForeignTrial, IMPORT_FACT};
+use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use rows::{Closing, Row, closing, is_heading, row};
 
@@ -21,6 +24,8 @@ pub(crate) struct FsMark;
 const HEADER_LINES_MOST: usize = 400;
 /// So many lines of somebody else's may stand between two rows.
 const GAP_LINES_MOST: usize = 20;
+/// What the tool calls Files/sec.
+const CLASSIC_RATE: &str = "classic_files_per_second";
 
 impl Importer for FsMark {
     fn tool(&self) -> &'static str {
@@ -154,22 +159,16 @@ impl Table {
             before = row.count;
         }
         let value = before as f64 / seconds;
-        (value.is_finite() && value > 0.0).then(|| Metric {
-            name: "classic_files_per_second".to_owned(),
-            scope: Scope::Trial,
-            value,
-            unit: Unit::FilesPerSecond,
-            better: Better::Higher,
-            primary: true,
-            tasks: self.rows.len() as u64,
-        })
+        let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
+        let rate = Metric::new(CLASSIC_RATE, Scope::Trial, value, unit, better);
+        (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
     /// The rows as phases and metrics.
     fn tell(&self, trial: &mut ForeignTrial) {
         let mut before = 0;
         for (number, row) in (0..).zip(&self.rows) {
-            let name = format!("iteration {}", number + 1);
+            let name = format!("{ITERATION_PHASE}{}", number + 1);
             let files = row.count.saturating_sub(before);
             before = row.count;
             let bytes = files.saturating_mul(row.size_bytes);
@@ -181,18 +180,11 @@ impl Table {
                 ..PhaseTotals::default()
             });
             let mut measured = |metric: &str, value: f64, unit, better| {
-                trial.metrics.push(Metric {
-                    name: metric.to_owned(),
-                    scope: Scope::Phase(name.clone()),
-                    value,
-                    unit,
-                    better,
-                    primary: false,
-                    tasks: 1,
-                });
+                let scope = Scope::Phase(name.clone());
+                trial.metrics.push(Metric::new(metric, scope, value, unit, better));
             };
             let rate = row.files_per_second;
-            measured("classic_files_per_second", rate, Unit::FilesPerSecond, Better::Higher);
+            measured(CLASSIC_RATE, rate, Unit::FilesPerSecond, Better::Higher);
             let overhead = row.overhead_us as f64 / 1e6;
             measured("app_overhead_seconds", overhead, Unit::Seconds, Better::Lower);
             for (call, [_, mean_us, _]) in &row.calls {
@@ -203,8 +195,8 @@ impl Table {
         let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
         trial.metrics.extend(self.whole_rate());
         let points = last.used_percent.saturating_sub(first.used_percent);
-        trial.fact("import.used_growth_points", points);
-        trial.fact("import.used_growth_files", last.count - first.count);
+        trial.fact(USED_GROWTH_FACT, points);
+        trial.fact(USED_GROWTH_FILES_FACT, last.count - first.count);
         trial.parameter("rows", self.rows.len());
         if !trial.parameters.iter().any(|(name, _)| name == "size") {
             trial.parameter("size", first.size_bytes);

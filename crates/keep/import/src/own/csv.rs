@@ -2,8 +2,8 @@
 //! its environment are only in the JSON.
 
 use treering_model::{
-    Beginning, Better, Cpu, EVENT_VERSION, Ending, Metric, Mode, PhaseTotals, Scope, TaskTotals,
-    Trial, TrialId, Unit,
+    Beginning, Better, Cpu, Ending, Metric, Mode, PhaseTotals, Scope, TaskTotals, Trial, TrialId,
+    Unit,
 };
 
 use crate::log::Log;
@@ -121,16 +121,8 @@ impl Row<'_> {
     fn trial(&self, trial: TrialId, mode: Mode) -> Trial {
         Trial {
             beginning: Beginning {
-                event_version: EVENT_VERSION,
-                trial,
-                started_unix_ms: 0,
-                treering_version: String::new(),
-                workload: self.get("workload").to_owned(),
-                mode,
                 label: self.get("label").to_owned(),
-                target: String::new(),
-                parameters: Vec::new(),
-                cell: None,
+                ..Beginning::new(trial, self.get("workload"), mode)
             },
             facts: Vec::new(),
             phases: Vec::new(),
@@ -194,16 +186,10 @@ impl Row<'_> {
             "lower" => Better::Lower,
             _ => return None,
         };
-        let value: f64 = self.get("value").parse().ok()?;
-        Some(Metric {
-            name: self.get("metric").to_owned(),
-            scope,
-            value: Some(value).filter(|value| value.is_finite())?,
-            unit: Unit::ALL.into_iter().find(|unit| unit.symbol() == self.get("unit"))?,
-            better,
-            primary: self.get("primary") == "true",
-            tasks: self.number("tasks")?,
-        })
+        let value = self.get("value").parse().ok().filter(|value: &f64| value.is_finite())?;
+        let unit = Unit::ALL.into_iter().find(|unit| unit.symbol() == self.get("unit"))?;
+        let metric = Metric::new(self.get("metric"), scope, value, unit, better);
+        Some(metric.primary_if(self.get("primary") == "true").of_tasks(self.number("tasks")?))
     }
 }
 

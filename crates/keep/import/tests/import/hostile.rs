@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use treering_import::{Content, events_of, import};
-use treering_model::{Beginning, EVENT_VERSION, Mode, TrialBuilder, TrialId};
+use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 
 use crate::logs::{COMPILEBENCH, FS_MARK};
 
@@ -45,18 +45,8 @@ proptest! {
             prop_assert!(found.lines.0 > last || found.tool == "treering");
             last = found.lines.1;
             let Content::Foreign(trial) = &found.content else { continue };
-            let trial = trial.as_ref().clone().with(Beginning {
-                event_version: EVENT_VERSION,
-                trial: TrialId::new(),
-                started_unix_ms: 0,
-                treering_version: String::new(),
-                workload: String::new(),
-                mode: Mode::Classic,
-                label: String::new(),
-                target: String::new(),
-                parameters: Vec::new(),
-                cell: None,
-            });
+            let beginning = Beginning::new(TrialId::new(), "", Mode::Classic);
+            let trial = trial.as_ref().clone().with(beginning);
             prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
             let mut builder = TrialBuilder::default();
             for event in events_of(&trial) {

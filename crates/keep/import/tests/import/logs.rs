@@ -1,9 +1,7 @@
 //! Logs of each tool, with all that people put around them.
 
 use treering_import::{Content, ForeignTrial, Imported, events_of, import};
-use treering_model::{
-    Beginning, EVENT_VERSION, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId,
-};
+use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
 
 /// A small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
@@ -99,7 +97,7 @@ fn compilebench_is_read_line_by_line_and_its_summary_checked() {
     // Of two rows: five and three seconds are eight of two runs.
     assert!((metric(trial, &kind("read"), "cpu_seconds") - 5.0).abs() < 1e-9);
     assert_eq!(trial.wall_ns, 167_000_000_000);
-    assert_eq!(trial.broken, None);
+    assert!(!trial.is_interrupted);
 }
 
 #[test]
@@ -128,7 +126,7 @@ fn what_does_not_agree_is_told_with_its_line() {
         told(cut),
         ["1: the run is not complete: the log has no summary; kept as interrupted"]
     );
-    assert!(only(&import(cut.as_bytes())).broken.is_some());
+    assert!(only(&import(cut.as_bytes())).is_interrupted);
 }
 
 #[test]
@@ -186,16 +184,10 @@ fn several_outputs_in_one_file_are_several_trials() {
 
 fn beginning() -> Beginning {
     Beginning {
-        event_version: EVENT_VERSION,
-        trial: TrialId::new(),
         started_unix_ms: 5,
         treering_version: "0".to_owned(),
-        workload: String::new(),
-        mode: Mode::Native,
         label: "mine".to_owned(),
-        target: String::new(),
-        parameters: Vec::new(),
-        cell: None,
+        ..Beginning::new(TrialId::new(), "", Mode::Native)
     }
 }
 

@@ -102,14 +102,8 @@ fn metric() -> BoxedStrategy<Metric> {
     let value = any::<f64>().prop_filter("metrics are finite", |value| value.is_finite());
     let which = (select(&Unit::ALL[..]), better, any::<bool>());
     (text(), scope, value, which, number())
-        .prop_map(|(name, scope, value, (unit, better, primary), tasks)| Metric {
-            name,
-            scope,
-            value,
-            unit,
-            better,
-            primary,
-            tasks,
+        .prop_map(|(name, scope, value, (unit, better, primary), tasks)| {
+            Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(tasks)
         })
         .boxed()
 }

@@ -3,20 +3,16 @@
 use std::path::Path;
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, EVENT_VERSION, Ending, Fact,
-    Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial,
-    TrialBuilder, TrialEvent, TrialId, TrialSink, Unit,
+    Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Latency,
+    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder, TrialEvent,
+    TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
 pub(crate) fn beginning(trial: TrialId) -> Beginning {
     Beginning {
-        event_version: EVENT_VERSION,
-        trial,
         started_unix_ms: 1_700_000_000_000,
         treering_version: "0.1.0".into(),
-        workload: "compilebench".into(),
-        mode: Mode::Native,
         label: "a label".into(),
         target: "/mnt/target".into(),
         parameters: vec![("seed".into(), "1".into()), ("runs".into(), "30".into())],
@@ -29,6 +25,7 @@ pub(crate) fn beginning(trial: TrialId) -> Beginning {
             round: 2,
             role: CellRole::Round,
         }),
+        ..Beginning::new(trial, "compilebench", Mode::Native)
     }
 }
 
@@ -88,15 +85,10 @@ pub(crate) fn phase_ended(phase: u32) -> TrialEvent {
 }
 
 pub(crate) fn measured(value: f64) -> TrialEvent {
-    TrialEvent::Measured(Metric {
-        name: "create_mib_per_second".into(),
-        scope: Scope::Kind("create".into()),
-        value,
-        unit: Unit::MibPerSecond,
-        better: Better::Higher,
-        primary: true,
-        tasks: 4,
-    })
+    let scope = Scope::Kind("create".into());
+    let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+    let metric = Metric::new("create_mib_per_second", scope, value, unit, better);
+    TrialEvent::Measured(metric.primary().of_tasks(4))
 }
 
 pub(crate) fn ended() -> TrialEvent {

@@ -55,15 +55,11 @@ impl Session for Play {
 
 pub(crate) fn task_of(subject: &str, script: Box<dyn Script>) -> Task {
     Task {
-        kind: "create".into(),
-        subject: subject.into(),
         state: "new".into(),
         tally: "intial create".into(),
         listed_bytes: 77,
         expected_bytes: 99,
-        file_op: Op::Create,
-        direct: false,
-        script,
+        ..Task::new("create", subject, Op::Create, script)
     }
 }
 

@@ -44,15 +44,9 @@ impl Headline {
                 ("operation_seconds", total(|sums| sums.wall_ns)),
                 ("operation_cpu_seconds", total(|sums| sums.cpu_ns)),
             ] {
-                metrics.push(Metric {
-                    name: name.to_owned(),
-                    scope: Scope::Trial,
-                    value: ns as f64 / 1e9,
-                    unit: Unit::Seconds,
-                    better: Better::Lower,
-                    primary: false,
-                    tasks,
-                });
+                let seconds = ns as f64 / 1e9;
+                let metric = Metric::new(name, Scope::Trial, seconds, Unit::Seconds, Better::Lower);
+                metrics.push(metric.of_tasks(tasks));
             }
         }
         metrics
@@ -63,23 +57,19 @@ fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
     let seconds = sums.wall_ns.max(1) as f64 / 1e9;
     let tasks = sums.tasks as f64;
     let by_names = matches!(kind, "clean" | "delete" | "stat");
-    let metric = |name: &str, value: f64, unit, better, primary| Metric {
-        name: name.to_owned(),
-        scope: Scope::Kind(kind.to_owned()),
-        value,
-        unit,
-        better,
-        primary,
-        tasks: sums.tasks,
+    let metric = |name: &str, value: f64, unit, better| {
+        Metric::new(name, Scope::Kind(kind.to_owned()), value, unit, better).of_tasks(sums.tasks)
     };
+    let (higher, lower) = (Better::Higher, Better::Lower);
     let mib = sums.bytes as f64 / 1_048_576.0;
     let files = sums.files as f64;
     let cpu = sums.cpu_ns as f64 / 1e9;
     let mut metrics = vec![
-        metric("mib_per_second", mib / seconds, Unit::MibPerSecond, Better::Higher, !by_names),
-        metric("files_per_second", files / seconds, Unit::FilesPerSecond, Better::Higher, by_names),
-        metric("seconds", seconds / tasks, Unit::Seconds, Better::Lower, false),
-        metric("cpu_seconds", cpu / tasks, Unit::Seconds, Better::Lower, false),
+        metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher).primary_if(!by_names),
+        metric("files_per_second", files / seconds, Unit::FilesPerSecond, higher)
+            .primary_if(by_names),
+        metric("seconds", seconds / tasks, Unit::Seconds, lower),
+        metric("cpu_seconds", cpu / tasks, Unit::Seconds, lower),
     ];
     if sums.bytes == 0 {
         // Names alone are moved: a rate of bytes would be a zero that means nothing.

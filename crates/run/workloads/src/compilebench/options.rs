@@ -157,23 +157,3 @@ pub(super) const NATIVE: &[OptionSpec] = &[
     ),
     spec("seed", None, ValueKind::Number, Some("1"), "The seed that decides the whole run."),
 ];
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::{CLASSIC, NATIVE};
-
-    #[test]
-    fn spellings_are_unique_and_documented() {
-        for specs in [CLASSIC, NATIVE] {
-            let mut names = HashSet::new();
-            let mut shorts = HashSet::new();
-            for spec in specs {
-                assert!(names.insert(spec.name), "{}", spec.name);
-                assert!(spec.short.is_none_or(|short| shorts.insert(short)), "{}", spec.name);
-                assert!(spec.doc.ends_with('.'), "{}", spec.name);
-            }
-        }
-    }
-}

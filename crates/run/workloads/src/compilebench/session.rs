@@ -73,7 +73,7 @@ impl AgingSession {
             Work::NativeDelete(_) => {
                 let tree = self.native_tree.clone();
                 let script = self.walk(&tree, Visit::Delete(true), None);
-                plain_task(REMOVE_NATIVE, &tree, Op::Unlink, script)
+                Task::new(REMOVE_NATIVE, &tree, Op::Unlink, script)
             }
             Work::Operation(operation) => self.operation(operation, sync, initial),
         }
@@ -91,7 +91,7 @@ impl AgingSession {
         Task {
             listed_bytes,
             expected_bytes: listed_bytes,
-            ..plain_task(&kind, &tree, Op::Create, script)
+            ..Task::new(&kind, &tree, Op::Create, script)
         }
     }
 
@@ -101,7 +101,7 @@ impl AgingSession {
         let names = Arc::clone(&self.recipes.names);
         let tree = self.native_tree.clone();
         let script = self.walk(&tree, Visit::Order(names, order), None);
-        plain_task("walk native", &tree, Op::OpenDir, script)
+        Task::new("walk native", &tree, Op::OpenDir, script)
     }
 
     fn operation(&mut self, operation: &Operation, sync: Option<SyncScope>, initial: bool) -> Task {
@@ -132,7 +132,7 @@ impl AgingSession {
             tally: tally.to_owned(),
             listed_bytes,
             expected_bytes: change.map_or(0, |change| change.writes.bytes()),
-            ..plain_task(kind_name(kind, initial), tree, file_op, script)
+            ..Task::new(kind_name(kind, initial), tree, file_op, script)
         }
     }
 
@@ -165,25 +165,6 @@ impl AgingSession {
 /// The first creates and the later ones are told apart: the first ones fill an empty filesystem.
 fn kind_name(kind: Kind, initial: bool) -> &'static str {
     if initial { "initial create" } else { kind.name() }
-}
-
-fn plain_task(
-    kind: &str,
-    subject: &str,
-    file_op: Op,
-    script: Box<dyn treering_script::Script>,
-) -> Task {
-    Task {
-        kind: kind.to_owned(),
-        subject: subject.to_owned(),
-        state: String::new(),
-        tally: String::new(),
-        listed_bytes: 0,
-        expected_bytes: 0,
-        file_op,
-        direct: false,
-        script,
-    }
 }
 
 fn c_name(tree: &str) -> CString {

@@ -70,42 +70,26 @@ impl Sums {
         }
         let seconds = closed.wall_ns as f64 / 1e9;
         let files = closed.files as f64;
-        let metric = |name: &str, value: f64, unit, better, primary| Metric {
-            name: name.to_owned(),
-            scope: Scope::Kind(kind.to_owned()),
-            value,
-            unit,
-            better,
-            primary,
-            tasks: closed.tasks,
+        let metric = |name: &str, value: f64, unit, better| {
+            let scope = Scope::Kind(kind.to_owned());
+            Metric::new(name, scope, value, unit, better).of_tasks(closed.tasks)
         };
         let makes = kind == CREATE;
         let (higher, lower) = (Better::Higher, Better::Lower);
         let rate = Unit::FilesPerSecond;
         let mut metrics = vec![
-            metric("files_per_second", files / seconds, rate, higher, makes),
-            metric("cpu_seconds", closed.cpu_ns as f64 / 1e9, Unit::Seconds, lower, false),
-            metric(
-                "worker_skew_ratio",
-                closed.skews / closed.waves as f64,
-                Unit::Count,
-                lower,
-                false,
-            ),
+            metric("files_per_second", files / seconds, rate, higher).primary_if(makes),
+            metric("cpu_seconds", closed.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
+            metric("worker_skew_ratio", closed.skews / closed.waves as f64, Unit::Count, lower),
         ];
         if makes {
             let mib = closed.bytes as f64 / 1_048_576.0;
+            let classic = closed.classic_files / seconds;
             let inflation = (closed.classic_files / files - 1.0) * 100.0;
             metrics.extend([
-                metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher, false),
-                metric(
-                    "classic_files_per_second",
-                    closed.classic_files / seconds,
-                    rate,
-                    higher,
-                    false,
-                ),
-                metric("classic_inflation_percent", inflation, Unit::Percent, lower, false),
+                metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher),
+                metric("classic_files_per_second", classic, rate, higher),
+                metric("classic_inflation_percent", inflation, Unit::Percent, lower),
             ]);
         }
         metrics

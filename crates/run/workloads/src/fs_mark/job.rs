@@ -39,16 +39,15 @@ impl MarkJob {
             let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
             parameters.push((name, full.to_string_lossy().into_owned()));
         }
-        let files_per_subdir = match shape.policy {
-            Policy::RoundRobin { files, .. } => files,
-            _ => 0,
-        };
         let iterations = settings.text("iterations").map_or(0, |_| shape.iterations);
         parameters.push(parameter("threads", shape.workers));
         if shape.policy != Policy::Flat {
             parameters.push(parameter("subdirs", shape.policy.subdirs()));
         }
-        parameters.push(parameter("files-per-subdir", files_per_subdir));
+        // Also 0 says something, where it was given.
+        if let Policy::RoundRobin { files, .. } = shape.policy {
+            parameters.push(parameter("files-per-subdir", files));
+        }
         parameters.extend(common(shape));
         parameters.push(parameter("sync-method", shape.sync as usize));
         parameters.push(parameter("iterations", iterations));

@@ -2,9 +2,9 @@
 
 use std::ffi::CString;
 
-use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
+use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, Phase, Random, Script, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
+    OnSignal, Phase, Random, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
 };
 
 use super::account::Notes;
@@ -91,7 +91,7 @@ impl MarkSession {
             Part::Setup => {
                 let roots = (0..self.shape.roots).map(|root| c_string(&root_name(root)));
                 let script = MakeRoots::new(&self.shape, roots.collect());
-                vec![task(SETUP, "roots", Op::MakeDir, Box::new(script))]
+                vec![Task::new(SETUP, "roots", Op::MakeDir, Box::new(script))]
             }
             Part::Create(iteration) => {
                 let workers = 0..self.shape.workers;
@@ -103,7 +103,7 @@ impl MarkSession {
                     let key = key(&self.shape, iteration, worker);
                     let root = self.root(worker);
                     let script = UnlinkFiles::new(&self.shape, key, iteration, root, files);
-                    task(UNLINK, &self.subject(worker), Op::Unlink, Box::new(script))
+                    Task::new(UNLINK, &self.subject(worker), Op::Unlink, Box::new(script))
                 })
                 .collect(),
         }
@@ -121,7 +121,7 @@ impl MarkSession {
         Task {
             expected_bytes: bytes,
             tally: tally.to_owned(),
-            ..task(CREATE, &self.subject(worker), Op::Create, Box::new(script))
+            ..Task::new(CREATE, &self.subject(worker), Op::Create, Box::new(script))
         }
     }
 
@@ -155,20 +155,6 @@ fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
     Random::for_part(shape.seed, &format!("names of worker {worker} in {iteration}")).bits()
 }
 
-fn task(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Task {
-    Task {
-        kind: kind.to_owned(),
-        subject: subject.to_owned(),
-        state: String::new(),
-        tally: String::new(),
-        listed_bytes: 0,
-        expected_bytes: 0,
-        file_op,
-        direct: false,
-        script,
-    }
-}
-
 impl Session for MarkSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
@@ -180,7 +166,7 @@ impl Session for MarkSession {
             Part::Setup => (SETUP.to_owned(), 1),
             Part::Create(iteration) => {
                 self.made.clear();
-                (format!("iteration {iteration}"), workers)
+                (format!("{ITERATION_PHASE}{iteration}"), workers)
             }
             Part::Unlink(iteration) => (format!("unlink {iteration}"), workers),
         };

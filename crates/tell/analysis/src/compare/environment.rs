@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use treering_model::IMPORT_PREFIX;
+
 use super::side::{Factor, Side};
 
 /// A value of a fact, and how many trials of a side have it.
@@ -128,7 +130,7 @@ fn is_momentary(name: &str) -> bool {
         "device.backing_file",
         "variant.name",
     ];
-    NAMES.contains(&name) || name.starts_with("conditions.") || name.starts_with("import.")
+    NAMES.contains(&name) || name.starts_with("conditions.") || name.starts_with(IMPORT_PREFIX)
 }
 
 /// Whether a fact belongs to what the user chose the trials by.

@@ -1,16 +1,10 @@
 //! How full imported runs found and left their filesystems: the same files that take another share
 //! of it are on one of another size.
 
-use treering_model::Trial;
+use treering_model::{Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::side::fact;
-
-/// Facts of imported trials: how full in percent before the run; how much fuller in points it
-/// became, as whole numbers are printed, and by how many files.
-pub(super) const USED_FACT: &str = "import.used_percent";
-pub(super) const GROWTH_FACT: &str = "import.used_growth_points";
-pub(super) const FILES_FACT: &str = "import.used_growth_files";
 
 /// Points that the share in use before may differ: files of the system, and rounding.
 const USED_TOLERANCE: f64 = 2.0;
@@ -32,7 +26,8 @@ pub(super) fn of_fill(
     let mut doubt = |message: String| {
         cautions.push(ComparisonCaution::new(Code::SizesDiffer, format!("{about}: {message}")));
     };
-    if let (Some((left, right)), Some((files, same))) = (both(GROWTH_FACT), both(FILES_FACT))
+    if let (Some((left, right)), Some((files, same))) =
+        (both(USED_GROWTH_FACT), both(USED_GROWTH_FILES_FACT))
         && files > 0.0
         && files.total_cmp(&same).is_eq()
     {

@@ -155,7 +155,7 @@ fn ask(
     };
     for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        let metric = &Metric { primary: decides(metric), ..metric.clone() };
+        let metric = &metric.clone().primary_if(decides(metric));
         match question(job, names, metric, values, terms.threshold) {
             Some(one) => {
                 let comparison = one.question.map(|question| question.comparison);

@@ -65,9 +65,8 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == name;
         if !metrics.iter().any(same) {
-            let (name, unit, better) = (name.to_owned(), Unit::Seconds, Better::Lower);
-            let value = seconds;
-            metrics.push(Metric { name, scope, value, unit, better, primary: false, tasks });
+            let metric = Metric::new(name, scope, seconds, Unit::Seconds, Better::Lower);
+            metrics.push(metric.of_tasks(tasks));
         }
     };
     // Tasks of kinds that the workload itself does not count are only its preparations.

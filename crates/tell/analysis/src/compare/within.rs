@@ -4,7 +4,9 @@
 //! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
 //! not known, whatever happens within one, so that the verdict stays that of a single run.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
+use treering_model::{
+    Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
+};
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
 use super::jobs::Job;
@@ -12,13 +14,8 @@ use super::judging::DEFAULT_THRESHOLD;
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::side::{fact, is_completed};
 
-/// The fact of a trial that was imported: the tool whose log it is from.
-pub(super) const IMPORT_FACT: &str = "import.tool";
-
 /// So many pairs are the fewest that can show anything, and are corrected together.
 const PAIRS_FEWEST: usize = 6;
-/// What a phase is called that is a row of a tool.
-const ROW: &str = "iteration ";
 
 /// The two runs, when each side has one and both were imported.
 pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
@@ -33,7 +30,7 @@ pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)>
 pub(super) fn is_paired_within(metric: &Metric) -> bool {
     match &metric.scope {
         Scope::Trial => false,
-        Scope::Phase(name) => name.starts_with(ROW),
+        Scope::Phase(name) => name.starts_with(ITERATION_PHASE),
         Scope::Kind(_) => matches!(metric.name.as_str(), "seconds" | "mib_per_second"),
     }
 }
@@ -94,7 +91,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
         let mut add = |name: &str, unit, better, is_leading, value: fn(&TaskTotals) -> f64| {
             found.push(Pairs {
-                scope: Scope::Kind(kind.clone()),
+                scope: Scope::Kind(kind.to_owned()),
                 name: name.to_owned(),
                 unit,
                 better,
@@ -114,8 +111,8 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
 }
 
 /// The kinds of a run in the order in which they first occur.
-fn kinds(trial: &Trial) -> Vec<String> {
-    let mut kinds: Vec<String> = Vec::new();
+fn kinds(trial: &Trial) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
     for kind in trial.tasks.iter().map(kind_of) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -124,13 +121,9 @@ fn kinds(trial: &Trial) -> Vec<String> {
     kinds
 }
 
-/// The row of the tool's summary in which a task counts, else its kind.
-fn kind_of(task: &TaskTotals) -> String {
-    match task.tally.as_str() {
-        "" => task.kind.clone(),
-        // The misspelling is the tool's.
-        tally => tally.replace("intial", "initial"),
-    }
+/// The row of the tool's summary in which a task counts, where it says more than its kind does.
+fn kind_of(task: &TaskTotals) -> &str {
+    if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 
 /// The metrics of rows, row by row; the first of a row leads.
@@ -167,7 +160,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
 }
 
 fn is_row(metric: &Metric) -> bool {
-    matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ROW))
+    matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ITERATION_PHASE))
 }
 
 fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricComparison> {

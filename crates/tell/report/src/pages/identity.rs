@@ -99,14 +99,8 @@ mod tests {
 
     #[test]
     fn metrics_in_short_do_not_say_things_twice() {
-        let metric = |name: &str, scope| Metric {
-            name: name.to_owned(),
-            scope,
-            value: 2.55,
-            unit: Unit::MibPerSecond,
-            better: Better::Higher,
-            primary: true,
-            tasks: 1,
+        let metric = |name: &str, scope| {
+            Metric::new(name, scope, 2.55, Unit::MibPerSecond, Better::Higher).primary()
         };
         let create = metric("create_mib_per_second", Scope::Kind("create".to_owned()));
         assert_eq!(in_short(&create), "create 2.550 MiB/s");

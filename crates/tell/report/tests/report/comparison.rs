@@ -5,8 +5,7 @@ use treering_analysis::compare::{
     ComparisonCautionCode, Factor, Outcome, Side, Terms, Verdict, compare,
 };
 use treering_model::{
-    Beginning, Better, Cpu, EVENT_VERSION, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
-    TrialId, Unit,
+    Beginning, Better, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial, TrialId, Unit,
 };
 use treering_report::formats::ALL;
 use treering_report::pages::comparison::{DataFormat, View, page};
@@ -22,8 +21,8 @@ fn metrics(round: usize, factor: f64) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (kind, rate, factor) in kinds {
         let mut add = |name: &str, value: f64, unit, better, primary| {
-            let (name, scope) = (name.to_owned(), Scope::Kind(kind.to_owned()));
-            metrics.push(Metric { name, scope, value, unit, better, primary, tasks: 6 });
+            let metric = Metric::new(name, Scope::Kind(kind.to_owned()), value, unit, better);
+            metrics.push(metric.primary_if(primary).of_tasks(6));
         };
         let noisy = if kind == "delete" { ROUNDS[8 - round] } else { 1.0 };
         let rate = rate * ROUNDS[round] * factor * OWN[round].powf(factor * 9.0) * noisy;
@@ -36,18 +35,15 @@ fn metrics(round: usize, factor: f64) -> Vec<Metric> {
 
 pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> Trial {
     let started_unix_ms = 1_763_665_726_000 + 2000 * i64::try_from(round).unwrap() + late;
+    let trial: TrialId = "0193a1b2-c3d4-7000-8000-000000000001".parse().unwrap();
     Trial {
         beginning: Beginning {
-            event_version: EVENT_VERSION,
-            trial: "0193a1b2-c3d4-7000-8000-000000000001".parse::<TrialId>().unwrap(),
             started_unix_ms,
             treering_version: "0.1.0".to_owned(),
-            workload: "compilebench".to_owned(),
-            mode: Mode::Native,
             label: filesystem.to_owned(),
             target: "/mnt/scratch".to_owned(),
             parameters: vec![("runs".to_owned(), "30".to_owned())],
-            cell: None,
+            ..Beginning::new(trial, "compilebench", Mode::Native)
         },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.12.0".to_owned() },

@@ -1,8 +1,8 @@
 //! Made-up trials, the same at every call. No number in them was measured.
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, EVENT_VERSION, Ending, Fact, Interval, Latency,
-    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, Unit,
+    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
+    Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, Unit,
 };
 
 /// A short name of the trials.
@@ -108,13 +108,10 @@ fn phase(number: u32, name: &str, began_ns: u64, tasks: &[TaskTotals]) -> PhaseT
 }
 
 fn beginning() -> Beginning {
+    let trial = "0193a1b2-c3d4-7e5f-8a6b-0123456789ab".parse().unwrap();
     Beginning {
-        event_version: EVENT_VERSION,
-        trial: "0193a1b2-c3d4-7e5f-8a6b-0123456789ab".parse().unwrap(),
         started_unix_ms: 1_763_665_726_123,
         treering_version: "0.1.0".to_owned(),
-        workload: "compilebench".to_owned(),
-        mode: Mode::Native,
         label: "v6.12 baseline".to_owned(),
         target: "/mnt/scratch".to_owned(),
         parameters: vec![
@@ -122,7 +119,7 @@ fn beginning() -> Beginning {
             ("runs".to_owned(), "9".to_owned()),
             ("seed".to_owned(), "555".to_owned()),
         ],
-        cell: None,
+        ..Beginning::new(trial, "compilebench", Mode::Native)
     }
 }
 
@@ -135,7 +132,7 @@ fn metric(name: &str, scope: Scope, value: f64, unit: Unit, primary: bool) -> Me
         | Unit::OpsPerSecond
         | Unit::Count => Better::Higher,
     };
-    Metric { name: name.to_owned(), scope, value, unit, better, primary, tasks: 6 }
+    Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(6)
 }
 
 fn metrics() -> Vec<Metric> {

@@ -384,15 +384,8 @@ fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outco
         let of = |(round, pair)| {
             let mut one = trial(round % 9, late, 1.0, name);
             one.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
-            one.metrics = vec![Metric {
-                name: "speed".to_owned(),
-                scope: Scope::Trial,
-                value: pick(pair),
-                unit,
-                better,
-                primary: true,
-                tasks: 1,
-            }];
+            let speed = Metric::new("speed", Scope::Trial, pick(pair), unit, better);
+            one.metrics = vec![speed.primary()];
             one
         };
         let trials = values.iter().enumerate().map(of).collect();

@@ -54,10 +54,8 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
     }
-    if !mixed.is_empty() {
-        let message = format!("the trials of '{}' differ in {}", side.name, mixed.join(", "));
-        cautions.push(ComparisonCaution::new(Code::MixedSide, message));
-    }
+    let about = format!("the trials of '{}' differ in ", side.name);
+    cautions.extend(of_list(Code::MixedSide, about, &mixed));
     let mut doubts: BTreeMap<CautionCode, usize> = BTreeMap::new();
     for trial in side.rounds {
         let codes: BTreeSet<CautionCode> = trial.cautions.iter().map(|c| c.code).collect();
@@ -65,13 +63,10 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
             *doubts.entry(code).or_default() += 1;
         }
     }
-    if !doubts.is_empty() {
-        let said: Vec<String> =
-            doubts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
-        let (all, said) = (side.rounds.len(), said.join(", "));
-        let message = format!("of {all} trials of '{}' some carry cautions: {said}", side.name);
-        cautions.push(ComparisonCaution::new(Code::TrialCautions, message));
-    }
+    let said: Vec<String> =
+        doubts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
+    let about = format!("of {} trials of '{}' some carry cautions: ", side.rounds.len(), side.name);
+    cautions.extend(of_list(Code::TrialCautions, about, &said));
     cautions
 }
 
@@ -93,25 +88,14 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCautio
     }
     // Only pairs of which both completed can be held against each other one by one.
     let unequal = unequal_work(&baseline, &contender);
-    if !unequal.is_empty() {
-        let message = format!(
-            "{what}: a trial of '{}' against one of '{}': {}",
-            names.0,
-            names.1,
-            unequal.join(", ")
-        );
-        cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
-    }
+    let about = format!("{what}: a trial of '{}' against one of '{}': ", names.0, names.1);
+    cautions.extend(of_list(Code::UnequalWork, about, &unequal));
     let short = too_short(&baseline, &contender);
-    if !short.is_empty() {
-        let message = format!(
-            "{what}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: {}",
-            names.1,
-            names.0,
-            short.join(", ")
-        );
-        cautions.push(ComparisonCaution::new(Code::TooShort, message));
-    }
+    let about = format!(
+        "{what}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
+        names.1, names.0
+    );
+    cautions.extend(of_list(Code::TooShort, about, &short));
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
@@ -126,6 +110,12 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCautio
         cautions.push(ComparisonCaution::new(Code::NotInterleaved, message));
     }
     cautions
+}
+
+/// A doubt about all that is listed behind these words; none where nothing is.
+fn of_list(code: Code, about: String, listed: &[String]) -> Option<ComparisonCaution> {
+    let message = about + &listed.join(", ");
+    (!listed.is_empty()).then(|| ComparisonCaution::new(code, message))
 }
 
 fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {

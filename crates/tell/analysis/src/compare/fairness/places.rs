@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use treering_model::{CautionCode, Trial};
+use treering_model::{
+    CautionCode, IMPORT_FACT, Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+};
 use treering_stats::median;
 
 use super::{Seen, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use crate::compare::fill::{FILES_FACT, GROWTH_FACT, USED_FACT};
 use crate::compare::side::Factor;
 use crate::compare::terms::LEVEL_FACT;
-use crate::compare::within::IMPORT_FACT;
 
 /// How the values of a fact are held against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ const OTHERS: [&str; 13] = [
     LEVEL_FACT,
     IMPORT_FACT,
     USED_FACT,
-    GROWTH_FACT,
-    FILES_FACT,
+    USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT,
 ];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.

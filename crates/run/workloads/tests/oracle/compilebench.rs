@@ -1,8 +1,6 @@
 //! Random data sets and settings: after a session every living tree has exactly the files of its
 //! state, in memory and on a real disk, and both are alike. What a job foretells comes true.
 
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -14,10 +12,12 @@ use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
     StopFlag, Target, run,
 };
-use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_model::{Op, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{FileSizes, FourLists, temp_dir};
 use treering_workloads::compilebench::Compilebench;
+
+use crate::Tasks;
 
 /// Paths of files below up to four directories. No name is a file here and a directory there.
 fn path() -> impl Strategy<Value = String> {
@@ -129,19 +129,6 @@ fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
     let job =
         if classic { Compilebench.classic(&settings) } else { Compilebench.native(&settings) };
     job.unwrap()
-}
-
-/// Keeps the tasks that ended.
-#[derive(Default)]
-struct Tasks(Vec<TaskTotals>);
-
-impl TrialSink for Tasks {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        if let TrialEvent::TaskEnded(task) = event {
-            self.0.push(task.clone());
-        }
-        Ok(())
-    }
 }
 
 /// Runs a session of the job to its end: its tasks, and the trees it says remain.

@@ -1,8 +1,6 @@
 //! Random settings of fs_mark: what stands afterwards is what was asked for, in memory and on a
 //! real disk, with threads and with processes; and names that collide are found.
 
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -11,10 +9,12 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress, StopFlag, Target,
     run,
 };
-use treering_model::{Caution, Metric, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_model::{Caution, Metric, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::fs_mark::FsMark;
+
+use crate::Tasks;
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -88,18 +88,6 @@ impl Asked {
     fn standing(&self) -> u64 {
         let all = u64::from(self.files) * u64::from(self.workers) * u64::from(self.iterations);
         if self.keep { all } else { 0 }
-    }
-}
-
-#[derive(Default)]
-struct Tasks(Vec<TaskTotals>);
-
-impl TrialSink for Tasks {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        if let TrialEvent::TaskEnded(task) = event {
-            self.0.push(task.clone());
-        }
-        Ok(())
     }
 }
 
