@@ -6,7 +6,9 @@ use std::path::Path;
 
 use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_script::{ClassicVoice, Said};
+use treering_script::{ClassicVoice, Room, Said, Witness};
+
+use crate::clock::local_time;
 
 /// The tool's voice, and where its words go.
 pub(crate) struct Speaker {
@@ -63,9 +65,23 @@ impl Speaker {
 impl TrialSink for &mut Speaker {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         let Speaker { voice, root, .. } = &mut **self;
-        let mut look = || root.room().ok();
-        let said = voice.hear(event, &mut look);
+        let said = voice.hear(event, &mut Looking { root });
         self.tell(&said).map_err(|error| SinkError::new("cannot write the tool's lines", error))
+    }
+}
+
+/// Looks at the clock and at the first root.
+struct Looking<'t> {
+    root: &'t Target,
+}
+
+impl Witness for Looking<'_> {
+    fn room(&mut self) -> Option<Room> {
+        self.root.room().ok()
+    }
+
+    fn time(&mut self) -> String {
+        local_time()
     }
 }
 

@@ -17,7 +17,7 @@ mod totals;
 mod trial;
 mod variant;
 
-pub use caution::{Caution, CautionCode};
+pub use caution::{Caution, CautionCode, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;

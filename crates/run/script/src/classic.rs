@@ -74,7 +74,16 @@ pub struct Room {
     pub unused_bytes: u64,
 }
 
-/// Speaks as the imitated tool. `look` asks for the room of the first root's filesystem.
+/// What a voice may ask while it speaks.
+pub trait Witness {
+    /// The room of the first root's filesystem now.
+    fn room(&mut self) -> Option<Room>;
+
+    /// The time now, as `ctime` writes it, without newline.
+    fn time(&mut self) -> String;
+}
+
+/// Speaks as the imitated tool.
 pub trait ClassicVoice {
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
@@ -83,7 +92,7 @@ pub trait ClassicVoice {
     fn refused(&mut self, error: &ConfigError) -> Said;
 
     /// Something happened.
-    fn hear(&mut self, event: &TrialEvent, look: &mut dyn FnMut() -> Option<Room>) -> Said;
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said;
 
     /// After everything, unless it failed; a signal may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;

@@ -12,7 +12,7 @@ mod random;
 mod step;
 
 pub use classic::{
-    ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said,
+    ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said, Witness,
 };
 pub use job::{
     Bell, Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide,

@@ -22,6 +22,8 @@ pub enum ValueKind {
     Path,
     /// A path; the option may be given several times.
     Paths,
+    /// A path that stands by itself, without the option's name before it.
+    Operand,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text; the doc says its form.

@@ -400,10 +400,11 @@ fn argument(spec: &OptionSpec) -> Arg {
         Support::Ignored(why) => doc = format!("{doc} (without effect: {why})"),
         Support::Rejected(why) => doc = format!("{doc} (refused: {why})"),
     }
-    let arg = Arg::new(spec.name).long(spec.name).help(doc);
-    let arg = match spec.short {
-        Some(short) => arg.short(short),
-        None => arg,
+    let arg = Arg::new(spec.name).help(doc);
+    let arg = match (spec.value, spec.short) {
+        (ValueKind::Operand, _) => arg,
+        (_, Some(short)) => arg.long(spec.name).short(short),
+        (_, None) => arg.long(spec.name),
     };
     match spec.value {
         ValueKind::Flag => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
@@ -412,6 +413,7 @@ fn argument(spec: &OptionSpec) -> Arg {
         ValueKind::Size => value(arg, "SIZE"),
         ValueKind::Percent => value(arg, "N%"),
         ValueKind::Path => value(arg, "PATH"),
+        ValueKind::Operand => arg.value_name("FILE").action(ArgAction::Set),
         ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
         ValueKind::Text => value(arg, "TEXT"),
     }

@@ -7,7 +7,7 @@ use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
-use treering_script::{Job, Settings, TargetFacts, Workload};
+use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
@@ -147,21 +147,35 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         Some(_) => "DIR".to_owned(),
         None => quoted(&beginning.target),
     };
-    let names_dirs = beginning.parameters.iter().any(|(name, _)| name == "dir");
+    let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
+        let manifest = workload.manifest();
+        if classic { manifest.classic } else { manifest.native }
+    });
+    let is_operand = |name: &str| {
+        let spec = specs.iter().find(|spec| spec.name == name);
+        spec.is_some_and(|spec| matches!(spec.value, ValueKind::Operand))
+    };
+    // Where the tool works stands among its own options, or in the file that it is given.
+    let mut names = beginning.parameters.iter().map(|(name, _)| name.as_str());
+    let names_dirs = names.any(|name| name == "dir" || (classic && is_operand(name)));
     let dir = match (names_dirs, classic) {
         (true, _) => String::new(),
         (false, true) => format!(" -D {target}"),
         (false, false) => format!(" --dir {target}"),
     };
     let mut line = format!("treering {verb}{}{dir}", beginning.workload);
-    let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
-        let manifest = workload.manifest();
-        if classic { manifest.classic } else { manifest.native }
-    });
     let settings = Settings::default();
     for (name, value) in &beginning.parameters {
-        // An option that was given several times is numbered.
-        let name = name.split('.').next().unwrap_or(name);
+        if is_operand(name) {
+            line += &format!(" {}", quoted(value));
+            continue;
+        }
+        // An option that was given several times is numbered; what a file says stands in the file.
+        let name = match name.split_once('.') {
+            Some((file, _)) if is_operand(file) => continue,
+            Some((option, _)) => option,
+            None => name,
+        };
         let is_default = settings.text_or_default(specs, name) == Some(value);
         match value.as_str() {
             "false" => {}

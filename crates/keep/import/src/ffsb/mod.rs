@@ -9,7 +9,8 @@ mod lines;
 mod operations;
 
 use treering_model::{
-    Better, Caution, CautionCode, IMPORT_FACT, Metric, PhaseTotals, Scope, USED_FACT, Unit,
+    Better, Caution, CautionCode, IMPORT_FACT, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
+    USED_FACT, Unit,
 };
 
 use crate::log::Log;
@@ -17,7 +18,7 @@ use crate::number::{ctime_unix_ms, decimal, nanoseconds};
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins, not_understood};
 use lines::{Line, OpRow, line};
-use operations::{OPERATIONS_FEW, operations};
+use operations::operations;
 
 /// Reads reports of FFSB.
 pub(crate) struct Ffsb;

@@ -1,11 +1,9 @@
 //! How many operations ran, which FFSB does not print: from the share of each kind, which it prints
 //! with three decimals, and from the kinds of which a transaction is an operation.
 
-use super::lines::OpRow;
+use treering_model::OPERATIONS_FEW;
 
-/// Below so many what happened to be drawn decides the figures: with the published mix of sizes the
-/// coefficient of variation of the transactions is 13 % for as many.
-pub(super) const OPERATIONS_FEW: u64 = 5_000;
+use super::lines::OpRow;
 
 /// Kinds of which each transaction is one operation.
 const ONE_EACH: [&str; 5] = ["delete", "stat", "open_close", "createdir", "metaop"];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
 };
 
 use super::classic_output::{ClassicSummary, opening_line, task_line};
@@ -50,7 +50,7 @@ impl ClassicVoice for Voice {
         Said::default()
     }
 
-    fn hear(&mut self, event: &TrialEvent, _look: &mut dyn FnMut() -> Option<Room>) -> Said {
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::TaskEnded(task) => {
                 self.summary.add(task);

@@ -4,6 +4,7 @@
 use treering_model::{CautionCode, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
+    Witness,
 };
 
 use super::account::Notes;
@@ -47,7 +48,7 @@ impl Voice {
         self.present.extend(Notes::from_words(&task.notes));
     }
 
-    fn row(&mut self, look: &mut dyn FnMut() -> Option<Room>) -> Said {
+    fn row(&mut self, witness: &mut dyn Witness) -> Said {
         let present = std::mem::take(&mut self.present);
         // An iteration of which a worker is missing is none: the failure is told elsewhere.
         if present.is_empty() || present.len() < self.expected {
@@ -56,7 +57,7 @@ impl Voice {
         let row = Row::of(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
-        let used = look().map_or(0, used_percent);
+        let used = witness.room().map_or(0, used_percent);
         let size = self.config.shape.bytes;
         Said::everywhere(row.line(used, self.count, size, self.config.verbose))
     }
@@ -80,7 +81,7 @@ impl ClassicVoice for Voice {
         Said { out: format!("{}\n", error.message), ..Said::default() }
     }
 
-    fn hear(&mut self, event: &TrialEvent, look: &mut dyn FnMut() -> Option<Room>) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::PhaseBegan { .. } => {
                 self.present.clear();
@@ -91,7 +92,7 @@ impl ClassicVoice for Voice {
                 self.task(task);
                 Said::default()
             }
-            TrialEvent::PhaseEnded(_) => self.row(look),
+            TrialEvent::PhaseEnded(_) => self.row(witness),
             TrialEvent::Cautioned(caution) => match caution.code {
                 CautionCode::NamesCollided
                 | CautionCode::NotLocked

@@ -1,0 +1,299 @@
+//! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use treering_script::{Bell, Random, Room};
+
+use super::population::{Population, Series};
+use super::profile::{Filesystem, Sizes};
+
+/// The blocks in which space is reckoned.
+const BLOCK_BYTES: u64 = 4096;
+
+/// What a filesystem holds.
+#[derive(Debug)]
+pub(super) struct Fileset {
+    /// The files that are worked on.
+    pub(super) data: Population,
+    /// Those that fill it up when it is aged; all directly in `data`.
+    pub(super) fill: Population,
+    /// The directories of `metaop`; in the place of a directory stands whether one was renamed.
+    pub(super) meta: Population,
+    /// The directories of the files that are worked on.
+    pub(super) dirs: Series,
+    sizes: SizeDraw,
+    /// Its room before anything was made.
+    room_before: OnceLock<Room>,
+    /// Bytes in whole blocks by which its files have grown since.
+    grown: AtomicI64,
+}
+
+impl Fileset {
+    /// An empty one; sizes of files are whole blocks when they must suit `O_DIRECT`.
+    pub(super) fn new(filesystem: &Filesystem, direct: bool) -> Self {
+        Self {
+            data: Population::default(),
+            fill: Population::default(),
+            meta: Population::default(),
+            dirs: Series::new(filesystem.dirs),
+            sizes: SizeDraw::new(&filesystem.sizes, direct),
+            room_before: OnceLock::new(),
+            grown: AtomicI64::new(0),
+        }
+    }
+
+    /// The size of a new file.
+    pub(super) fn draw_size(&self, random: &mut Random) -> u64 {
+        self.sizes.draw(random)
+    }
+
+    /// The directory of a new file: 0 is `data` itself, the others are `datadir`s.
+    pub(super) fn draw_dir(&self, random: &mut Random) -> u32 {
+        let dir = random.below(u64::from(self.dirs.count()) + 1);
+        u32::try_from(dir).unwrap_or(0)
+    }
+
+    /// A file of one size has another one.
+    pub(super) fn resized(&self, from: u64, to: u64) {
+        let blocks = |bytes: u64| i64::try_from(bytes.div_ceil(BLOCK_BYTES)).unwrap_or(i64::MAX);
+        let change = blocks(to).saturating_sub(blocks(from));
+        self.grown.fetch_add(change.saturating_mul(BLOCK_BYTES.cast_signed()), Ordering::Relaxed);
+    }
+
+    /// Takes down the room before anything is made; the first word stands.
+    pub(super) fn begins_with(&self, room: Room) {
+        let _first_word_stands = self.room_before.set(room);
+    }
+
+    /// The share of it that is used, and by how many bytes it has grown. A filesystem that writes
+    /// later says so later: what was written counts at once.
+    pub(super) fn fullness(&self, room: Room) -> (f64, u64) {
+        let before = self.room_before.get().copied().unwrap_or(room);
+        let used = |room: Room| room.capacity_bytes.saturating_sub(room.unused_bytes);
+        let written = u64::try_from(self.grown.load(Ordering::Relaxed)).unwrap_or(0);
+        let grown = used(room).saturating_sub(used(before)).max(written);
+        let full = (used(before) + grown).max(used(room));
+        (full as f64 / room.capacity_bytes.max(1) as f64, grown)
+    }
+}
+
+/// Draws sizes.
+#[derive(Debug)]
+enum SizeDraw {
+    /// From the first on, below the second.
+    Range(u64, u64, bool),
+    /// Sizes with the sum of the weights up to them.
+    Weights(Vec<(u64, u64)>),
+}
+
+impl SizeDraw {
+    fn new(sizes: &Sizes, direct: bool) -> Self {
+        let whole = |bytes: u64| if direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes };
+        match sizes {
+            Sizes::Range(least, below) => Self::Range(*least, *below, direct),
+            Sizes::Weights(weights) => {
+                let mut sum = 0;
+                let sums = weights.iter().map(|&(bytes, weight)| {
+                    sum += weight;
+                    (whole(bytes), sum)
+                });
+                Self::Weights(sums.collect())
+            }
+        }
+    }
+
+    fn draw(&self, random: &mut Random) -> u64 {
+        match self {
+            Self::Range(least, below, direct) => {
+                let bytes = least + random.below(below.saturating_sub(*least));
+                if *direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes }
+            }
+            Self::Weights(sums) => {
+                let drawn = random.below(sums.last().map_or(0, |&(_, sum)| sum));
+                sums.iter().find(|&&(_, sum)| drawn < sum).map_or(0, |&(bytes, _)| bytes)
+            }
+        }
+    }
+}
+
+/// What the workers of a run have in common beside the files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Crew {
+    /// Rings when they are to end.
+    pub(super) bell: Bell,
+    /// Whether any of them makes files.
+    pub(super) makes_files: bool,
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+impl Crew {
+    /// Another crew, with a bell of its own, of the same run.
+    pub(super) fn another(&self, makes_files: bool) -> Self {
+        Self { bell: Bell::default(), makes_files, trouble: Arc::clone(&self.trouble) }
+    }
+
+    /// Something that none of them can go on after; the first word stands.
+    pub(super) fn fail(&self, why: String) {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.bell.ring();
+    }
+
+    /// What they cannot go on after.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A name that is made of a word, a number and perhaps a letter, without allocating.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name {
+    bytes: [u8; NAME_BYTES],
+    start: usize,
+}
+
+const NAME_BYTES: usize = 40;
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { bytes: [0; NAME_BYTES], start: NAME_BYTES - 1 }
+    }
+}
+
+impl Name {
+    /// `word` and the number.
+    #[inline]
+    pub(super) fn set(&mut self, word: &[u8], number: u64) {
+        self.start = NAME_BYTES - 1;
+        self.digits_and(word, number);
+    }
+
+    /// A word alone.
+    pub(super) fn set_word(&mut self, word: &[u8]) {
+        self.start = NAME_BYTES - 1 - word.len();
+        self.bytes[self.start..NAME_BYTES - 1].copy_from_slice(word);
+    }
+
+    /// `word`, the number, and an `a`.
+    pub(super) fn set_renamed(&mut self, word: &[u8], number: u64) {
+        self.bytes[NAME_BYTES - 2] = b'a';
+        self.start = NAME_BYTES - 2;
+        self.digits_and(word, number);
+    }
+
+    #[inline]
+    fn digits_and(&mut self, word: &[u8], mut number: u64) {
+        loop {
+            self.start -= 1;
+            self.bytes[self.start] = b'0' + u8::try_from(number % 10).unwrap_or(0);
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        let end = self.start;
+        self.start -= word.len();
+        self.bytes[self.start..end].copy_from_slice(word);
+    }
+
+    /// The name.
+    #[inline]
+    pub(super) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes[self.start..]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Crew, Fileset, Name};
+    use crate::ffsb::profile::{Filesystem, Sizes};
+    use treering_script::{Random, Room};
+
+    fn filesystem(sizes: Sizes) -> Filesystem {
+        Filesystem {
+            location: "/m".to_owned(),
+            files: 0,
+            dirs: 3,
+            sizes,
+            init_bytes: 0,
+            init_share: 0.0,
+            create_block_bytes: 4096,
+            age_block_bytes: 4096,
+            reuse: false,
+            aging: None,
+        }
+    }
+
+    #[test]
+    fn names_are_words_and_numbers() {
+        let mut name = Name::default();
+        assert_eq!(name.as_c_str(), c"");
+        for (number, text) in [(0, c"datafile0"), (10, c"datafile10"), (987, c"datafile987")] {
+            name.set(b"datafile", number);
+            assert_eq!(name.as_c_str(), text);
+        }
+        name.set(b"datafile", u64::MAX);
+        assert_eq!(name.as_c_str(), c"datafile18446744073709551615");
+        name.set_word(b"data");
+        assert_eq!(name.as_c_str(), c"data");
+        name.set_renamed(b"metafile", 12);
+        assert_eq!(name.as_c_str(), c"metafile12a");
+        name.set(b"metafile", 12);
+        assert_eq!(name.as_c_str(), c"metafile12");
+    }
+
+    #[test]
+    fn sizes_have_exactly_their_weights() {
+        let table = vec![(4096, 33), (8192, 21), (1 << 20, 46)];
+        let fileset = Fileset::new(&filesystem(Sizes::Weights(table.clone())), false);
+        let mut random = Random::new(3);
+        let drawn: Vec<u64> = (0..100_000).map(|_| fileset.draw_size(&mut random)).collect();
+        for (bytes, weight) in table {
+            let share = drawn.iter().filter(|&&size| size == bytes).count() as f64 / 1000.0;
+            // Four standard deviations of a share of 100,000 draws.
+            assert!((share - weight as f64).abs() < 0.65, "{bytes}: {share} %");
+        }
+    }
+
+    #[test]
+    fn a_range_ends_before_its_end_and_suits_direct_io_when_asked() {
+        let fileset = Fileset::new(&filesystem(Sizes::Range(10, 13)), false);
+        let mut random = Random::new(3);
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..100).map(|_| fileset.draw_size(&mut random)).collect();
+        assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [10, 11, 12]);
+        let same = Fileset::new(&filesystem(Sizes::Range(10, 10)), false);
+        assert_eq!(same.draw_size(&mut random), 10);
+        let direct = Fileset::new(&filesystem(Sizes::Range(10, 5000)), true);
+        assert!((0..100).all(|_| [4096, 8192].contains(&direct.draw_size(&mut random))));
+    }
+
+    #[test]
+    fn fullness_is_what_the_filesystem_says_or_what_was_written() {
+        let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
+        let room = |used: u64| Room {
+            capacity_bytes: 1 << 20,
+            free_bytes: 0,
+            unused_bytes: (1 << 20) - used,
+        };
+        fileset.begins_with(room(1 << 18));
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));
+        fileset.resized(0, 1 << 18);
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.5, 1 << 18), "it says so later");
+        assert_eq!(fileset.fullness(room(3 << 18)), (0.75, 1 << 19));
+        fileset.resized(1 << 18, 0);
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));
+    }
+
+    #[test]
+    fn the_first_trouble_stands() {
+        let crew = Crew::default();
+        assert_eq!(crew.trouble(), None);
+        crew.another(true).fail("one".to_owned());
+        assert!(!crew.bell.has_rung(), "each has its own");
+        crew.fail("two".to_owned());
+        assert_eq!(crew.trouble().as_deref(), Some("one"));
+        assert!(crew.bell.has_rung());
+    }
+}

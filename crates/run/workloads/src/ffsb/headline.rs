@@ -1,0 +1,254 @@
+//! The headline numbers: operations per second, beside what the original counts.
+
+use treering_model::{
+    Better, Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals, Unit,
+};
+
+use super::operation::Operation;
+use super::profile::{Profile, Sizes};
+use super::tally::Tally;
+
+/// Adds up a run.
+#[derive(Clone, Debug)]
+pub(super) struct Headline {
+    setup: Span,
+    /// What each group did.
+    groups: Vec<Tally>,
+    work: Span,
+    sync: Span,
+    tasks: u64,
+    cpu_ns: u64,
+}
+
+/// From the first beginning to the last end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    began_ns: Option<u64>,
+    ended_ns: u64,
+}
+
+impl Span {
+    fn add(&mut self, task: &TaskTotals) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+    }
+
+    fn seconds(self) -> f64 {
+        self.until(self.ended_ns)
+    }
+
+    fn until(self, ended_ns: u64) -> f64 {
+        let began_ns = self.began_ns.unwrap_or(ended_ns);
+        ended_ns.saturating_sub(began_ns) as f64 / 1e9
+    }
+}
+
+impl Headline {
+    /// That of a run of so many groups.
+    pub(super) fn new(groups: usize) -> Self {
+        Self {
+            setup: Span::default(),
+            groups: vec![Tally::default(); groups],
+            work: Span::default(),
+            sync: Span::default(),
+            tasks: 0,
+            cpu_ns: 0,
+        }
+    }
+
+    /// A task of the setup ended.
+    pub(super) fn set_up(&mut self, task: &TaskTotals) {
+        self.setup.add(task);
+    }
+
+    /// A worker of a group ended.
+    pub(super) fn worked(&mut self, group: usize, task: &TaskTotals, tally: &Tally) {
+        self.work.add(task);
+        self.tasks += 1;
+        self.cpu_ns += task.cpu.total_ns();
+        if let Some(sum) = self.groups.get_mut(group) {
+            sum.add(tally);
+        }
+    }
+
+    /// The sync after the work ended.
+    pub(super) fn synced(&mut self, task: &TaskTotals) {
+        self.sync.add(task);
+        self.cpu_ns += task.cpu.total_ns();
+    }
+
+    /// What all groups did.
+    fn all(&self) -> Tally {
+        self.groups.iter().fold(Tally::default(), |mut sum, group| {
+            // Ranges differ between groups and are no headline.
+            sum.add(group);
+            sum
+        })
+    }
+
+    /// The numbers so far.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let all = self.all();
+        let metric = |scope: &Scope, name: &str, value: f64, unit, better| {
+            Metric::new(name, scope.clone(), value, unit, better).of_tasks(self.tasks)
+        };
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let trial = Scope::Trial;
+        let mut metrics = Vec::new();
+        let setup = self.setup.seconds();
+        metrics.push(metric(&trial, "setup_seconds", setup, Unit::Seconds, lower));
+        // The sync is part of the work, as in the original.
+        let elapsed = self.work.until(self.work.ended_ns.max(self.sync.ended_ns));
+        let running = self.work.seconds();
+        if all.operations() == 0 || elapsed <= 0.0 || running <= 0.0 {
+            return metrics;
+        }
+        let rate = Unit::OpsPerSecond;
+        let operations = all.operations() as f64;
+        let figure = |name, value, unit, better| metric(&trial, name, value, unit, better);
+        metrics.extend([
+            figure("operations_per_second", operations / elapsed, rate, higher).primary(),
+            figure("operations", operations, Unit::Count, higher),
+            figure("unsynced_operations_per_second", operations / running, rate, higher),
+            figure("transactions_per_second", all.transactions() as f64 / elapsed, rate, higher),
+            figure("elapsed_seconds", elapsed, Unit::Seconds, lower),
+            figure("final_sync_seconds", self.sync.seconds(), Unit::Seconds, lower),
+            figure("cpu_seconds", self.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
+        ]);
+        let mib = |bytes: u64| bytes as f64 / 1_048_576.0 / elapsed;
+        let bytes = |is: fn(Operation) -> bool| -> u64 {
+            let kinds = Operation::ALL.into_iter().filter(|&operation| is(operation));
+            kinds.map(|operation| all.done[operation.place()].bytes).sum()
+        };
+        for (name, bytes) in [
+            ("read_mib_per_second", bytes(Operation::reads)),
+            ("write_mib_per_second", bytes(Operation::writes)),
+        ] {
+            if bytes > 0 {
+                metrics.push(figure(name, mib(bytes), Unit::MibPerSecond, higher));
+            }
+        }
+        for operation in Operation::ALL {
+            let done = all.done[operation.place()];
+            if done.operations == 0 {
+                continue;
+            }
+            let kind = Scope::Kind(operation.name().to_owned());
+            let of = |name, value, unit| metric(&kind, name, value, unit, higher);
+            metrics.extend([
+                of("operations_per_second", done.operations as f64 / elapsed, rate),
+                of("transactions_per_second", done.transactions as f64 / elapsed, rate),
+            ]);
+            if done.bytes > 0 {
+                metrics.push(of("mib_per_second", mib(done.bytes), Unit::MibPerSecond));
+            }
+        }
+        metrics
+    }
+
+    /// Whether so few operations ran that the draws decide.
+    pub(super) fn cautions(&self, profile: &Profile) -> Vec<Caution> {
+        let operations = self.all().operations();
+        if operations >= OPERATIONS_FEW {
+            return Vec::new();
+        }
+        let mut message = format!(
+            "{operations} operations ran; what was drawn decides the figures, until some \
+             {OPERATIONS_FEW} have run"
+        );
+        let heaviest =
+            profile.filesystems.iter().find_map(|filesystem| heaviest(&filesystem.sizes));
+        if let Some((bytes, of_files, of_bytes)) = heaviest {
+            message += &format!(
+                "; files of {bytes} bytes are {of_files:.1} % of all and hold {of_bytes:.0} % of \
+                 the bytes"
+            );
+        }
+        vec![Caution { code: CautionCode::TooFewOperations, message }]
+    }
+}
+
+/// The size that holds most of the bytes although few files have it: bytes, percent of the files,
+/// percent of the bytes.
+fn heaviest(sizes: &Sizes) -> Option<(u64, f64, f64)> {
+    let Sizes::Weights(weights) = sizes else { return None };
+    let files: f64 = weights.iter().map(|&(_, weight)| weight as f64).sum();
+    let bytes: f64 = weights.iter().map(|&(bytes, weight)| bytes as f64 * weight as f64).sum();
+    let share = |&(size, weight): &(u64, u64)| {
+        let of_files = weight as f64 / files * 100.0;
+        (size, of_files, size as f64 * weight as f64 / bytes.max(1.0) * 100.0)
+    };
+    weights.iter().map(share).find(|&(_, of_files, of_bytes)| of_bytes > 50.0 && of_files < 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Headline, heaviest};
+    use crate::ffsb::profile::Sizes;
+    use crate::ffsb::tally::{Done, Tally};
+    use treering_model::TaskTotals;
+
+    fn task(began_ms: u64, wall_ms: u64) -> TaskTotals {
+        TaskTotals {
+            began_ns: began_ms * 1_000_000,
+            wall_ns: wall_ms * 1_000_000,
+            ..TaskTotals::default()
+        }
+    }
+
+    #[test]
+    fn rates_are_by_the_time_until_all_is_on_disk() {
+        let mut headline = Headline::new(2);
+        assert!(headline.metrics().iter().all(|metric| metric.name == "setup_seconds"));
+        headline.set_up(&task(0, 500));
+        let mut tally = Tally::default();
+        tally.done[1] = Done { operations: 30, transactions: 300, bytes: 30 << 20 };
+        tally.done[3] = Done { operations: 10, transactions: 80, bytes: 10 << 20 };
+        headline.worked(0, &task(1000, 2000), &tally);
+        headline.worked(1, &task(1000, 3000), &tally);
+        headline.synced(&task(4000, 1000));
+        let metrics = headline.metrics();
+        let value = |name: &str| {
+            let metric = metrics.iter().find(|metric| metric.name == name);
+            metric.map_or(f64::NAN, |metric| metric.value)
+        };
+        for (name, wanted) in [
+            ("setup_seconds", 0.5),
+            ("operations_per_second", 20.0),
+            ("unsynced_operations_per_second", 80.0 / 3.0),
+            ("transactions_per_second", 190.0),
+            ("elapsed_seconds", 4.0),
+            ("final_sync_seconds", 1.0),
+            ("read_mib_per_second", 15.0),
+            ("write_mib_per_second", 5.0),
+        ] {
+            assert!((value(name) - wanted).abs() < 1e-9, "{name}: {}", value(name));
+        }
+        let primary: Vec<_> = metrics.iter().filter(|metric| metric.primary).collect();
+        assert_eq!(primary.len(), 1);
+    }
+
+    #[test]
+    fn the_published_mix_is_ruled_by_its_largest_files() {
+        let kib = [
+            (4, 33),
+            (8, 21),
+            (16, 13),
+            (32, 10),
+            (64, 8),
+            (128, 5),
+            (256, 4),
+            (512, 3),
+            (8192, 2),
+            (32_768, 1),
+        ];
+        let sizes = Sizes::Weights(kib.iter().map(|&(k, weight)| (k << 10, weight)).collect());
+        let (bytes, of_files, of_bytes) = heaviest(&sizes).unwrap();
+        assert_eq!(bytes, 32 << 20);
+        assert!((of_files - 1.0).abs() < 1e-9);
+        // 32768 of 53,692 KiB in a hundred files.
+        assert!((of_bytes - 61.03).abs() < 0.01, "{of_bytes}");
+        assert_eq!(heaviest(&Sizes::Weights(vec![(4096, 1), (8192, 1)])), None);
+    }
+}

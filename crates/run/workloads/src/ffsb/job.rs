@@ -1,0 +1,269 @@
+//! A configured FFSB: the profile, what it will ask of the filesystem, and the session.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use treering_model::{Caution, Mode};
+use treering_script::{
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
+};
+
+use super::operation::Operation;
+use super::options::{CLASSIC, NATIVE, PROFILE};
+use super::profile::{self, Filesystem, Profile, Sizes};
+use super::session::{BenchSession, DIRECTORY, Run};
+use super::slots::FILESYSTEMS_MAX;
+
+/// No profile is as long; more is not read.
+const PROFILE_BYTES_MAX: u64 = 2 << 20;
+
+/// FFSB with all its settings.
+#[derive(Debug)]
+pub(super) struct BenchJob {
+    run: Run,
+    parameters: Vec<(String, String)>,
+}
+
+/// The profile that the settings name, and its full path.
+pub(super) fn read_profile(
+    settings: &Settings,
+    specs: &[OptionSpec],
+) -> Result<(PathBuf, Profile), ConfigError> {
+    let Some(named) = settings.text_or_default(specs, PROFILE) else {
+        return Err(ConfigError::new("usage: ffsb <config file>"));
+    };
+    let text = read(Path::new(named)).map_err(|error| {
+        ConfigError::new(format!("cannot read the profile {named}: {error}"))
+            .hint("give the path of a profile; examples/ffsb has some")
+    })?;
+    let profile = profile::parse(named, &text)?;
+    if profile.filesystems.len() > FILESYSTEMS_MAX {
+        let count = profile.filesystems.len();
+        return Err(ConfigError::new(format!(
+            "{named}: {count} filesystems; at most {FILESYSTEMS_MAX} can be worked on at once"
+        )));
+    }
+    let full = std::path::absolute(named).unwrap_or_else(|_| PathBuf::from(named));
+    Ok((full, profile))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(PROFILE_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+impl BenchJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let (path, profile) = read_profile(settings, CLASSIC)?;
+        let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
+        let seed = seed.unwrap_or(settings.started_unix_ms);
+        let mut parameters = vec![parameter(PROFILE, path.display())];
+        parameters.extend(contents(&profile));
+        parameters.push(parameter("seed", seed));
+        let profile = Arc::new(profile);
+        let run = Run { profile, classic: true, seed, operations: None, callout: true };
+        Ok(Self { run, parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (path, mut profile) = read_profile(settings, NATIVE)?;
+        let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
+        let operations = settings.number(NATIVE, "operations", 1..=1 << 50)?;
+        let time = settings.number(NATIVE, "time", 0..=1_000_000_000)?;
+        if operations.is_some() && time.is_some() {
+            return Err(ConfigError::new("--operations and --time exclude each other")
+                .hint("give the number of operations, or the seconds"));
+        }
+        let mut parameters = vec![parameter(PROFILE, path.display())];
+        if let Some(seconds) = time {
+            profile.seconds = seconds;
+            parameters.push(parameter("time", seconds));
+        }
+        if let Some(operations) = operations {
+            parameters.push(parameter("operations", operations));
+        }
+        if profile.groups.is_empty() && (operations.is_some() || profile.seconds > 0) {
+            let file = path.display();
+            return Err(ConfigError::new(format!(
+                "{file}: there is no threadgroup that could work"
+            ))
+            .hint("add a [threadgroup] with weights, or give --time 0 to make files only"));
+        }
+        let callout = settings.choice(NATIVE, "callout")?;
+        if let Some(command) = profile.callout.as_ref().filter(|_| callout == Some("refuse")) {
+            let command: String = command.chars().flat_map(char::escape_debug).collect();
+            return Err(ConfigError::new(format!(
+                "{}: the profile would have the shell run: {command}",
+                path.display()
+            ))
+            .hint("give --callout run when that is right, or --callout skip to leave it out"));
+        }
+        let callout = callout == Some("run");
+        if profile.callout.is_some() {
+            parameters.push(parameter("callout", if callout { "run" } else { "skip" }));
+        }
+        parameters.extend(contents(&profile));
+        parameters.push(parameter("seed", seed));
+        let run = Run { profile: Arc::new(profile), classic: false, seed, operations, callout };
+        Ok(Self { run, parameters })
+    }
+
+    fn filesystems(&self) -> &[Filesystem] {
+        &self.run.profile.filesystems
+    }
+}
+
+/// What the profile says, under names of its own.
+fn contents(profile: &Profile) -> impl Iterator<Item = (String, String)> {
+    let all = profile::parameters(profile).into_iter();
+    all.map(|(name, value)| (format!("{PROFILE}.{name}"), value))
+}
+
+/// Mean and whole-block mean of the sizes of new files.
+fn mean_bytes(sizes: &Sizes, block_bytes: u64) -> (u64, u64) {
+    let block = block_bytes.max(1);
+    let in_blocks = |bytes: u64| bytes.div_ceil(block).saturating_mul(block);
+    match sizes {
+        Sizes::Range(least, most) => {
+            let mean = least.midpoint(*most);
+            (mean, in_blocks(mean))
+        }
+        Sizes::Weights(weights) => {
+            let mean = |of: &dyn Fn(u64) -> u64| {
+                let sum: u128 = weights.iter().map(|&(_, weight)| u128::from(weight)).sum();
+                let all = weights.iter().fold(0_u128, |all, &(bytes, weight)| {
+                    all.saturating_add(u128::from(of(bytes)) * u128::from(weight))
+                });
+                u64::try_from(all / sum.max(1)).unwrap_or(u64::MAX)
+            };
+            (mean(&|bytes| bytes), mean(&in_blocks))
+        }
+    }
+}
+
+/// Files and bytes that a filesystem is filled with, and bytes in whole blocks.
+fn filled(filesystem: &Filesystem, facts: &TargetFacts) -> (u64, u64, u64) {
+    let (mean, in_blocks) = mean_bytes(&filesystem.sizes, facts.block_bytes);
+    let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
+    let until = |share: f64| {
+        let capacity = facts.capacity_bytes as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let bytes = (share * capacity - used).max(0.0) as u64;
+        if facts.capacity_bytes == u64::MAX { 0 } else { bytes }
+    };
+    let (files, bytes) = if filesystem.files > 0 {
+        (filesystem.files, filesystem.files.saturating_mul(mean))
+    } else {
+        let bytes = match filesystem.init_bytes {
+            0 => until(filesystem.init_share),
+            bytes => bytes,
+        };
+        (bytes / in_blocks.max(1), bytes)
+    };
+    let aged = filesystem.aging.as_ref().map_or(0, |aging| until(aging.until_share));
+    let in_blocks = files.saturating_mul(in_blocks).max(bytes);
+    (files, bytes.max(aged), in_blocks.max(aged))
+}
+
+impl Job for BenchJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.run.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if self.run.classic {
+            return Ok(Vec::new());
+        }
+        let is_ours = |name: &&String| {
+            let number = name.strip_prefix(DIRECTORY);
+            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
+        };
+        if let Some(there) = facts.existing.iter().find(is_ours) {
+            return Err(ConfigError::new(format!("{there} is there already")).hint(
+                "name an empty directory, or remove it; `treering clean DIR` removes what a \
+                 killed run left",
+            ));
+        }
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let mut footprint = Footprint::default();
+        for filesystem in self.filesystems() {
+            let (files, bytes, in_blocks) = filled(filesystem, facts);
+            footprint.peak_files = footprint.peak_files.saturating_add(files);
+            footprint.peak_dirs =
+                footprint.peak_dirs.saturating_add(u64::from(filesystem.dirs)).saturating_add(3);
+            footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
+            footprint.peak_block_bytes = footprint.peak_block_bytes.saturating_add(in_blocks);
+        }
+        footprint.written_files = footprint.peak_files;
+        footprint.written_bytes = footprint.peak_bytes;
+        footprint
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        let Run { profile, operations, classic, .. } = &self.run;
+        // The profile as it is understood: the outline is a profile again.
+        let mut lines: Vec<OutlineLine> =
+            profile::text(profile).lines().map(str::to_owned).collect();
+        let mut say = |words: String| lines.push(format!("# {words}"));
+        profile.warnings.iter().cloned().for_each(&mut say);
+        for (number, filesystem) in profile.filesystems.iter().enumerate() {
+            let place = match classic {
+                true => filesystem.location.clone(),
+                false => format!("{DIRECTORY}{number}"),
+            };
+            let (files, bytes, _) = filled(filesystem, facts);
+            if let Some(aging) = &filesystem.aging {
+                let percent = aging.until_share * 100.0;
+                let threads = aging.group.threads;
+                say(format!("setup: {place}: {threads} threads age it to {percent:.2} %"));
+            }
+            say(format!(
+                "setup: {place}: {} directories, about {files} files of {bytes} bytes in all",
+                filesystem.dirs
+            ));
+        }
+        if !self.run.works() {
+            return lines;
+        }
+        if let Some(command) = profile.callout.as_ref().filter(|_| self.run.callout) {
+            let command: String = command.chars().flat_map(char::escape_debug).collect();
+            say(format!("the shell runs: {command}"));
+        }
+        for (number, group) in profile.groups.iter().enumerate() {
+            let kinds = Operation::ALL.into_iter().filter(|kind| group.weight(*kind) > 0);
+            let sum: u128 = group.weights.iter().map(|&weight| u128::from(weight)).sum();
+            let share = |kind: Operation| {
+                let percent = group.weight(kind) as f64 / sum as f64 * 100.0;
+                format!("{} {percent:.1} %", kind.name())
+            };
+            let kinds: Vec<String> = kinds.map(share).collect();
+            let threads = group.threads;
+            say(format!("threadgroup {number}: {threads} threads: {}", kinds.join(", ")));
+        }
+        say(match operations {
+            Some(operations) => format!("until {operations} operations are done"),
+            None => format!("for {} seconds", profile.seconds),
+        });
+        lines
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(BenchSession::new(self.run.clone()))
+    }
+}

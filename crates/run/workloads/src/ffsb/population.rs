@@ -1,0 +1,439 @@
+//! The files that stand, shared by all workers: which there are, how large, and who uses them.
+//!
+//! Files have numbers, and one that was deleted gives its number, and with it its name, to the next
+//! that is made. Who looks for a file draws a number until it is one of a file that stands and that
+//! he may use: every such file is equally likely, and nobody waits for a lock. Where few of the
+//! numbers stand, the file is found by counting instead.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use treering_script::Random;
+
+/// Numbers of which the standing ones are counted together.
+const CHUNK: u64 = 4096;
+/// Each shelf has twice as many chunks as the one before: room for 2^44 files.
+const SHELVES: usize = 32;
+/// Draws after which the file is found by counting.
+const DRAWS: u32 = 48;
+/// Counted choices after which the files are called busy.
+const CHOICES: u32 = 8;
+
+/// Nothing stands under this number.
+const VACANT: u32 = u32::MAX;
+/// A file is being made.
+const MAKING: u32 = u32::MAX - 1;
+/// Somebody has the file alone. Smaller words count those who share it.
+const ALONE: u32 = u32::MAX - 2;
+/// More do not share a file.
+const SHARERS_MAX: u32 = u32::MAX - 3;
+
+/// How a file is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// With others.
+    Shared,
+    /// Alone.
+    Alone,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The file of this number, held as asked.
+    File(u64),
+    /// Those that stand are all in use.
+    Busy,
+    /// None stands.
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Slot {
+    word: AtomicU32,
+    /// The directory it is in, as the owner of the population numbers them.
+    dir: AtomicU32,
+    bytes: AtomicU64,
+}
+
+impl Slot {
+    const fn vacant() -> Self {
+        Self { word: AtomicU32::new(VACANT), dir: AtomicU32::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    fn take(&self, hold: Hold) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        let next = match hold {
+            Hold::Shared if word < SHARERS_MAX => word + 1,
+            Hold::Alone if word == 0 => ALONE,
+            _ => return false,
+        };
+        self.word.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn stands(&self) -> bool {
+        self.word.load(Ordering::Relaxed) <= ALONE
+    }
+}
+
+#[derive(Debug)]
+struct Chunk {
+    standing: AtomicU32,
+    slots: Box<[Slot]>,
+}
+
+impl Chunk {
+    fn new() -> Self {
+        let slots = (0..CHUNK).map(|_| Slot::vacant()).collect();
+        Self { standing: AtomicU32::new(0), slots }
+    }
+}
+
+/// Files with numbers.
+#[derive(Debug)]
+pub(super) struct Population {
+    shelves: [OnceLock<Box<[OnceLock<Chunk>]>>; SHELVES],
+    /// Numbers that were given out.
+    ever: AtomicU64,
+    /// Numbers of deleted files, the longest vacant first.
+    vacant: Mutex<VecDeque<u64>>,
+}
+
+/// The shelf of a chunk, and its place there.
+fn place(chunk: u64) -> (usize, usize) {
+    let shelf = (chunk + 1).ilog2();
+    let first = (1_u64 << shelf) - 1;
+    (shelf as usize, usize::try_from(chunk - first).unwrap_or(usize::MAX))
+}
+
+impl Default for Population {
+    fn default() -> Self {
+        Self {
+            shelves: [const { OnceLock::new() }; SHELVES],
+            ever: AtomicU64::new(0),
+            vacant: Mutex::default(),
+        }
+    }
+}
+
+impl Population {
+    fn chunk(&self, chunk: u64) -> Option<&Chunk> {
+        let (shelf, place) = place(chunk);
+        self.shelves.get(shelf)?.get()?.get(place)?.get()
+    }
+
+    fn chunk_or_new(&self, chunk: u64) -> &Chunk {
+        let (shelf, place) = place(chunk);
+        let shelf = self.shelves[shelf]
+            .get_or_init(|| (0..1_u64 << shelf).map(|_| OnceLock::new()).collect());
+        shelf[place].get_or_init(Chunk::new)
+    }
+
+    #[inline]
+    fn slot(&self, number: u64) -> Option<&Slot> {
+        self.chunk(number / CHUNK)?.slots.get(usize::try_from(number % CHUNK).ok()?)
+    }
+
+    /// A file's slot. Who holds a file knows that it has one.
+    #[inline]
+    fn known(&self, number: u64) -> &Slot {
+        self.slot(number).expect("a number that was given out has a slot")
+    }
+
+    /// A file that stands, each equally likely, held as asked until it is let go.
+    #[inline]
+    pub(super) fn find(&self, random: &mut Random, hold: Hold) -> Found {
+        let ever = self.ever.load(Ordering::Relaxed);
+        for _ in 0..DRAWS {
+            let number = random.below(ever);
+            if self.slot(number).is_some_and(|slot| slot.take(hold)) {
+                return Found::File(number);
+            }
+        }
+        self.find_by_counting(random, hold)
+    }
+
+    #[cold]
+    fn find_by_counting(&self, random: &mut Random, hold: Hold) -> Found {
+        for _ in 0..CHOICES {
+            let standing = self.standing();
+            if standing == 0 {
+                return Found::Nothing;
+            }
+            if let Some(number) = self.nth(random.below(standing))
+                && self.known(number).take(hold)
+            {
+                return Found::File(number);
+            }
+        }
+        Found::Busy
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = (u64, &Chunk)> {
+        let all = self.ever.load(Ordering::Relaxed).div_ceil(CHUNK);
+        (0..all).filter_map(|chunk| Some((chunk, self.chunk(chunk)?)))
+    }
+
+    /// Files that stand.
+    pub(super) fn standing(&self) -> u64 {
+        self.chunks().map(|(_, chunk)| u64::from(chunk.standing.load(Ordering::Relaxed))).sum()
+    }
+
+    /// The number of the standing file that has so many before it.
+    fn nth(&self, mut before: u64) -> Option<u64> {
+        for (number, chunk) in self.chunks() {
+            let here = u64::from(chunk.standing.load(Ordering::Relaxed));
+            if before < here {
+                let mut standing = (0..).zip(&chunk.slots).filter(|(_, slot)| slot.stands());
+                let (place, _) = standing.nth(usize::try_from(before).ok()?)?;
+                return Some(number * CHUNK + place);
+            }
+            before -= here;
+        }
+        None
+    }
+
+    /// A number for a new file: the longest vacant one, with its directory, else a new one in the
+    /// directory that `dir` says. Nobody finds the file before it is born.
+    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> u64 {
+        let vacant = self.vacant().pop_front();
+        let number = vacant.unwrap_or_else(|| self.ever.fetch_add(1, Ordering::Relaxed));
+        self.chunk_or_new(number / CHUNK);
+        let slot = self.known(number);
+        slot.word.store(MAKING, Ordering::Relaxed);
+        if vacant.is_none() {
+            slot.dir.store(dir(), Ordering::Relaxed);
+        }
+        number
+    }
+
+    /// The file has been made.
+    pub(super) fn born(&self, number: u64, bytes: u64) {
+        let slot = self.known(number);
+        slot.bytes.store(bytes, Ordering::Relaxed);
+        slot.word.store(0, Ordering::Release);
+        self.chunk_or_new(number / CHUNK).standing.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A file that was there before.
+    pub(super) fn adopt(&self, number: u64, dir: u32, bytes: u64) {
+        self.ever.fetch_max(number + 1, Ordering::Relaxed);
+        self.chunk_or_new(number / CHUNK);
+        self.known(number).dir.store(dir, Ordering::Relaxed);
+        self.born(number, bytes);
+    }
+
+    /// Lets go of a file.
+    #[inline]
+    pub(super) fn let_go(&self, number: u64, hold: Hold) {
+        let word = &self.known(number).word;
+        match hold {
+            Hold::Shared => {
+                word.fetch_sub(1, Ordering::Release);
+            }
+            Hold::Alone => word.store(0, Ordering::Release),
+        }
+    }
+
+    /// The file, which was held alone, has been deleted: its number can be had.
+    pub(super) fn bury(&self, number: u64) {
+        self.known(number).word.store(VACANT, Ordering::Release);
+        self.chunk_or_new(number / CHUNK).standing.fetch_sub(1, Ordering::Relaxed);
+        self.vacant().push_back(number);
+    }
+
+    /// The directory of a file.
+    #[inline]
+    pub(super) fn dir(&self, number: u64) -> u32 {
+        self.known(number).dir.load(Ordering::Relaxed)
+    }
+
+    /// Puts a file into another directory.
+    pub(super) fn set_dir(&self, number: u64, dir: u32) {
+        self.known(number).dir.store(dir, Ordering::Relaxed);
+    }
+
+    /// The size of a file.
+    #[inline]
+    pub(super) fn bytes(&self, number: u64) -> u64 {
+        self.known(number).bytes.load(Ordering::Relaxed)
+    }
+
+    /// A file has grown.
+    pub(super) fn grow(&self, number: u64, bytes: u64) {
+        self.known(number).bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn vacant(&self) -> MutexGuard<'_, VecDeque<u64>> {
+        // Each change is one call: a panic elsewhere leaves a whole list.
+        self.vacant.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Numbers that are given out one after the other, and count when all before them are done.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    given: AtomicU32,
+    done: AtomicU32,
+    ahead: Mutex<Vec<u32>>,
+}
+
+impl Series {
+    /// A series whose first numbers are done.
+    pub(super) fn new(done: u32) -> Self {
+        Self { given: done.into(), done: done.into(), ahead: Mutex::default() }
+    }
+
+    /// The next number.
+    pub(super) fn give(&self) -> u32 {
+        self.given.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number is done.
+    pub(super) fn done(&self, number: u32) {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        ahead.push(number);
+        let mut next = self.done.load(Ordering::Relaxed);
+        while let Some(place) = ahead.iter().position(|&number| number == next) {
+            ahead.swap_remove(place);
+            next += 1;
+        }
+        self.done.store(next, Ordering::Release);
+    }
+
+    /// How many are done, without a gap.
+    #[inline]
+    pub(super) fn count(&self) -> u32 {
+        self.done.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, Found, Hold, Population, Series};
+    use treering_script::Random;
+
+    fn populated(files: u64) -> Population {
+        let population = Population::default();
+        for _ in 0..files {
+            let number = population.conceive(|| 7);
+            population.born(number, 100);
+        }
+        population
+    }
+
+    fn draw(population: &Population, random: &mut Random) -> u64 {
+        match population.find(random, Hold::Alone) {
+            Found::File(number) => {
+                population.let_go(number, Hold::Alone);
+                number
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Pearson's statistic of counts that should be equal.
+    fn chi_squared(counts: &[u64]) -> f64 {
+        let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum()
+    }
+
+    #[test]
+    fn every_file_that_stands_is_drawn_equally_often_the_last_one_too() {
+        let population = populated(3 * CHUNK);
+        let mut random = Random::new(5);
+        // 1 in 400 stands: drawing and counting both happen.
+        let kept: Vec<u64> = (0..3 * CHUNK).filter(|number| number % 400 == 399).collect();
+        for number in (0..3 * CHUNK).filter(|number| !kept.contains(number)) {
+            assert!(population.known(number).take(Hold::Alone));
+            population.bury(number);
+        }
+        let mut counts = vec![0_u64; kept.len()];
+        for _ in 0..30_000 {
+            let number = draw(&population, &mut random);
+            counts[kept.iter().position(|&kept| kept == number).unwrap()] += 1;
+        }
+        // 29 degrees of freedom: 58.3 is the point of 0.1 %.
+        assert_eq!(kept.len(), 30);
+        assert!(chi_squared(&counts) < 58.3, "{counts:?}");
+    }
+
+    #[test]
+    fn a_file_is_shared_or_had_alone() {
+        let population = populated(1);
+        let mut random = Random::new(1);
+        assert_eq!(population.find(&mut random, Hold::Shared), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Shared), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Alone), Found::Busy);
+        population.let_go(0, Hold::Shared);
+        population.let_go(0, Hold::Shared);
+        assert_eq!(population.find(&mut random, Hold::Alone), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Shared), Found::Busy);
+        population.bury(0);
+        assert_eq!(population.find(&mut random, Hold::Shared), Found::Nothing);
+        assert_eq!(Population::default().find(&mut random, Hold::Shared), Found::Nothing);
+    }
+
+    #[test]
+    fn numbers_of_deleted_files_come_again_first_in_first_out_with_their_directory() {
+        let population = populated(3);
+        for number in [2, 0] {
+            assert!(population.known(number).take(Hold::Alone));
+            population.bury(number);
+        }
+        let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9)).collect();
+        assert_eq!(made, [2, 0, 3]);
+        let dirs: Vec<u32> = made.iter().map(|&number| population.dir(number)).collect();
+        assert_eq!(dirs, [7, 7, 9]);
+        assert_eq!(population.standing(), 1, "what is being made does not stand");
+        population.born(3, 50);
+        population.grow(3, 5);
+        assert_eq!((population.standing(), population.bytes(3)), (2, 55));
+        population.adopt(10_000, 4, 1);
+        assert_eq!((population.standing(), population.dir(10_000)), (3, 4));
+        assert_eq!(population.conceive(|| 1), 10_001);
+    }
+
+    #[test]
+    fn a_series_has_no_gap() {
+        let series = Series::new(2);
+        assert_eq!([series.give(), series.give(), series.give()], [2, 3, 4]);
+        series.done(4);
+        assert_eq!(series.count(), 2);
+        series.done(2);
+        assert_eq!(series.count(), 3);
+        series.done(3);
+        assert_eq!(series.count(), 5);
+    }
+
+    #[test]
+    fn many_workers_never_have_the_same_file_alone() {
+        let population = populated(50);
+        let held: Vec<_> = (0..50).map(|_| std::sync::atomic::AtomicBool::new(false)).collect();
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (population, held) = (&population, &held);
+                scope.spawn(move || {
+                    let mut random = Random::new(seed);
+                    for _ in 0..20_000 {
+                        let Found::File(number) = population.find(&mut random, Hold::Alone) else {
+                            continue;
+                        };
+                        let flag = &held[usize::try_from(number).unwrap()];
+                        assert!(!flag.swap(true, std::sync::atomic::Ordering::SeqCst));
+                        flag.store(false, std::sync::atomic::Ordering::SeqCst);
+                        if number % 7 == seed {
+                            population.bury(number);
+                            let again = population.conceive(|| 0);
+                            population.born(again, 1);
+                        } else {
+                            population.let_go(number, Hold::Alone);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(population.standing(), 50);
+    }
+}

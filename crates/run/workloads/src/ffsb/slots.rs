@@ -1,0 +1,119 @@
+//! The directories that a worker has open: the parts of each filesystem, and as many of the
+//! directories of files as the process may have open.
+
+use treering_script::{Dir, MAX_DIRS};
+
+/// Directories that all workers together keep open, beside the parts.
+const OPEN_MAX: u32 = 8192;
+/// A worker keeps at least so many.
+const OPEN_MIN: u32 = 8;
+
+/// A part of a filesystem that is kept open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Root,
+    Data,
+    Meta,
+}
+
+/// Parts of a filesystem.
+const PARTS: usize = 3;
+
+/// How many filesystems a worker can have to do with.
+pub(super) const FILESYSTEMS_MAX: usize = 256;
+
+/// What is open where.
+#[derive(Debug)]
+pub(super) struct Slots {
+    parts: Vec<bool>,
+    /// Filesystem and number of the directory in each slot after the parts'.
+    dirs: Vec<Option<(usize, u32)>>,
+}
+
+fn slot(number: usize) -> Dir {
+    // Slot 0 is the target.
+    Dir(u16::try_from(number + 1).unwrap_or(MAX_DIRS - 1))
+}
+
+impl Slots {
+    /// Those of one of so many workers on so many filesystems.
+    pub(super) fn new(filesystems: usize, workers: u16) -> Self {
+        let parts = filesystems.min(FILESYSTEMS_MAX) * PARTS;
+        let share = (OPEN_MAX / u32::from(workers.max(1))).max(OPEN_MIN);
+        let room = usize::from(MAX_DIRS) - 1 - parts;
+        let dirs = room.min(usize::try_from(share).unwrap_or(room));
+        Self { parts: vec![false; parts], dirs: vec![None; dirs] }
+    }
+
+    /// The slot of a part.
+    pub(super) fn part(filesystem: usize, part: Part) -> Dir {
+        slot(filesystem * PARTS + part as usize)
+    }
+
+    /// Whether a part is open already; from now on it is.
+    #[inline]
+    pub(super) fn opens_part(&mut self, filesystem: usize, part: Part) -> bool {
+        let open = self.parts.get_mut(filesystem * PARTS + part as usize);
+        open.is_some_and(|open| !std::mem::replace(open, true))
+    }
+
+    fn place(&self, filesystem: usize, dir: u32) -> usize {
+        let number = filesystem.wrapping_mul(0x9e37).wrapping_add(dir as usize);
+        number % self.dirs.len().max(1)
+    }
+
+    /// The slot of a directory of files.
+    #[inline]
+    pub(super) fn dir(&self, filesystem: usize, dir: u32) -> Dir {
+        slot(self.parts.len() + self.place(filesystem, dir))
+    }
+
+    /// Whether it must be opened into its slot first; from now on it is open there.
+    #[inline]
+    pub(super) fn opens_dir(&mut self, filesystem: usize, dir: u32) -> bool {
+        let place = self.place(filesystem, dir);
+        match self.dirs.get_mut(place) {
+            Some(open) if *open == Some((filesystem, dir)) => false,
+            Some(open) => {
+                *open = Some((filesystem, dir));
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, Slots};
+    use std::collections::HashSet;
+    use treering_script::MAX_DIRS;
+
+    #[test]
+    fn slots_differ_and_all_exist() {
+        let slots = Slots::new(3, 1);
+        let mut seen = HashSet::new();
+        for filesystem in 0..3 {
+            for part in [Part::Root, Part::Data, Part::Meta] {
+                let slot = Slots::part(filesystem, part);
+                assert!(slot.0 > 0 && slot.0 < MAX_DIRS && seen.insert(slot));
+            }
+        }
+        for dir in 0..5000 {
+            let slot = slots.dir(2, dir);
+            assert!(slot.0 < MAX_DIRS && !seen.contains(&slot));
+        }
+    }
+
+    #[test]
+    fn a_directory_is_opened_once_until_another_takes_its_slot() {
+        let mut slots = Slots::new(1, 1024);
+        assert!(slots.opens_part(0, Part::Data));
+        assert!(!slots.opens_part(0, Part::Data));
+        assert!(slots.opens_dir(0, 3));
+        assert!(!slots.opens_dir(0, 3));
+        assert!(slots.opens_dir(0, 11), "8 slots: the same one");
+        assert!(slots.opens_dir(0, 3));
+    }
+}

@@ -1,0 +1,195 @@
+//! FFSB's own way to run and to speak: the configuration, lines while it goes on, the report.
+
+use std::path::PathBuf;
+
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+};
+
+use super::classic_output::{self, GroupReport};
+use super::job::read_profile;
+use super::options::CLASSIC;
+use super::profile::Profile;
+use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
+use super::tally::Tally;
+
+/// How a classic command line is run.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let (_, profile) = read_profile(settings, CLASSIC)?;
+    let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
+    let roots: Vec<PathBuf> =
+        profile.filesystems.iter().map(|filesystem| filesystem.location.clone().into()).collect();
+    let groups = vec![Tally::default(); profile.groups.len()];
+    Ok(Impersonation {
+        roots,
+        make_roots: MakeRoots::OneLevel,
+        log: None,
+        times_all: profile.groups.iter().any(|group| group.stats.is_some()),
+        seed: seed.unwrap_or(settings.started_unix_ms),
+        signal_exit: 130,
+        voice: Box::new(Voice {
+            shares: vec![0.0; profile.filesystems.len()],
+            aging: vec![false; profile.filesystems.len()],
+            profile,
+            groups,
+            began_ns: None,
+            ended_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            final_sync: false,
+            reported: false,
+        }),
+    })
+}
+
+struct Voice {
+    profile: Profile,
+    /// The share of each filesystem that was used at the start.
+    shares: Vec<f64>,
+    /// Filesystems of which it was said that they age.
+    aging: Vec<bool>,
+    groups: Vec<Tally>,
+    /// The work, from the first thread's start to the end of the sync after it.
+    began_ns: Option<u64>,
+    ended_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    final_sync: bool,
+    reported: bool,
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+/// Whole seconds, cut.
+const fn seconds(ns: u64) -> u64 {
+    ns / 1_000_000_000
+}
+
+impl Voice {
+    fn filesystem(&self, location: &str) -> Option<usize> {
+        self.profile.filesystems.iter().position(|filesystem| filesystem.location == location)
+    }
+
+    fn work(&mut self, task: &TaskTotals) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.until(task);
+        let group = (0..self.groups.len()).find(|&group| group_kind(group) == task.kind);
+        if let (Some(group), Some(tally)) = (group, Tally::from_words(&task.notes)) {
+            self.groups[group].add(&tally);
+        }
+    }
+
+    fn until(&mut self, task: &TaskTotals) {
+        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+        self.user_ns += task.cpu.user_ns;
+        self.system_ns += task.cpu.system_ns;
+    }
+
+    fn task_began(&mut self, kind: &str, subject: &str) -> Said {
+        let Some(number) = self.filesystem(subject).filter(|_| kind == AGE) else {
+            return Said::default();
+        };
+        let aging = self.profile.filesystems[number].aging.as_ref();
+        match aging.filter(|_| !std::mem::replace(&mut self.aging[number], true)) {
+            Some(aging) => {
+                out(classic_output::aging(subject, self.shares[number], aging.until_share))
+            }
+            None => Said::default(),
+        }
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
+        if task.kind == PREPARE {
+            let reused = task.notes == [1];
+            let words = if reused { classic_output::reusing } else { classic_output::creating };
+            return out(words(&task.subject));
+        }
+        if task.kind != SYNC {
+            if task.kind.starts_with("threadgroup") {
+                self.work(task);
+            }
+            return Said::default();
+        }
+        let syncing = classic_output::syncing(seconds(task.wall_ns));
+        if !self.final_sync {
+            return out(syncing);
+        }
+        self.until(task);
+        out(syncing + &classic_output::finished(&witness.time()))
+    }
+
+    /// The report, once, of what was done so far.
+    fn report(&mut self) -> Said {
+        let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
+        else {
+            return Said::default();
+        };
+        let all = self.profile.groups.iter().zip(&self.groups);
+        let groups: Vec<GroupReport<'_>> =
+            all.map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() }).collect();
+        let in_seconds = |ns: u64| ns as f64 / 1e9;
+        let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
+        let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
+        out(classic_output::report(&groups, took, user, system))
+    }
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        for (share, room) in self.shares.iter_mut().zip(&scene.rooms) {
+            let used = room.capacity_bytes.saturating_sub(room.unused_bytes);
+            *share = used as f64 / room.capacity_bytes.max(1) as f64;
+        }
+        let lines = self
+            .profile
+            .warnings
+            .iter()
+            .fold(String::new(), |lines, warning| lines + "treering: " + warning + "\n");
+        let out = classic_output::configuration(&self.profile, &self.shares);
+        Said { out, err: lines, log: String::new() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        out(format!("{}\n", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
+                out(classic_output::starting(&witness.time()))
+            }
+            TrialEvent::PhaseBegan { name, .. } => {
+                self.final_sync = name == FINAL_SYNC;
+                Said::default()
+            }
+            TrialEvent::TaskBegan { kind, subject, .. } => self.task_began(kind, subject),
+            TrialEvent::TaskEnded(task) => self.task_ended(task, witness),
+            TrialEvent::PhaseEnded(phase) if phase.name == SETUP => {
+                let mut words = classic_output::set_up(seconds(phase.wall_ns));
+                if self.profile.seconds == 0 {
+                    words += &classic_output::set_up_only();
+                }
+                out(words)
+            }
+            // What was done before it failed is not lost.
+            TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::NotLocked
+                | CautionCode::ConfinedByWalk
+                | CautionCode::TooFewOperations => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        self.report()
+    }
+}
