@@ -11,6 +11,7 @@ pub mod mark_files;
 pub mod names_scale;
 pub mod null;
 pub mod original;
+pub mod profile_rates;
 pub mod program;
 pub mod rounds;
 pub mod step_cost;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_benches::{create_tree, mark_files, names_scale, step_cost};
+use treering_benches::{create_tree, mark_files, names_scale, profile_rates, step_cost};
 
 const SMALL: &str = "linux-6.1-small";
 
@@ -58,6 +58,27 @@ fn mark_files_tells_rates() {
     assert!(report.ways.iter().all(|way| way.files_per_second.median > 0.0));
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every file is removed again");
     assert!(report.to_string().lines().count() > expected);
+}
+
+#[test]
+fn profile_rates_tells_rates_and_scaling() {
+    let dir = tempfile::tempdir().unwrap();
+    for operation in [profile_rates::Operation::Stat, profile_rates::Operation::ReadAll] {
+        let options = profile_rates::Options {
+            dir: dir.path().to_owned(),
+            operation,
+            files: 20,
+            operations: 100,
+            rounds: 1,
+        };
+        let report = profile_rates::measure(&options).unwrap();
+        assert_eq!(report.ways.len(), 5);
+        assert_eq!(report.ways[0].to_bare.median, 1.0);
+        assert!(report.ways.iter().all(|way| way.operations_per_second.median > 0.0));
+        assert_eq!(report.ways.iter().filter(|way| way.to_one_thread.is_some()).count(), 2);
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every file is removed again");
+        assert!(report.to_string().contains("to one thread"));
+    }
 }
 
 #[test]

@@ -143,6 +143,7 @@ pub fn is_single_name(name: &[u8]) -> bool {
 /// What a name that could lead outside is answered with, as `openat2` does.
 const OUTSIDE: Errno = Errno::XDEV;
 
+#[inline]
 fn single(name: &CStr) -> Result<&CStr, Errno> {
     if is_single_name(name.to_bytes()) { Ok(name) } else { Err(OUTSIDE) }
 }

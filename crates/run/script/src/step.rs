@@ -184,7 +184,8 @@ pub enum Call<'a> {
         /// How much of everything.
         scope: super::SyncScope,
     },
-    /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the first.
+    /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the
+    /// first.
     OpenRoot {
         /// Which.
         root: u16,

@@ -100,13 +100,7 @@ impl MemoryCaller {
                 self.files[usize::from(into.0)] = Some(opened);
             }
             Call::Open { at, path, how, into } => {
-                let node = tree.find(self.dir(at)?, path.to_bytes())?;
-                let reads = how == OpenHow::Read;
-                if !reads && tree.node(node).body.kind() == EntryKind::Directory {
-                    return Err(Errno::ISDIR);
-                }
-                let appends = how == OpenHow::Append;
-                let opened = OpenFile { node, position: 0, reads, writes: !reads, appends };
+                let opened = open(tree, self.dir(at)?, path.to_bytes(), how)?;
                 self.files[usize::from(into.0)] = Some(opened);
             }
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
@@ -123,10 +117,7 @@ impl MemoryCaller {
             }
             Call::Stat { at, name } => {
                 let node = tree.find(self.dir(at)?, single(name)?)?;
-                return Ok(Did::Found(match tree.node(node).body {
-                    Body::File { bytes } => bytes,
-                    Body::Directory { .. } => 0,
-                }));
+                return Ok(Did::Found(size(tree, node)));
             }
             Call::Seek { file, position } => {
                 let file = self.file(file)?;
@@ -141,11 +132,7 @@ impl MemoryCaller {
             Call::OpenRoot { .. } => return Err(Errno::BADF),
             Call::Statfs { dir } => {
                 self.dir(dir)?;
-                let room = {
-                    let free_bytes = tree.free_bytes();
-                    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes }
-                };
-                return Ok(Did::Has(room));
+                return Ok(Did::Has(room(tree)));
             }
             // Nothing happens meanwhile.
             Call::Pause { .. } => {}
@@ -237,6 +224,28 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
     let appends = how == CreateHow::Append;
     let reads = appends || how == CreateHow::TruncateToRead;
     Ok(OpenFile { node, position: 0, reads, writes: true, appends })
+}
+
+fn open(tree: &Tree, at: NodeId, path: &[u8], how: OpenHow) -> Result<OpenFile, Errno> {
+    let node = tree.find(at, path)?;
+    let reads = how == OpenHow::Read;
+    if !reads && tree.node(node).body.kind() == EntryKind::Directory {
+        return Err(Errno::ISDIR);
+    }
+    let appends = how == OpenHow::Append;
+    Ok(OpenFile { node, position: 0, reads, writes: !reads, appends })
+}
+
+fn size(tree: &Tree, node: NodeId) -> u64 {
+    match tree.node(node).body {
+        Body::File { bytes } => bytes,
+        Body::Directory { .. } => 0,
+    }
+}
+
+fn room(tree: &Tree) -> Room {
+    let free_bytes = tree.free_bytes();
+    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes }
 }
 
 fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {

@@ -82,7 +82,7 @@ impl SyncCaller {
     ///
     /// # Errors
     /// When one of them cannot be opened again.
-    pub fn among(mut self, roots: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
+    pub(crate) fn among(mut self, roots: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
         self.roots = roots.iter().map(dir_again).collect::<Result<_, _>>()?;
         Ok(self)
     }

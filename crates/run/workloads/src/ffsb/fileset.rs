@@ -1,6 +1,5 @@
 //! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
 
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -146,67 +145,9 @@ impl Crew {
     }
 }
 
-/// A name that is made of a word, a number and perhaps a letter, without allocating.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
-    bytes: [u8; NAME_BYTES],
-    start: usize,
-}
-
-const NAME_BYTES: usize = 40;
-
-impl Default for Name {
-    fn default() -> Self {
-        Self { bytes: [0; NAME_BYTES], start: NAME_BYTES - 1 }
-    }
-}
-
-impl Name {
-    /// `word` and the number.
-    #[inline]
-    pub(super) fn set(&mut self, word: &[u8], number: u64) {
-        self.start = NAME_BYTES - 1;
-        self.digits_and(word, number);
-    }
-
-    /// A word alone.
-    pub(super) fn set_word(&mut self, word: &[u8]) {
-        self.start = NAME_BYTES - 1 - word.len();
-        self.bytes[self.start..NAME_BYTES - 1].copy_from_slice(word);
-    }
-
-    /// `word`, the number, and an `a`.
-    pub(super) fn set_renamed(&mut self, word: &[u8], number: u64) {
-        self.bytes[NAME_BYTES - 2] = b'a';
-        self.start = NAME_BYTES - 2;
-        self.digits_and(word, number);
-    }
-
-    #[inline]
-    fn digits_and(&mut self, word: &[u8], mut number: u64) {
-        loop {
-            self.start -= 1;
-            self.bytes[self.start] = b'0' + u8::try_from(number % 10).unwrap_or(0);
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        let end = self.start;
-        self.start -= word.len();
-        self.bytes[self.start..end].copy_from_slice(word);
-    }
-
-    /// The name.
-    #[inline]
-    pub(super) fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes[self.start..]).unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Crew, Fileset, Name};
+    use super::{Crew, Fileset};
     use crate::ffsb::profile::{Filesystem, Sizes};
     use treering_script::{Random, Room};
 
@@ -223,24 +164,6 @@ mod tests {
             reuse: false,
             aging: None,
         }
-    }
-
-    #[test]
-    fn names_are_words_and_numbers() {
-        let mut name = Name::default();
-        assert_eq!(name.as_c_str(), c"");
-        for (number, text) in [(0, c"datafile0"), (10, c"datafile10"), (987, c"datafile987")] {
-            name.set(b"datafile", number);
-            assert_eq!(name.as_c_str(), text);
-        }
-        name.set(b"datafile", u64::MAX);
-        assert_eq!(name.as_c_str(), c"datafile18446744073709551615");
-        name.set_word(b"data");
-        assert_eq!(name.as_c_str(), c"data");
-        name.set_renamed(b"metafile", 12);
-        assert_eq!(name.as_c_str(), c"metafile12a");
-        name.set(b"metafile", 12);
-        assert_eq!(name.as_c_str(), c"metafile12");
     }
 
     #[test]

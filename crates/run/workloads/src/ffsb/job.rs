@@ -10,10 +10,11 @@ use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
+use super::land::{DIRECTORY, directory};
 use super::operation::Operation;
 use super::options::{CLASSIC, NATIVE, PROFILE};
 use super::profile::{self, Filesystem, Profile, Sizes};
-use super::session::{BenchSession, DIRECTORY, Run};
+use super::session::{BenchSession, Run};
 use super::slots::FILESYSTEMS_MAX;
 
 /// No profile is as long; more is not read.
@@ -225,7 +226,7 @@ impl Job for BenchJob {
         for (number, filesystem) in profile.filesystems.iter().enumerate() {
             let place = match classic {
                 true => filesystem.location.clone(),
-                false => format!("{DIRECTORY}{number}"),
+                false => directory(number),
             };
             let (files, bytes, _) = filled(filesystem, facts);
             if let Some(aging) = &filesystem.aging {

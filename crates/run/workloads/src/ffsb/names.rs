@@ -1,9 +1,22 @@
-//! The names that FFSB gives, read again: what of a directory is a run's, and what is somebody
+//! The names that FFSB gives; and read again: what of a directory is a run's, and what is somebody
 //! else's.
+
+use std::ffi::CStr;
 
 use treering_script::EntryKind;
 
-use super::worker::{DATADIR, DATAFILE, FILLFILE, METAFILE};
+/// The part of a filesystem with the files.
+pub(super) const DATA: &[u8; 4] = b"data";
+/// The part with the directories of `metaop`.
+pub(super) const META: &[u8; 4] = b"meta";
+/// With this and a number are called the files that are worked on,
+pub(super) const DATAFILE: &[u8; 8] = b"datafile";
+/// those that fill a filesystem up,
+pub(super) const FILLFILE: &[u8; 8] = b"fillfile";
+/// the directories of files,
+pub(super) const DATADIR: &[u8; 7] = b"datadir";
+/// and the directories of `metaop`.
+pub(super) const METAFILE: &[u8; 8] = b"metafile";
 
 /// An entry that a run can have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,10 +63,10 @@ impl Ours {
 
     /// Its name.
     pub(super) fn name(self) -> Vec<u8> {
-        let (word, number, letters) = match self {
+        let (word, number, letters): (&[u8], u64, u32) = match self {
             Self::Data(number) => (DATAFILE, number, 0),
             Self::Fill(number) => (FILLFILE, number, 0),
-            Self::Dir(number) => (DATADIR, u64::from(number), 0),
+            Self::Dir(number) => (DATADIR, number.into(), 0),
             Self::Meta(number, letters) => (METAFILE, number, letters),
         };
         let mut name = word.to_vec();
@@ -70,9 +83,67 @@ fn number(digits: &[u8]) -> Option<u64> {
     text.parse().ok().filter(|_| plain)
 }
 
+/// A name that is made of a word, a number and perhaps a letter, without allocating.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name {
+    bytes: [u8; NAME_BYTES],
+    start: usize,
+}
+
+const NAME_BYTES: usize = 40;
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { bytes: [0; NAME_BYTES], start: NAME_BYTES - 1 }
+    }
+}
+
+impl Name {
+    /// `word` and the number.
+    #[inline]
+    pub(super) fn set<const N: usize>(&mut self, word: &[u8; N], number: u64) {
+        self.start = NAME_BYTES - 1;
+        self.digits_and(word, number);
+    }
+
+    /// A word alone.
+    pub(super) fn set_word(&mut self, word: &[u8]) {
+        self.start = NAME_BYTES - 1 - word.len();
+        self.bytes[self.start..NAME_BYTES - 1].copy_from_slice(word);
+    }
+
+    /// `word`, the number, and an `a`.
+    pub(super) fn set_renamed<const N: usize>(&mut self, word: &[u8; N], number: u64) {
+        self.bytes[NAME_BYTES - 2] = b'a';
+        self.start = NAME_BYTES - 2;
+        self.digits_and(word, number);
+    }
+
+    #[inline]
+    fn digits_and<const N: usize>(&mut self, word: &[u8; N], mut number: u64) {
+        loop {
+            self.start -= 1;
+            self.bytes[self.start] = b'0' + u8::try_from(number % 10).unwrap_or(0);
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        let end = self.start;
+        self.start -= N;
+        self.bytes[self.start..end].copy_from_slice(word);
+    }
+
+    /// The name.
+    #[inline]
+    pub(super) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes[self.start..]).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Ours;
+    use super::{Name, Ours};
     use treering_script::EntryKind::{Directory, File, Other};
 
     #[test]
@@ -104,5 +175,23 @@ mod tests {
         assert_eq!(Ours::in_datadir(b"fillfile1", File), None);
         assert_eq!(Ours::in_meta(b"metafile1b", Directory), None);
         assert_eq!(Ours::in_meta(b"metafilea", Directory), None);
+    }
+
+    #[test]
+    fn names_are_words_and_numbers() {
+        let mut name = Name::default();
+        assert_eq!(name.as_c_str(), c"");
+        for (number, text) in [(0, c"datafile0"), (10, c"datafile10"), (987, c"datafile987")] {
+            name.set(b"datafile", number);
+            assert_eq!(name.as_c_str(), text);
+        }
+        name.set(b"datafile", u64::MAX);
+        assert_eq!(name.as_c_str(), c"datafile18446744073709551615");
+        name.set_word(b"data");
+        assert_eq!(name.as_c_str(), c"data");
+        name.set_renamed(b"metafile", 12);
+        assert_eq!(name.as_c_str(), c"metafile12a");
+        name.set(b"metafile", 12);
+        assert_eq!(name.as_c_str(), c"metafile12");
     }
 }

@@ -38,6 +38,15 @@ pub(super) enum Hold {
     Alone,
 }
 
+/// How many workers have to do with the same files at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crowd {
+    /// One: nobody comes between its reading and its writing.
+    One,
+    /// Several.
+    Many,
+}
+
 /// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -62,13 +71,18 @@ impl Slot {
         Self { word: AtomicU32::new(VACANT), dir: AtomicU32::new(0), bytes: AtomicU64::new(0) }
     }
 
-    fn take(&self, hold: Hold) -> bool {
+    #[inline]
+    fn take(&self, hold: Hold, crowd: Crowd) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let next = match hold {
             Hold::Shared if word < SHARERS_MAX => word + 1,
             Hold::Alone if word == 0 => ALONE,
             _ => return false,
         };
+        if crowd == Crowd::One {
+            self.word.store(next, Ordering::Relaxed);
+            return true;
+        }
         self.word.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -143,26 +157,26 @@ impl Population {
 
     /// A file that stands, each equally likely, held as asked until it is let go.
     #[inline]
-    pub(super) fn find(&self, random: &mut Random, hold: Hold) -> Found {
+    pub(super) fn find(&self, random: &mut Random, hold: Hold, crowd: Crowd) -> Found {
         let ever = self.ever.load(Ordering::Relaxed);
         for _ in 0..DRAWS {
             let number = random.below(ever);
-            if self.slot(number).is_some_and(|slot| slot.take(hold)) {
+            if self.slot(number).is_some_and(|slot| slot.take(hold, crowd)) {
                 return Found::File(number);
             }
         }
-        self.find_by_counting(random, hold)
+        self.find_by_counting(random, hold, crowd)
     }
 
     #[cold]
-    fn find_by_counting(&self, random: &mut Random, hold: Hold) -> Found {
+    fn find_by_counting(&self, random: &mut Random, hold: Hold, crowd: Crowd) -> Found {
         for _ in 0..CHOICES {
             let standing = self.standing();
             if standing == 0 {
                 return Found::Nothing;
             }
             if let Some(number) = self.nth(random.below(standing))
-                && self.known(number).take(hold)
+                && self.known(number).take(hold, crowd)
             {
                 return Found::File(number);
             }
@@ -226,13 +240,16 @@ impl Population {
 
     /// Lets go of a file.
     #[inline]
-    pub(super) fn let_go(&self, number: u64, hold: Hold) {
+    pub(super) fn let_go(&self, number: u64, hold: Hold, crowd: Crowd) {
         let word = &self.known(number).word;
-        match hold {
-            Hold::Shared => {
+        match (hold, crowd) {
+            (Hold::Shared, Crowd::One) => {
+                word.store(word.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+            }
+            (Hold::Shared, Crowd::Many) => {
                 word.fetch_sub(1, Ordering::Release);
             }
-            Hold::Alone => word.store(0, Ordering::Release),
+            (Hold::Alone, _) => word.store(0, Ordering::Release),
         }
     }
 
@@ -311,7 +328,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Found, Hold, Population, Series};
+    use super::{CHUNK, Crowd, Found, Hold, Population, Series};
     use treering_script::Random;
 
     fn populated(files: u64) -> Population {
@@ -324,9 +341,9 @@ mod tests {
     }
 
     fn draw(population: &Population, random: &mut Random) -> u64 {
-        match population.find(random, Hold::Alone) {
+        match population.find(random, Hold::Alone, Crowd::Many) {
             Found::File(number) => {
-                population.let_go(number, Hold::Alone);
+                population.let_go(number, Hold::Alone, Crowd::Many);
                 number
             }
             other => panic!("{other:?}"),
@@ -346,7 +363,7 @@ mod tests {
         // 1 in 400 stands: drawing and counting both happen.
         let kept: Vec<u64> = (0..3 * CHUNK).filter(|number| number % 400 == 399).collect();
         for number in (0..3 * CHUNK).filter(|number| !kept.contains(number)) {
-            assert!(population.known(number).take(Hold::Alone));
+            assert!(population.known(number).take(Hold::Alone, Crowd::Many));
             population.bury(number);
         }
         let mut counts = vec![0_u64; kept.len()];
@@ -363,23 +380,26 @@ mod tests {
     fn a_file_is_shared_or_had_alone() {
         let population = populated(1);
         let mut random = Random::new(1);
-        assert_eq!(population.find(&mut random, Hold::Shared), Found::File(0));
-        assert_eq!(population.find(&mut random, Hold::Shared), Found::File(0));
-        assert_eq!(population.find(&mut random, Hold::Alone), Found::Busy);
-        population.let_go(0, Hold::Shared);
-        population.let_go(0, Hold::Shared);
-        assert_eq!(population.find(&mut random, Hold::Alone), Found::File(0));
-        assert_eq!(population.find(&mut random, Hold::Shared), Found::Busy);
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), Found::Busy);
+        population.let_go(0, Hold::Shared, Crowd::Many);
+        population.let_go(0, Hold::Shared, Crowd::Many);
+        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Busy);
         population.bury(0);
-        assert_eq!(population.find(&mut random, Hold::Shared), Found::Nothing);
-        assert_eq!(Population::default().find(&mut random, Hold::Shared), Found::Nothing);
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Nothing);
+        assert_eq!(
+            Population::default().find(&mut random, Hold::Shared, Crowd::Many),
+            Found::Nothing
+        );
     }
 
     #[test]
     fn numbers_of_deleted_files_come_again_first_in_first_out_with_their_directory() {
         let population = populated(3);
         for number in [2, 0] {
-            assert!(population.known(number).take(Hold::Alone));
+            assert!(population.known(number).take(Hold::Alone, Crowd::Many));
             population.bury(number);
         }
         let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9)).collect();
@@ -417,7 +437,9 @@ mod tests {
                 scope.spawn(move || {
                     let mut random = Random::new(seed);
                     for _ in 0..20_000 {
-                        let Found::File(number) = population.find(&mut random, Hold::Alone) else {
+                        let Found::File(number) =
+                            population.find(&mut random, Hold::Alone, Crowd::Many)
+                        else {
                             continue;
                         };
                         let flag = &held[usize::try_from(number).unwrap()];
@@ -428,7 +450,7 @@ mod tests {
                             let again = population.conceive(|| 0);
                             population.born(again, 1);
                         } else {
-                            population.let_go(number, Hold::Alone);
+                            population.let_go(number, Hold::Alone, Crowd::Many);
                         }
                     }
                 });

@@ -6,14 +6,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
 
 use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Script, Step};
 
 use super::fileset::{Crew, Fileset};
-use super::names::Ours;
+use super::land::{Land, Place, directory};
+use super::names::{DATADIR, Ours};
 use super::profile::{Filesystem, Sizes};
-use super::worker::{DATADIR, Land, Place};
 
 const ROOT: Dir = Dir(1);
 const DATA_DIR: Dir = Dir(2);
@@ -94,8 +93,8 @@ impl Prepare {
                 todo.push_back(Doing::List(ROOT, c(b"data"), DATA_DIR));
                 todo.push_back(Doing::Then(Part::ListDirs));
             }
-            Place::Below(word) => {
-                let name = c(format!("{word}{number}").as_bytes());
+            Place::Below => {
+                let name = c(directory(number).as_bytes());
                 todo.push_back(Doing::Make(Dir::TARGET, name.clone()));
                 todo.push_back(Doing::Open(Dir::TARGET, name, ROOT));
                 todo.push_back(Doing::Then(Part::Decide));
@@ -321,14 +320,5 @@ impl Script for Prepare {
     /// Whether the files of an earlier run were taken over.
     fn notes(&mut self) -> Vec<u64> {
         vec![u64::from(self.reused)]
-    }
-}
-
-/// Land for one run: where its filesystems are, and what they hold.
-impl Land {
-    /// The filesystems of a profile, in these places.
-    pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
-        let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));
-        Self { filesets: filesets.collect::<Vec<_>>().into(), places: Arc::from(places) }
     }
 }

@@ -12,11 +12,13 @@ use treering_script::{
 
 use super::fileset::Crew;
 use super::headline::Headline;
+use super::land::{Land, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
 use super::profile::{Aging, Filesystem, Profile, Sizes, ThreadGroup};
+use super::sync_all::SyncAll;
 use super::tally::Tally;
-use super::worker::{Ends, Land, Place, SyncAll, Worker};
+use super::worker::{Ends, Worker};
 
 /// The phases, by name.
 pub(super) const SETUP: &str = "setup";
@@ -27,8 +29,6 @@ pub(super) const FINAL_SYNC: &str = "final sync";
 pub(super) const PREPARE: &str = "prepare";
 pub(super) const AGE: &str = "age";
 const FILL: &str = "make files";
-/// What the names of native filesystems begin with.
-pub(super) const DIRECTORY: &str = "ffsb-";
 
 /// Files that are made before a filesystem is aged.
 const FILLERS: u64 = 10;
@@ -90,7 +90,7 @@ impl BenchSession {
             if run.classic {
                 Place::Root(u16::try_from(number).unwrap_or(u16::MAX))
             } else {
-                Place::Below(DIRECTORY)
+                Place::Below
             }
         };
         let places = (0..filesystems.len()).map(place).collect();
@@ -128,7 +128,7 @@ impl BenchSession {
         if self.run.classic {
             self.run.profile.filesystems[filesystem].location.clone()
         } else {
-            format!("{DIRECTORY}{filesystem}")
+            directory(filesystem)
         }
     }
 

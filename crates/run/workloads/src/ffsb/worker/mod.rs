@@ -3,30 +3,28 @@
 //! The same worker makes the first files, ages a filesystem and runs the benchmark: what differs is
 //! its plan and when it ends.
 
+mod doing;
+mod ends;
+mod meta;
+mod transfer;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_script::{
-    Call, CreateHow, Dir, File, OpenHow, Outcome, Random, Script, Step, SyncScope,
-};
+use treering_script::{Call, Dir, File, OpenHow, Outcome, Random, Script, Step};
 
-use super::fileset::{Crew, Fileset, Name};
+use super::fileset::{Crew, Fileset};
+use super::land::{Land, Place, directory};
+use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
-use super::population::{Found, Hold, Population};
+use super::population::{Crowd, Found, Hold, Population};
 use super::slots::{Part, Slots};
 use super::tally::{CallTimes, Tally, TimedCall};
-
-pub(super) const DATA: &[u8] = b"data";
-pub(super) const META: &[u8] = b"meta";
-pub(super) const DATAFILE: &[u8] = b"datafile";
-pub(super) const FILLFILE: &[u8] = b"fillfile";
-pub(super) const DATADIR: &[u8] = b"datadir";
-pub(super) const METAFILE: &[u8] = b"metafile";
+use doing::{Doing, pause};
+pub(super) use ends::Ends;
 
 const FILE: File = File(0);
-/// Random offsets are multiples of this when they are aligned.
-const ALIGNMENT: u64 = 4096;
 /// Nothing ends a wait early: it is made in pieces.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// How long is waited when all files are in use, and when there is none.
@@ -36,39 +34,6 @@ const NO_FILE: Duration = Duration::from_millis(1);
 const VAIN_MAX: u32 = 1000;
 /// How often an aging worker looks how full the filesystem is.
 const LOOK_EVERY: u64 = 16;
-/// Operations of an aging worker without the filesystem getting any fuller.
-const STUCK_AFTER: u64 = 2_000_000;
-
-/// When a worker ends, beside when the bell rings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Ends {
-    /// Only then.
-    AtBell,
-    /// After so many operations.
-    After(u64),
-    /// When the filesystem has grown by so many bytes.
-    Grown(u64),
-    /// When this share of the filesystem is used.
-    Filled(f64),
-    /// When this share is used; then all that age the filesystem do.
-    Aged(f64),
-}
-
-/// Where the files of a filesystem are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the place of this number.
-    Root(u16),
-    /// In a directory of the target, which has this name and the filesystem's number.
-    Below(&'static str),
-}
-
-/// The files of all filesystems, and where they are.
-#[derive(Clone, Debug)]
-pub(super) struct Land {
-    pub(super) filesets: Arc<[Fileset]>,
-    pub(super) places: Arc<[Place]>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -94,22 +59,6 @@ enum Stage {
     Rest,
     /// How full is it.
     Weigh,
-}
-
-/// A step, without borrowed names.
-#[derive(Clone, Copy, Debug)]
-enum Doing {
-    OpenRoot(u16, Dir),
-    /// The directory whose name is in hand.
-    OpenDir(Dir, Dir),
-    Plain(Call<'static>),
-    Stat(Dir),
-    Open(Dir, OpenHow),
-    Create(Dir),
-    Unlink(Dir),
-    MakeDir(Dir),
-    RemoveDir(Dir),
-    Rename(Dir),
 }
 
 /// The operation that is being carried out.
@@ -140,6 +89,7 @@ pub(super) struct Worker {
     crew: Crew,
     ends: Ends,
     random: Random,
+    crowd: Crowd,
     slots: Slots,
     tally: Tally,
     stage: Stage,
@@ -174,6 +124,7 @@ impl Worker {
         }
         Self {
             slots: Slots::new(land.filesets.len(), workers),
+            crowd: if workers == 1 { Crowd::One } else { Crowd::Many },
             plan,
             land,
             crew,
@@ -221,64 +172,6 @@ impl Worker {
             }
             _ => {}
         }
-    }
-
-    /// A block was moved, or less.
-    fn moved(&mut self, bytes: u64) {
-        let present = &mut self.present;
-        present.moved += bytes;
-        present.position += bytes;
-        self.ended = bytes == 0;
-        if let Some(skip) = self.plan.skip_bytes
-            && present.operation == Operation::Read
-        {
-            present.position += skip;
-        }
-        self.stage = self.after_move();
-    }
-
-    /// What comes after a block.
-    fn after_move(&self) -> Stage {
-        let present = &self.present;
-        let skips = self.plan.skip_bytes.is_some() && present.operation == Operation::Read;
-        let beyond =
-            skips && present.position.saturating_add(present.block_bytes.into()) > present.size;
-        if present.moved >= present.wanted || self.ended || beyond {
-            if present.operation.syncs() { Stage::Fsync } else { Stage::Close }
-        } else if present.random || skips {
-            Stage::Seek
-        } else {
-            Stage::Move
-        }
-    }
-
-    /// How full the filesystem is.
-    fn weigh(&mut self, share: f64, grown: u64) {
-        let over = match self.ends {
-            Ends::Grown(bytes) => grown >= bytes,
-            Ends::Filled(until) | Ends::Aged(until) => share >= until,
-            Ends::AtBell | Ends::After(_) => false,
-        };
-        if share > self.fullest.0 {
-            self.fullest = (share, self.done);
-        }
-        if over {
-            self.ends = Ends::After(self.done);
-            if matches!(self.plan.files, Kept::Fill) {
-                self.crew.bell.ring();
-            }
-        } else if self.done - self.fullest.1 > STUCK_AFTER {
-            self.crew.fail(format!(
-                "aging does not fill the filesystem: after {STUCK_AFTER} more operations it is \
-                 still at {:.2} %; give creates and appends more weight than deletes",
-                self.fullest.0 * 100.0
-            ));
-        }
-        self.stage = Stage::Rest;
-    }
-
-    fn is_over(&self) -> bool {
-        self.crew.bell.has_rung() || matches!(self.ends, Ends::After(most) if self.done >= most)
     }
 
     /// The next thing to do; `None` at the end.
@@ -383,8 +276,8 @@ impl Worker {
         let into = Slots::part(filesystem, Part::Root);
         match self.land.places[filesystem] {
             Place::Root(root) => Doing::OpenRoot(root, into),
-            Place::Below(word) => {
-                self.name.set(word.as_bytes(), filesystem as u64);
+            Place::Below => {
+                self.name.set_word(directory(filesystem).as_bytes());
                 Doing::OpenDir(Dir::TARGET, into)
             }
         }
@@ -432,7 +325,7 @@ impl Worker {
     }
 
     fn find_or_conceive(&mut self) -> Found {
-        let Self { plan, land, random, present, vain, .. } = self;
+        let Self { plan, land, random, present, vain, crowd, .. } = self;
         let fileset = &land.filesets[present.filesystem];
         let population = match plan.files {
             Kept::Data => &fileset.data,
@@ -446,7 +339,7 @@ impl Worker {
         }
         let alone = present.operation == Operation::Delete;
         let hold = if alone { Hold::Alone } else { Hold::Shared };
-        let found = population.find(random, hold);
+        let found = population.find(random, hold, *crowd);
         if let Found::File(number) = found {
             present.number = number;
             present.hold = Some(hold);
@@ -544,138 +437,6 @@ impl Worker {
         }
     }
 
-    /// Decides how much is moved, and from where on.
-    fn begin_transfer(&mut self) -> Stage {
-        let operation = self.present.operation;
-        let size = self.present.size;
-        let with = if operation.reads() { self.plan.read } else { self.plan.write };
-        let wanted = match operation {
-            Operation::ReadAll | Operation::WriteAll | Operation::WriteAllFsync => size,
-            Operation::Create | Operation::CreateFsync if self.plan.empty_files => 0,
-            Operation::Create | Operation::CreateFsync => {
-                let Self { land, random, present, .. } = self;
-                land.filesets[present.filesystem].draw_size(random)
-            }
-            Operation::Append | Operation::AppendFsync => with.bytes,
-            // A file that is smaller is read or written whole.
-            _ => with.bytes.min(size),
-        };
-        let partial =
-            matches!(operation, Operation::Read | Operation::Write | Operation::WriteFsync);
-        self.ended = false;
-        self.present.wanted = wanted;
-        self.present.block_bytes = with.block_bytes.max(1);
-        self.present.random = partial && with.random;
-        let skips = operation == Operation::Read && self.plan.skip_bytes.is_some();
-        if partial && !skips && !self.present.random {
-            self.present.position = self.draw_offset(size - wanted);
-        }
-        if wanted == 0 {
-            return if operation.syncs() { Stage::Fsync } else { Stage::Close };
-        }
-        if partial && (self.present.random || self.present.position > 0) {
-            return Stage::Seek;
-        }
-        Stage::Move
-    }
-
-    /// An offset from 0 to `last`, each equally likely; whole blocks of 4 KiB when aligned.
-    fn draw_offset(&mut self, last: u64) -> u64 {
-        if self.plan.manner.align {
-            self.random.below(last / ALIGNMENT + 1) * ALIGNMENT
-        } else {
-            self.random.below(last.saturating_add(1))
-        }
-    }
-
-    fn seek(&mut self) -> Doing {
-        if self.present.random {
-            let block = u64::from(self.present.block_bytes);
-            self.present.position = self.draw_offset(self.present.size.saturating_sub(block));
-        }
-        self.timing = Some(TimedCall::Seek);
-        self.stage = Stage::Move;
-        Doing::Plain(Call::Seek { file: FILE, position: self.present.position })
-    }
-
-    /// Moves the next block.
-    fn transfer(&mut self) -> Doing {
-        let Present { operation, wanted, moved, block_bytes, position, .. } = self.present;
-        let left = u32::try_from(wanted - moved).unwrap_or(u32::MAX);
-        let bytes = left.min(block_bytes);
-        if operation.reads() {
-            self.timing = Some(TimedCall::Read);
-            Doing::Plain(Call::Read { file: FILE, bytes })
-        } else {
-            self.timing = Some(TimedCall::Write);
-            Doing::Plain(Call::Write { file: FILE, bytes, position })
-        }
-    }
-
-    /// Makes one more directory in `meta`.
-    fn make_meta(&mut self) -> Doing {
-        self.present.number = self.fileset().meta.conceive(|| 0);
-        self.name_meta(self.present.number);
-        Doing::MakeDir(self.present.dir)
-    }
-
-    fn name_meta(&mut self, number: u64) {
-        if self.fileset().meta.dir(number) == 0 {
-            self.name.set(METAFILE, number);
-        } else {
-            self.name.set_renamed(METAFILE, number);
-        }
-    }
-
-    /// The second, third and fourth call of a metaop. Where none is free, a call is left out.
-    fn meta(&mut self) -> Option<Doing> {
-        let dir = self.present.dir;
-        let number = self.present.number;
-        match self.stage {
-            Stage::MakeSecond => {
-                self.fileset().meta.born(number, 0);
-                self.stage = Stage::RemoveOne;
-                Some(self.make_meta())
-            }
-            Stage::RemoveOne => {
-                self.fileset().meta.born(number, 0);
-                self.stage = Stage::RenameOne;
-                self.present.number = self.hold_meta()?;
-                self.present.hold = None;
-                self.name_meta(self.present.number);
-                Some(Doing::RemoveDir(dir))
-            }
-            _ => {
-                self.stage = Stage::Settle;
-                if self.present.hold.is_none() {
-                    let meta = &self.fileset().meta;
-                    meta.set_dir(number, 0);
-                    meta.bury(number);
-                }
-                self.present.hold = None;
-                self.present.number = self.hold_meta()?;
-                self.present.hold = Some(Hold::Alone);
-                let number = self.present.number;
-                let plain = self.fileset().meta.dir(number) == 0;
-                self.name_meta(number);
-                if plain {
-                    self.other_name.set_renamed(METAFILE, number);
-                } else {
-                    self.other_name.set(METAFILE, number);
-                }
-                Some(Doing::Rename(dir))
-            }
-        }
-    }
-
-    fn hold_meta(&mut self) -> Option<u64> {
-        let Self { land, random, present, .. } = self;
-        match land.filesets[present.filesystem].meta.find(random, Hold::Alone) {
-            Found::File(number) => Some(number),
-            Found::Busy | Found::Nothing => None,
-        }
-    }
-
     /// The operation is done: it is counted, and its file is let go.
     #[inline]
     fn settle(&mut self) {
@@ -691,7 +452,7 @@ impl Worker {
                 if hold.is_some() {
                     let meta = &fileset.meta;
                     meta.set_dir(number, 1 - meta.dir(number).min(1));
-                    meta.let_go(number, Hold::Alone);
+                    meta.let_go(number, Hold::Alone, self.crowd);
                 }
             }
             Operation::Create | Operation::CreateFsync => {
@@ -707,7 +468,7 @@ impl Worker {
                     fileset.resized(size, size + moved);
                     files.grow(number, moved);
                 }
-                files.let_go(number, hold.unwrap_or(Hold::Shared));
+                files.let_go(number, hold.unwrap_or(Hold::Shared), self.crowd);
             }
         }
         let block = u64::from(block_bytes.max(1));
@@ -729,29 +490,6 @@ impl Worker {
             _ => Stage::Rest,
         };
     }
-
-    fn step(&self, doing: Doing) -> Step<'_> {
-        let name = self.name.as_c_str();
-        match doing {
-            Doing::OpenRoot(root, into) => Call::OpenRoot { root, into },
-            Doing::OpenDir(at, into) => Call::OpenDir { at, path: name, into },
-            Doing::Plain(call) => call,
-            Doing::Stat(at) => Call::Stat { at, name },
-            Doing::Open(at, how) => Call::Open { at, path: name, how, into: FILE },
-            Doing::Create(at) => {
-                Call::Create { at, path: name, how: CreateHow::TruncateToRead, into: FILE }
-            }
-            Doing::Unlink(at) => Call::Unlink { at, path: name },
-            Doing::MakeDir(at) => Call::MakeDir { at, name },
-            Doing::RemoveDir(at) => Call::RemoveDir { at, name },
-            Doing::Rename(at) => Call::Rename { at, from: name, to: self.other_name.as_c_str() },
-        }
-        .into()
-    }
-}
-
-fn pause(time: Duration) -> Doing {
-    Doing::Plain(Call::Pause { ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX) })
 }
 
 impl Present {
@@ -799,25 +537,5 @@ impl Script for Worker {
 
     fn notes(&mut self) -> Vec<u64> {
         self.tally.to_words()
-    }
-}
-
-/// Waits until everything is on disk.
-pub(super) struct SyncAll {
-    scope: SyncScope,
-    done: bool,
-}
-
-impl SyncAll {
-    /// A sync that covers so much.
-    pub(super) const fn new(scope: SyncScope) -> Self {
-        Self { scope, done: false }
-    }
-}
-
-impl Script for SyncAll {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        let first = !std::mem::replace(&mut self.done, true);
-        first.then(|| Call::Sync { scope: self.scope }.into())
     }
 }

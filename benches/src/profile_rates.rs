@@ -1,0 +1,321 @@
+//! `profile_rates`: cached stats, or whole files read, through treering's FFSB and by bare loops of
+//! system calls over the same files, with one and with two threads, in turns.
+
+use std::ffi::CString;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::thread;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
+use rustix::io::{read, write};
+use serde::Serialize;
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
+use treering_model::{PhaseTotals, SinkError, TrialEvent, TrialSink};
+use treering_script::{Random, Settings, Workload};
+use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
+use treering_workloads::ffsb::Ffsb;
+
+use crate::Fault;
+use crate::rounds::{Spread, in_turns};
+
+/// What is done to the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Their attributes are read.
+    Stat,
+    /// They are opened, read and closed.
+    ReadAll,
+}
+
+impl Operation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stat => "stat",
+            Self::ReadAll => "readall",
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory in which files are made and removed.
+    pub dir: PathBuf,
+    /// What is done.
+    pub operation: Operation,
+    /// How many files there are, of 4 KiB each.
+    pub files: u32,
+    /// Operations of a thread in a round.
+    pub operations: u32,
+    /// Rounds, after one that is not counted.
+    pub rounds: usize,
+}
+
+/// A way to do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Names in an open directory.
+    Bare,
+    /// Full paths, and a stat before each read: the calls of the original.
+    Paths,
+    Engine,
+}
+
+const WAYS: [(Way, u32, &str); 5] = [
+    (Way::Bare, 1, "bare loop, open directory"),
+    (Way::Paths, 1, "bare loop, the original's calls"),
+    (Way::Engine, 1, "native, latency sampled"),
+    (Way::Bare, 2, "bare loop, 2 threads"),
+    (Way::Engine, 2, "native, 2 threads"),
+];
+
+/// One round of one way.
+#[derive(Clone, Copy, Debug)]
+struct Figure {
+    rate: f64,
+    cpu_us: f64,
+}
+
+/// One way's figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct WayFigures {
+    /// Which way.
+    pub way: &'static str,
+    /// Operations per second of all threads.
+    pub operations_per_second: Spread,
+    /// User and system time of an operation, in microseconds.
+    pub cpu_us: Spread,
+    /// The rate by that of the bare loop with one thread, each in its own round.
+    pub to_bare: Spread,
+    /// The CPU by that of the bare loop with one thread.
+    pub cpu_to_bare: Spread,
+    /// The rate by that of the same way with one thread, where this is with two.
+    pub to_one_thread: Option<Spread>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The filesystem's type.
+    pub filesystem: &'static str,
+    /// What was done.
+    pub operation: Operation,
+    /// To how many files.
+    pub files: u32,
+    /// Rounds that count.
+    pub rounds: usize,
+    /// The ways.
+    pub ways: Vec<WayFigures>,
+}
+
+/// Measures.
+///
+/// # Errors
+/// When a file cannot be made, read or removed.
+pub fn measure(options: &Options) -> Result<Report, Fault> {
+    let target = Target::open(&options.dir)?;
+    let files = Files::make(options)?;
+    let figures = in_turns(WAYS.len(), options.rounds, |way, round| match WAYS[way] {
+        (Way::Engine, threads, _) => engine(&target, options, threads, round),
+        (way, threads, _) => bare(&files, options, way == Way::Paths, threads, round),
+    })?;
+    let by = |way: usize, base: usize, of: fn(&Figure) -> f64| {
+        let pairs = figures[way].iter().zip(&figures[base]);
+        Spread::of(pairs.map(|(one, base)| of(one) / of(base)).collect())
+    };
+    let ways = WAYS.iter().enumerate().map(|(number, &(way, threads, name))| {
+        let alone = WAYS.iter().position(|&(other, one, _)| other == way && one == 1);
+        WayFigures {
+            way: name,
+            operations_per_second: Spread::of(figures[number].iter().map(|f| f.rate).collect()),
+            cpu_us: Spread::of(figures[number].iter().map(|f| f.cpu_us).collect()),
+            to_bare: by(number, 0, |figure| figure.rate),
+            cpu_to_bare: by(number, 0, |figure| figure.cpu_us),
+            to_one_thread: alone
+                .filter(|_| threads == 2)
+                .map(|alone| by(number, alone, |figure| figure.rate)),
+        }
+    });
+    Ok(Report {
+        filesystem: target.filesystem()?.type_name().unwrap_or("unknown"),
+        operation: options.operation,
+        files: options.files,
+        rounds: options.rounds,
+        ways: ways.collect(),
+    })
+}
+
+/// The files of the bare loops.
+struct Files {
+    dir: tempfile::TempDir,
+    names: Vec<CString>,
+    paths: Vec<CString>,
+}
+
+impl Files {
+    fn make(options: &Options) -> Result<Self, Fault> {
+        let dir = tempfile::tempdir_in(&options.dir)?;
+        let top = Target::open(dir.path())?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let (mut names, mut paths) = (Vec::new(), Vec::new());
+        for number in 0..options.files {
+            let name = CString::new(format!("datafile{number}"))?;
+            write(openat(top.dir(), &name, flags, Mode::from_raw_mode(0o666))?, &[0; 4096])?;
+            let path = dir.path().join(format!("datafile{number}"));
+            paths.push(CString::new(path.as_os_str().as_bytes())?);
+            names.push(name);
+        }
+        Ok(Self { dir, names, paths })
+    }
+}
+
+/// The leanest loop: what it is done to is drawn beforehand.
+fn bare(
+    files: &Files,
+    options: &Options,
+    by_path: bool,
+    threads: u32,
+    round: usize,
+) -> Result<Figure, Fault> {
+    let top = Target::open(files.dir.path())?;
+    let barrier = Barrier::new(threads as usize);
+    let work = |thread: u32| -> Result<(u64, u64, u64), Fault> {
+        let mut random = Random::for_part(round as u64, &thread.to_string());
+        let drawn: Vec<usize> =
+            (0..options.operations).map(|_| random.index(files.names.len())).collect();
+        let mut buffer = vec![0; 4096];
+        barrier.wait();
+        let (began_ns, before) = (monotonic_ns(), thread_cpu());
+        for file in drawn {
+            let (at, name) =
+                if by_path { (CWD, &files.paths[file]) } else { (top.dir(), &files.names[file]) };
+            let stats = by_path || options.operation == Operation::Stat;
+            if options.operation == Operation::ReadAll {
+                let file = openat(at, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+                if stats {
+                    statat(at, name, AtFlags::empty())?;
+                }
+                read(&file, &mut buffer)?;
+            } else {
+                statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            }
+        }
+        let after = thread_cpu();
+        let cpu = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
+        Ok((began_ns, monotonic_ns(), cpu))
+    };
+    let ends = thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..threads).map(|number| scope.spawn(move || work(number))).collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread.join().map_err(|_| Fault::from("a thread of the bare loop ended early"))?
+        });
+        joined.collect::<Result<Vec<_>, Fault>>()
+    })?;
+    let began_ns = ends.iter().map(|end| end.0).min().unwrap_or(0);
+    let ended_ns = ends.iter().map(|end| end.1).max().unwrap_or(0);
+    let cpu_ns = ends.iter().map(|end| end.2).sum();
+    Ok(figure(options, threads, ended_ns - began_ns, cpu_ns))
+}
+
+fn figure(options: &Options, threads: u32, wall_ns: u64, cpu_ns: u64) -> Figure {
+    let operations = f64::from(options.operations) * f64::from(threads);
+    Figure {
+        rate: operations / (wall_ns.max(1) as f64 / 1e9),
+        cpu_us: cpu_ns as f64 / 1000.0 / operations,
+    }
+}
+
+#[derive(Default)]
+struct Benchmark {
+    tasks: Vec<(u64, u64)>,
+    totals: Option<PhaseTotals>,
+}
+
+impl TrialSink for Benchmark {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        match event {
+            TrialEvent::TaskEnded(task) if task.kind.starts_with("threadgroup") => {
+                self.tasks.push((task.began_ns, task.began_ns + task.wall_ns));
+            }
+            TrialEvent::PhaseEnded(phase) if phase.name == "benchmark" => {
+                self.totals = Some(phase.clone());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The engine with the native workload, as `treering run ffsb` has it.
+fn engine(target: &Target, options: &Options, threads: u32, round: usize) -> Result<Figure, Fault> {
+    let profile = tempfile::NamedTempFile::new()?;
+    std::fs::write(
+        profile.path(),
+        format!(
+            "[filesystem0]\nlocation = /unused\nnum_files = {}\nmin_filesize = 4096\n\
+             max_filesize = 4096\n[end0]\n[threadgroup0]\nnum_threads = {threads}\n\
+             {}_weight = 1\nread_blocksize = 4096\n[end0]\n",
+            options.files,
+            options.operation.name()
+        ),
+    )?;
+    let operations = u64::from(options.operations) * u64::from(threads);
+    let given = [
+        ("profile", profile.path().to_string_lossy().into_owned()),
+        ("operations", operations.to_string()),
+        ("seed", round.to_string()),
+    ];
+    let given = given.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let job = Ffsb.native(&Settings::new(given))?;
+    let mut session = job.begin(&target.facts()?);
+    let payload = PayloadKind::Native { compressibility: 0 };
+    let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
+    let mut heard = Benchmark::default();
+    let (progress, stop) = (Progress::new(), StopFlag::new());
+    run_on_target(session.as_mut(), target, &engine, &mut heard, &progress, &stop)?;
+    for tree in session.remains() {
+        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+    }
+    let totals = heard.totals.ok_or("the benchmark did not run")?;
+    let began_ns = heard.tasks.iter().map(|task| task.0).min().unwrap_or(0);
+    let ended_ns = heard.tasks.iter().map(|task| task.1).max().unwrap_or(0);
+    Ok(figure(options, threads, ended_ns - began_ns, totals.cpu.total_ns()))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} of {} files of 4 KiB on {}; {} rounds; medians (middle half)",
+            self.operation.name(),
+            self.files,
+            self.filesystem,
+            self.rounds
+        )?;
+        writeln!(
+            f,
+            "{:<32} {:>9}  {:<20} {:>8} {:<20} {:<20}",
+            "", "ops/s", "to bare loop", "CPU us", "CPU to bare loop", "to one thread"
+        )?;
+        for way in &self.ways {
+            let spread = |spread: &Spread| {
+                format!("{:.3} ({:.3}-{:.3})", spread.median, spread.low, spread.high)
+            };
+            let scaling = way.to_one_thread.as_ref().map_or("-".to_owned(), spread);
+            writeln!(
+                f,
+                "{:<32} {:>9.0}  {:<20} {:>8.3} {:<20} {scaling:<20}",
+                way.way,
+                way.operations_per_second.median,
+                spread(&way.to_bare),
+                way.cpu_us.median,
+                spread(&way.cpu_to_bare)
+            )?;
+        }
+        Ok(())
+    }
+}
