@@ -71,11 +71,8 @@ impl MemoryCaller {
         match *call {
             Call::OpenDir { at, path, into } => {
                 self.changeable(into)?;
-                let node = tree.find(self.dir(at)?, path.to_bytes())?;
-                if tree.node(node).body.kind() != EntryKind::Directory {
-                    return Err(Errno::NOTDIR);
-                }
-                *self.changeable(into)? = Some(OpenDirectory { node, next: Some(0) });
+                let opened = open_dir(tree, self.dir(at)?, path.to_bytes())?;
+                *self.changeable(into)? = Some(opened);
             }
             Call::CloseDir { dir } => {
                 self.changeable(dir)?.take().ok_or(Errno::BADF)?;
@@ -224,6 +221,14 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
     let appends = how == CreateHow::Append;
     let reads = appends || how == CreateHow::TruncateToRead;
     Ok(OpenFile { node, position: 0, reads, writes: true, appends })
+}
+
+fn open_dir(tree: &Tree, at: NodeId, path: &[u8]) -> Result<OpenDirectory, Errno> {
+    let node = tree.find(at, path)?;
+    if tree.node(node).body.kind() != EntryKind::Directory {
+        return Err(Errno::NOTDIR);
+    }
+    Ok(OpenDirectory { node, next: Some(0) })
 }
 
 fn open(tree: &Tree, at: NodeId, path: &[u8], how: OpenHow) -> Result<OpenFile, Errno> {
