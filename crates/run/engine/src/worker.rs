@@ -126,13 +126,15 @@ impl<C: Caller> Worker<C> {
             if halting.is_over() {
                 return TaskEnd::Stopped;
             }
-            let Some(step) = script.next(outcome) else {
+            // By reference: a step is not copied for the sake of its option.
+            let next = script.next(outcome);
+            let Some(step) = &next else {
                 return TaskEnd::Finished;
             };
             let op = step.call.op();
             let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
             let began = recorder.before(op);
-            let reply = match caller.call(&step) {
+            let reply = match caller.call(step) {
                 Ok(reply) => reply,
                 Err(failure) => {
                     recorder.after(op, began, failure.calls, failure.bytes, true);

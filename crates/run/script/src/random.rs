@@ -24,21 +24,33 @@ impl Random {
         Self::new(seed ^ Fingerprint::of(part.as_bytes()).number())
     }
 
+    /// Another generator, far from this one: it would take 2^128 draws to come there.
+    #[must_use]
+    pub fn apart(mut self) -> Self {
+        self.generator.jump();
+        self
+    }
+
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
     /// An integer from 0 to `bound - 1`, each equally likely (Lemire's method); 0 when `bound` is
     /// 0.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
         }
         let mut product = u128::from(self.bits()) * u128::from(bound);
-        let threshold = bound.wrapping_neg() % bound;
-        while low_half(product) < threshold {
-            product = u128::from(self.bits()) * u128::from(bound);
+        // The threshold is below the bound: mostly it need not be known.
+        if low_half(product) < bound {
+            let threshold = bound.wrapping_neg() % bound;
+            while low_half(product) < threshold {
+                product = u128::from(self.bits()) * u128::from(bound);
+            }
         }
         high_half(product)
     }

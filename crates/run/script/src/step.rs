@@ -172,8 +172,15 @@ pub enum Call<'a> {
         /// The new one.
         to: &'a CStr,
     },
-    /// Reads the attributes of a name without following it: [`Outcome::Size`].
+    /// Reads the attributes of a name without following it.
     Stat {
+        /// Where.
+        at: Dir,
+        /// Which.
+        name: &'a CStr,
+    },
+    /// The same, to know its size: [`Outcome::Size`].
+    Size {
         /// Where.
         at: Dir,
         /// Which.
@@ -220,7 +227,7 @@ impl Call<'_> {
             Self::Truncate { .. } => Op::Truncate,
             Self::Close { .. } => Op::Close,
             Self::Unlink { .. } => Op::Unlink,
-            Self::Stat { .. } => Op::Stat,
+            Self::Stat { .. } | Self::Size { .. } => Op::Stat,
             Self::Sync { .. } => Op::Sync,
             Self::Fsync { .. } => Op::Fsync,
             Self::Seek { .. } => Op::Seek,

@@ -113,6 +113,9 @@ impl MemoryCaller {
                 tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
             }
             Call::Stat { at, name } => {
+                tree.find(self.dir(at)?, single(name)?)?;
+            }
+            Call::Size { at, name } => {
                 let node = tree.find(self.dir(at)?, single(name)?)?;
                 return Ok(Did::Found(size(tree, node)));
             }
@@ -170,6 +173,7 @@ impl MemoryCaller {
             | Call::MakeDir { at, name: path }
             | Call::RemoveDir { at, name: path }
             | Call::Rename { at, from: path, .. }
+            | Call::Size { at, name: path }
             | Call::Stat { at, name: path } => {
                 dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
             }

@@ -124,7 +124,8 @@ impl SyncCaller {
                 let open = self.files[usize::from(file.0)].take();
                 close(open.ok_or(Errno::BADF)?)?;
             }
-            Call::Stat { at, name } => {
+            Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
+            Call::Size { at, name } => {
                 let found = stat(self.dir(at)?, name)?;
                 let is_file = found.kind == FileType::RegularFile;
                 return Ok(Did::Found(if is_file { found.bytes } else { 0 }));
@@ -248,6 +249,7 @@ impl SyncCaller {
             Call::MakeDir { at, name }
             | Call::RemoveDir { at, name }
             | Call::Rename { at, from: name, .. }
+            | Call::Size { at, name }
             | Call::Stat { at, name } => self.path_of(at, Some(name)),
             Call::CloseDir { dir }
             | Call::ReadDir { dir }

@@ -28,6 +28,7 @@ pub(crate) enum Deed {
     Unlink(u16, CString),
     Rename(u16, CString, CString),
     Stat(u16, CString),
+    Size(u16, CString),
     Sync,
 }
 
@@ -59,6 +60,7 @@ impl Deed {
             Self::Close(file) => Call::Close { file: File(*file) },
             Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
             Self::Rename(at, from, to) => Call::Rename { at: Dir(*at), from, to },
+            Self::Size(at, name) => Call::Size { at: Dir(*at), name },
             Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },
             Self::Sync => Call::Sync { scope: SyncScope::Target },
         }

@@ -65,6 +65,7 @@ fn deeds() -> impl Strategy<Value = Deed> {
         2 => file().prop_map(Deed::Close),
         3 => (dir(), paths()).prop_map(|(at, path)| Deed::Unlink(at, path)),
         2 => (dir(), names()).prop_map(|(at, name)| Deed::Stat(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| Deed::Size(at, name)),
     ]
 }
 

@@ -81,7 +81,7 @@ struct FailsLate {
 
 impl Script for FailsLate {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.seen |= matches!(last, Outcome::Size(_));
+        self.seen |= matches!(last, Outcome::Done);
         if self.seen {
             std::thread::sleep(Duration::from_millis(300));
             return Some(

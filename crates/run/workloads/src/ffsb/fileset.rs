@@ -1,10 +1,11 @@
 //! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use treering_script::{Bell, Random, Room};
 
+use super::plan::Plan;
 use super::population::{Population, Series};
 use super::profile::{Filesystem, Sizes};
 
@@ -117,20 +118,57 @@ impl SizeDraw {
     }
 }
 
+fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
+    (0..filesystems).map(|_| AtomicU32::new(0)).collect()
+}
+
 /// What the workers of a run have in common beside the files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crew {
     /// Rings when they are to end.
     pub(super) bell: Bell,
-    /// Whether any of them makes files.
-    pub(super) makes_files: bool,
+    /// How many of them make files in each filesystem.
+    makers: Arc<[AtomicU32]>,
     trouble: Arc<Mutex<Option<String>>>,
 }
 
 impl Crew {
+    /// That of a run on so many filesystems.
+    pub(super) fn new(filesystems: usize) -> Self {
+        Self { makers: makers(filesystems), ..Self::default() }
+    }
+
     /// Another crew, with a bell of its own, of the same run.
-    pub(super) fn another(&self, makes_files: bool) -> Self {
-        Self { bell: Bell::default(), makes_files, trouble: Arc::clone(&self.trouble) }
+    pub(super) fn another(&self) -> Self {
+        let (bell, trouble) = (Bell::default(), Arc::clone(&self.trouble));
+        Self { bell, makers: makers(self.makers.len()), trouble }
+    }
+
+    /// The filesystems in which one with this plan works.
+    fn reach(&self, plan: &Plan) -> &[AtomicU32] {
+        match plan.bound {
+            Some(number) => self.makers.get(number..=number).unwrap_or_default(),
+            None => &self.makers,
+        }
+    }
+
+    /// One with this plan will work.
+    pub(super) fn join(&self, plan: &Plan) {
+        for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
+            makers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// One with this plan has ended.
+    pub(super) fn leave(&self, plan: &Plan) {
+        for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
+            makers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether anybody still makes files where one with this plan works.
+    pub(super) fn has_makers(&self, plan: &Plan) -> bool {
+        self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
     }
 
     /// Something that none of them can go on after; the first word stands.
@@ -213,7 +251,7 @@ mod tests {
     fn the_first_trouble_stands() {
         let crew = Crew::default();
         assert_eq!(crew.trouble(), None);
-        crew.another(true).fail("one".to_owned());
+        crew.another().fail("one".to_owned());
         assert!(!crew.bell.has_rung(), "each has its own");
         crew.fail("two".to_owned());
         assert_eq!(crew.trouble().as_deref(), Some("one"));

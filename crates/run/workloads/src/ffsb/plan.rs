@@ -40,10 +40,16 @@ pub(super) struct Plan {
     /// Bytes that are left out after each block that is read.
     pub(super) skip_bytes: Option<u64>,
     pub(super) stats: Option<Stats>,
+    /// Whether any of its operations makes files.
+    pub(super) makes_files: bool,
     /// Whether new files stay empty.
     pub(super) empty_files: bool,
     /// Operations that have a weight, with the sum of the weights up to them.
     draws: Vec<(u64, Operation)>,
+}
+
+fn makes_files(group: &ThreadGroup) -> bool {
+    Operation::ALL.into_iter().any(|operation| operation.makes() && group.weight(operation) > 0)
 }
 
 /// How much is moved by an operation, and how.
@@ -85,6 +91,7 @@ impl Plan {
             },
             skip_bytes: group.read_skip_bytes,
             stats: group.stats.clone(),
+            makes_files: makes_files(group),
             empty_files: false,
             draws: draws.collect(),
         }
@@ -117,6 +124,7 @@ impl Plan {
             write: Transfer { block_bytes, ..Transfer::default() },
             skip_bytes: None,
             stats: None,
+            makes_files: true,
             empty_files: false,
             draws: vec![(1, Operation::Create)],
         }

@@ -13,7 +13,8 @@ use treering_script::Random;
 
 /// Numbers of which the standing ones are counted together.
 const CHUNK: u64 = 4096;
-/// Each shelf has twice as many chunks as the one before: room for 2^44 files.
+const CHUNK_PLACES: usize = 4096;
+/// Each shelf has twice as many places as the one before: room for 2^44 files.
 const SHELVES: usize = 32;
 /// Draws after which the file is found by counting.
 const DRAWS: u32 = 48;
@@ -47,11 +48,21 @@ pub(super) enum Crowd {
     Many,
 }
 
+/// A file that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) number: u64,
+    /// The directory it is in.
+    pub(super) dir: u32,
+    /// Its size when it was found.
+    pub(super) bytes: u64,
+}
+
 /// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The file of this number, held as asked.
-    File(u64),
+    /// This file, held as asked.
+    File(Held),
     /// Those that stand are all in use.
     Busy,
     /// None stands.
@@ -86,39 +97,51 @@ impl Slot {
         self.word.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    fn held(&self, number: u64) -> Held {
+        let (dir, bytes) = (self.dir.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        Held { number, dir, bytes }
+    }
+
     fn stands(&self) -> bool {
         self.word.load(Ordering::Relaxed) <= ALONE
     }
 }
 
+/// Slots, and how many of each chunk of them stand.
 #[derive(Debug)]
-struct Chunk {
-    standing: AtomicU32,
+struct Shelf {
     slots: Box<[Slot]>,
+    standing: Box<[AtomicU32]>,
 }
 
-impl Chunk {
-    fn new() -> Self {
-        let slots = (0..CHUNK).map(|_| Slot::vacant()).collect();
-        Self { standing: AtomicU32::new(0), slots }
+impl Shelf {
+    /// The shelf of this number: each is twice as long as the one before.
+    fn new(shelf: u32) -> Self {
+        let chunks = 1_u64 << shelf;
+        Self {
+            slots: (0..chunks * CHUNK).map(|_| Slot::vacant()).collect(),
+            standing: (0..chunks).map(|_| AtomicU32::new(0)).collect(),
+        }
     }
 }
 
 /// Files with numbers.
 #[derive(Debug)]
 pub(super) struct Population {
-    shelves: [OnceLock<Box<[OnceLock<Chunk>]>>; SHELVES],
+    shelves: [OnceLock<Shelf>; SHELVES],
     /// Numbers that were given out.
     ever: AtomicU64,
     /// Numbers of deleted files, the longest vacant first.
     vacant: Mutex<VecDeque<u64>>,
 }
 
-/// The shelf of a chunk, and its place there.
-fn place(chunk: u64) -> (usize, usize) {
-    let shelf = (chunk + 1).ilog2();
-    let first = (1_u64 << shelf) - 1;
-    (shelf as usize, usize::try_from(chunk - first).unwrap_or(usize::MAX))
+/// The shelf of a number, and its place there.
+#[inline]
+fn place(number: u64) -> (u32, usize) {
+    // Before the first one stands, as it were, one of CHUNK places: then each begins at a power.
+    let from_there = number.saturating_add(CHUNK);
+    let shelf = from_there.ilog2() - CHUNK.ilog2();
+    (shelf, usize::try_from(from_there - (CHUNK << shelf)).unwrap_or(usize::MAX))
 }
 
 impl Default for Population {
@@ -132,21 +155,17 @@ impl Default for Population {
 }
 
 impl Population {
-    fn chunk(&self, chunk: u64) -> Option<&Chunk> {
-        let (shelf, place) = place(chunk);
-        self.shelves.get(shelf)?.get()?.get(place)?.get()
-    }
-
-    fn chunk_or_new(&self, chunk: u64) -> &Chunk {
-        let (shelf, place) = place(chunk);
-        let shelf = self.shelves[shelf]
-            .get_or_init(|| (0..1_u64 << shelf).map(|_| OnceLock::new()).collect());
-        shelf[place].get_or_init(Chunk::new)
-    }
-
     #[inline]
     fn slot(&self, number: u64) -> Option<&Slot> {
-        self.chunk(number / CHUNK)?.slots.get(usize::try_from(number % CHUNK).ok()?)
+        let (shelf, place) = place(number);
+        self.shelves.get(shelf as usize)?.get()?.slots.get(place)
+    }
+
+    /// How many stand of the chunk of a number, which has been given out.
+    fn standing_with(&self, number: u64) -> &AtomicU32 {
+        let (shelf, place) = place(number);
+        let shelf = self.shelves[shelf as usize].get_or_init(|| Shelf::new(shelf));
+        &shelf.standing[place / CHUNK_PLACES]
     }
 
     /// A file's slot. Who holds a file knows that it has one.
@@ -156,13 +175,14 @@ impl Population {
     }
 
     /// A file that stands, each equally likely, held as asked until it is let go.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "what it says stays in registers; worth a tenth")]
+    #[inline(always)]
     pub(super) fn find(&self, random: &mut Random, hold: Hold, crowd: Crowd) -> Found {
         let ever = self.ever.load(Ordering::Relaxed);
         for _ in 0..DRAWS {
             let number = random.below(ever);
-            if self.slot(number).is_some_and(|slot| slot.take(hold, crowd)) {
-                return Found::File(number);
+            if let Some(slot) = self.slot(number).filter(|slot| slot.take(hold, crowd)) {
+                return Found::File(slot.held(number));
             }
         }
         self.find_by_counting(random, hold, crowd)
@@ -175,33 +195,34 @@ impl Population {
             if standing == 0 {
                 return Found::Nothing;
             }
-            if let Some(number) = self.nth(random.below(standing))
-                && self.known(number).take(hold, crowd)
-            {
-                return Found::File(number);
+            if let Some(number) = self.nth(random.below(standing)) {
+                let slot = self.known(number);
+                if slot.take(hold, crowd) {
+                    return Found::File(slot.held(number));
+                }
             }
         }
         Found::Busy
     }
 
-    fn chunks(&self) -> impl Iterator<Item = (u64, &Chunk)> {
-        let all = self.ever.load(Ordering::Relaxed).div_ceil(CHUNK);
-        (0..all).filter_map(|chunk| Some((chunk, self.chunk(chunk)?)))
+    /// The chunks in the order of their numbers: how many stand, and their slots.
+    fn chunks(&self) -> impl Iterator<Item = (&AtomicU32, &[Slot])> {
+        let shelves = self.shelves.iter().map_while(OnceLock::get);
+        shelves.flat_map(|shelf| shelf.standing.iter().zip(shelf.slots.chunks(CHUNK_PLACES)))
     }
 
     /// Files that stand.
     pub(super) fn standing(&self) -> u64 {
-        self.chunks().map(|(_, chunk)| u64::from(chunk.standing.load(Ordering::Relaxed))).sum()
+        self.chunks().map(|(standing, _)| u64::from(standing.load(Ordering::Relaxed))).sum()
     }
 
     /// The number of the standing file that has so many before it.
     fn nth(&self, mut before: u64) -> Option<u64> {
-        for (number, chunk) in self.chunks() {
-            let here = u64::from(chunk.standing.load(Ordering::Relaxed));
+        for (first, (standing, slots)) in (0..).step_by(CHUNK_PLACES).zip(self.chunks()) {
+            let here = u64::from(standing.load(Ordering::Relaxed));
             if before < here {
-                let mut standing = (0..).zip(&chunk.slots).filter(|(_, slot)| slot.stands());
-                let (place, _) = standing.nth(usize::try_from(before).ok()?)?;
-                return Some(number * CHUNK + place);
+                let mut standing = (first..).zip(slots).filter(|(_, slot)| slot.stands());
+                return standing.nth(usize::try_from(before).ok()?).map(|(number, _)| number);
             }
             before -= here;
         }
@@ -210,16 +231,16 @@ impl Population {
 
     /// A number for a new file: the longest vacant one, with its directory, else a new one in the
     /// directory that `dir` says. Nobody finds the file before it is born.
-    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> u64 {
+    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> Held {
         let vacant = self.vacant().pop_front();
         let number = vacant.unwrap_or_else(|| self.ever.fetch_add(1, Ordering::Relaxed));
-        self.chunk_or_new(number / CHUNK);
+        self.standing_with(number);
         let slot = self.known(number);
         slot.word.store(MAKING, Ordering::Relaxed);
         if vacant.is_none() {
             slot.dir.store(dir(), Ordering::Relaxed);
         }
-        number
+        Held { bytes: 0, ..slot.held(number) }
     }
 
     /// The file has been made.
@@ -227,13 +248,13 @@ impl Population {
         let slot = self.known(number);
         slot.bytes.store(bytes, Ordering::Relaxed);
         slot.word.store(0, Ordering::Release);
-        self.chunk_or_new(number / CHUNK).standing.fetch_add(1, Ordering::Relaxed);
+        self.standing_with(number).fetch_add(1, Ordering::Relaxed);
     }
 
     /// A file that was there before.
     pub(super) fn adopt(&self, number: u64, dir: u32, bytes: u64) {
         self.ever.fetch_max(number + 1, Ordering::Relaxed);
-        self.chunk_or_new(number / CHUNK);
+        self.standing_with(number);
         self.known(number).dir.store(dir, Ordering::Relaxed);
         self.born(number, bytes);
     }
@@ -256,12 +277,11 @@ impl Population {
     /// The file, which was held alone, has been deleted: its number can be had.
     pub(super) fn bury(&self, number: u64) {
         self.known(number).word.store(VACANT, Ordering::Release);
-        self.chunk_or_new(number / CHUNK).standing.fetch_sub(1, Ordering::Relaxed);
+        self.standing_with(number).fetch_sub(1, Ordering::Relaxed);
         self.vacant().push_back(number);
     }
 
     /// The directory of a file.
-    #[inline]
     pub(super) fn dir(&self, number: u64) -> u32 {
         self.known(number).dir.load(Ordering::Relaxed)
     }
@@ -269,12 +289,6 @@ impl Population {
     /// Puts a file into another directory.
     pub(super) fn set_dir(&self, number: u64, dir: u32) {
         self.known(number).dir.store(dir, Ordering::Relaxed);
-    }
-
-    /// The size of a file.
-    #[inline]
-    pub(super) fn bytes(&self, number: u64) -> u64 {
-        self.known(number).bytes.load(Ordering::Relaxed)
     }
 
     /// A file has grown.
@@ -328,13 +342,13 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Crowd, Found, Hold, Population, Series};
+    use super::{CHUNK, Crowd, Found, Held, Hold, Population, Series};
     use treering_script::Random;
 
     fn populated(files: u64) -> Population {
         let population = Population::default();
         for _ in 0..files {
-            let number = population.conceive(|| 7);
+            let number = population.conceive(|| 7).number;
             population.born(number, 100);
         }
         population
@@ -342,7 +356,7 @@ mod tests {
 
     fn draw(population: &Population, random: &mut Random) -> u64 {
         match population.find(random, Hold::Alone, Crowd::Many) {
-            Found::File(number) => {
+            Found::File(Held { number, .. }) => {
                 population.let_go(number, Hold::Alone, Crowd::Many);
                 number
             }
@@ -380,12 +394,13 @@ mod tests {
     fn a_file_is_shared_or_had_alone() {
         let population = populated(1);
         let mut random = Random::new(1);
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::File(0));
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::File(0));
+        let first = Found::File(Held { number: 0, dir: 7, bytes: 100 });
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), first);
+        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), first);
         assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), Found::Busy);
         population.let_go(0, Hold::Shared, Crowd::Many);
         population.let_go(0, Hold::Shared, Crowd::Many);
-        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), Found::File(0));
+        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), first);
         assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Busy);
         population.bury(0);
         assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Nothing);
@@ -402,17 +417,17 @@ mod tests {
             assert!(population.known(number).take(Hold::Alone, Crowd::Many));
             population.bury(number);
         }
-        let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9)).collect();
+        let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9).number).collect();
         assert_eq!(made, [2, 0, 3]);
         let dirs: Vec<u32> = made.iter().map(|&number| population.dir(number)).collect();
         assert_eq!(dirs, [7, 7, 9]);
         assert_eq!(population.standing(), 1, "what is being made does not stand");
         population.born(3, 50);
         population.grow(3, 5);
-        assert_eq!((population.standing(), population.bytes(3)), (2, 55));
+        assert_eq!((population.standing(), population.known(3).held(3).bytes), (2, 55));
         population.adopt(10_000, 4, 1);
         assert_eq!((population.standing(), population.dir(10_000)), (3, 4));
-        assert_eq!(population.conceive(|| 1), 10_001);
+        assert_eq!(population.conceive(|| 1).number, 10_001);
     }
 
     #[test]
@@ -437,7 +452,7 @@ mod tests {
                 scope.spawn(move || {
                     let mut random = Random::new(seed);
                     for _ in 0..20_000 {
-                        let Found::File(number) =
+                        let Found::File(Held { number, .. }) =
                             population.find(&mut random, Hold::Alone, Crowd::Many)
                         else {
                             continue;
@@ -447,7 +462,7 @@ mod tests {
                         flag.store(false, std::sync::atomic::Ordering::SeqCst);
                         if number % 7 == seed {
                             population.bury(number);
-                            let again = population.conceive(|| 0);
+                            let again = population.conceive(|| 0).number;
                             population.born(again, 1);
                         } else {
                             population.let_go(number, Hold::Alone, Crowd::Many);

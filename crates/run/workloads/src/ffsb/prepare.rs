@@ -307,7 +307,7 @@ impl Script for Prepare {
             Doing::Open(at, _, into) => Call::OpenDir { at, path: name, into }.into(),
             Doing::ReadOn(dir) => Call::ReadDir { dir }.into(),
             Doing::Size(at, dir, _) => {
-                Call::Stat { at: if dir == 0 { at } else { SUB_DIR }, name }.into()
+                Call::Size { at: if dir == 0 { at } else { SUB_DIR }, name }.into()
             }
             Doing::Make(at, _) => Call::MakeDir { at, name }.into(),
             Doing::Unlink(at, _) => Call::Unlink { at, path: name }.into(),

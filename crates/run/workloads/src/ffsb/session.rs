@@ -15,7 +15,7 @@ use super::headline::Headline;
 use super::land::{Land, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
-use super::profile::{Aging, Filesystem, Profile, Sizes, ThreadGroup};
+use super::profile::{Aging, Filesystem, Profile, Sizes};
 use super::sync_all::SyncAll;
 use super::tally::Tally;
 use super::worker::{Ends, Worker};
@@ -96,7 +96,7 @@ impl BenchSession {
         let places = (0..filesystems.len()).map(place).collect();
         Self {
             land: Land::new(filesystems, places, run.profile.direct),
-            crew: Crew::default(),
+            crew: Crew::new(filesystems.len()),
             part: None,
             wave: 0,
             reused: vec![false; filesystems.len()],
@@ -148,7 +148,7 @@ impl BenchSession {
             SetupWave::Prepare => {
                 let all = self.run.profile.filesystems.iter().enumerate();
                 all.map(|(number, filesystem)| {
-                    let crew = self.crew.another(false);
+                    let crew = self.crew.another();
                     let script = Prepare::new(filesystem, number, self.land.clone(), crew);
                     self.task(PREPARE, &self.subject(number), Box::new(script))
                 })
@@ -193,7 +193,7 @@ impl BenchSession {
 
     /// A task that makes files in one filesystem.
     fn maker(&self, plan: Plan, number: usize, ends: Ends, what: &str) -> Task {
-        let crew = self.crew.another(true);
+        let crew = self.crew.another();
         let random = self.random(what, number);
         let script = Worker::new(Arc::new(plan), self.land.clone(), crew, ends, random, 1);
         self.task(FILL, &self.subject(number), Box::new(script))
@@ -204,7 +204,7 @@ impl BenchSession {
         let Aging { group, until_share } = aging;
         let block_bytes = filesystem.age_block_bytes;
         let plan = Arc::new(Plan::of_aging(group, number, block_bytes, self.manner()));
-        let crew = self.crew.another(makes_files(group));
+        let crew = self.crew.another();
         let agers = (0..group.threads).map(|worker| {
             let random = self.random(&format!("aging {number}"), worker.into());
             let (land, crew, ends) = (self.land.clone(), crew.clone(), Ends::Aged(*until_share));
@@ -243,7 +243,7 @@ impl BenchSession {
 
     fn benchmark(&self) -> Wave {
         let profile = &self.run.profile;
-        let crew = self.crew.another(profile.groups.iter().any(makes_files));
+        let crew = self.crew.another();
         let tasks = self.workers(&crew);
         let time_limit = match self.run.operations {
             Some(_) => None,
@@ -267,11 +267,6 @@ impl Run {
     pub(super) fn works(&self) -> bool {
         self.operations.is_some() || self.profile.seconds > 0
     }
-}
-
-fn makes_files(group: &ThreadGroup) -> bool {
-    use super::operation::Operation;
-    Operation::ALL.into_iter().any(|operation| operation.makes() && group.weight(operation) > 0)
 }
 
 impl Profile {

@@ -8,7 +8,7 @@ use crate::ffsb::population::{Found, Hold};
 impl Worker {
     /// Makes one more directory in `meta`.
     pub(super) fn make_meta(&mut self) -> Doing {
-        self.present.number = self.fileset().meta.conceive(|| 0);
+        self.present.number = self.fileset().meta.conceive(|| 0).number;
         self.name_meta(self.present.number);
         Doing::MakeDir(self.present.dir)
     }
@@ -34,25 +34,21 @@ impl Worker {
             Stage::RemoveOne => {
                 self.fileset().meta.born(number, 0);
                 self.stage = Stage::RenameOne;
-                self.present.number = self.hold_meta()?;
-                self.present.hold = None;
-                self.name_meta(self.present.number);
+                self.removed = self.hold_meta();
+                self.name_meta(self.removed?);
                 Some(Doing::RemoveDir(dir))
             }
             _ => {
                 self.stage = Stage::Settle;
-                if self.present.hold.is_none() {
+                if let Some(removed) = self.removed.take() {
                     let meta = &self.fileset().meta;
-                    meta.set_dir(number, 0);
-                    meta.bury(number);
+                    meta.set_dir(removed, 0);
+                    meta.bury(removed);
                 }
-                self.present.hold = None;
-                self.present.number = self.hold_meta()?;
-                self.present.hold = Some(Hold::Alone);
-                let number = self.present.number;
-                let plain = self.fileset().meta.dir(number) == 0;
+                self.renamed = self.hold_meta();
+                let number = self.renamed?;
                 self.name_meta(number);
-                if plain {
+                if self.fileset().meta.dir(number) == 0 {
                     self.other_name.set_renamed(METAFILE, number);
                 } else {
                     self.other_name.set(METAFILE, number);
@@ -65,7 +61,7 @@ impl Worker {
     fn hold_meta(&mut self) -> Option<u64> {
         let Self { land, random, present, crowd, .. } = self;
         match land.filesets[present.filesystem].meta.find(random, Hold::Alone, *crowd) {
-            Found::File(number) => Some(number),
+            Found::File(held) => Some(held.number),
             Found::Busy | Found::Nothing => None,
         }
     }

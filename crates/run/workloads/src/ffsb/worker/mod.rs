@@ -11,14 +11,14 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_script::{Call, Dir, File, OpenHow, Outcome, Random, Script, Step};
+use treering_script::{Dir, File, OpenHow, Outcome, Random, Script, Step};
 
 use super::fileset::{Crew, Fileset};
 use super::land::{Land, Place, directory};
 use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
-use super::population::{Crowd, Found, Hold, Population};
+use super::population::{Crowd, Found, Hold};
 use super::slots::{Part, Slots};
 use super::tally::{CallTimes, Tally, TimedCall};
 use doing::{Doing, pause};
@@ -68,7 +68,7 @@ struct Present {
     filesystem: usize,
     number: u64,
     /// How the file is held, once it is.
-    hold: Option<Hold>,
+    hold: Hold,
     /// Where the file is, once that is open.
     dir: Dir,
     /// The file's size before.
@@ -76,6 +76,8 @@ struct Present {
     /// Bytes to be moved, and moved.
     wanted: u64,
     moved: u64,
+    /// Blocks that were moved, as transactions count them.
+    blocks: u64,
     block_bytes: u32,
     random: bool,
     /// Where the next block begins.
@@ -88,6 +90,9 @@ pub(super) struct Worker {
     land: Land,
     crew: Crew,
     ends: Ends,
+    /// Draws operations and sizes: what is done does not depend on what others do meanwhile.
+    deeds: Random,
+    /// Draws files, directories and offsets.
     random: Random,
     crowd: Crowd,
     slots: Slots,
@@ -97,6 +102,9 @@ pub(super) struct Worker {
     name: Name,
     other_name: Name,
     timing: Option<TimedCall>,
+    /// The directory of `meta` that is being removed, and the one that is being renamed.
+    removed: Option<u64>,
+    renamed: Option<u64>,
     /// Operations carried out.
     done: u64,
     vain: u32,
@@ -117,6 +125,7 @@ impl Worker {
         random: Random,
         workers: u16,
     ) -> Self {
+        crew.join(&plan);
         let mut tally = Tally::default();
         let ranges = plan.stats.as_ref().map_or(0, |stats| stats.ranges_ms.len());
         for times in &mut tally.calls {
@@ -129,7 +138,8 @@ impl Worker {
             land,
             crew,
             ends,
-            random,
+            deeds: random.clone(),
+            random: random.apart(),
             tally,
             stage: if matches!(ends, Ends::Grown(_) | Ends::Filled(_) | Ends::Aged(_)) {
                 Stage::Weigh
@@ -140,6 +150,8 @@ impl Worker {
             name: Name::default(),
             other_name: Name::default(),
             timing: None,
+            removed: None,
+            renamed: None,
             done: 0,
             vain: 0,
             rest: Duration::ZERO,
@@ -151,15 +163,6 @@ impl Worker {
     #[inline]
     fn fileset(&self) -> &Fileset {
         &self.land.filesets[self.present.filesystem]
-    }
-
-    #[inline]
-    fn population(&self) -> &Population {
-        match (self.present.operation, self.plan.files) {
-            (Operation::MetaOp, _) => &self.fileset().meta,
-            (_, Kept::Data) => &self.fileset().data,
-            (_, Kept::Fill) => &self.fileset().fill,
-        }
     }
 
     /// What came of the last step.
@@ -178,26 +181,14 @@ impl Worker {
     fn advance(&mut self) -> Option<Doing> {
         loop {
             match self.stage {
-                Stage::Choose => {
-                    if self.is_over() {
-                        return None;
+                Stage::Settle => {
+                    self.settle();
+                    if self.stage != Stage::Rest || !self.rest.is_zero() {
+                        continue;
                     }
-                    self.present = Present {
-                        operation: self.plan.draw(&mut self.random),
-                        filesystem: self.draw_filesystem(),
-                        ..Present::none()
-                    };
-                    self.stage = Stage::Prepare;
+                    self.stage = Stage::Choose;
                 }
-                Stage::Prepare => {
-                    if self.crew.bell.has_rung() && self.present.hold.is_none() {
-                        return None;
-                    }
-                    if let Some(doing) = self.prepare() {
-                        return Some(doing);
-                    }
-                }
-                Stage::First => return Some(self.first()),
+                Stage::Choose | Stage::Prepare | Stage::First => {}
                 Stage::Look => {
                     self.stage = self.begin_transfer();
                     return Some(Doing::Stat(self.present.dir));
@@ -206,27 +197,25 @@ impl Worker {
                 Stage::Move => return Some(self.transfer()),
                 Stage::Fsync => {
                     self.stage = Stage::Close;
-                    return Some(Doing::Plain(Call::Fsync { file: FILE }));
+                    return Some(Doing::Fsync);
                 }
                 Stage::Close => {
                     self.timing = Some(TimedCall::Close);
                     self.stage = Stage::Settle;
-                    return Some(Doing::Plain(Call::Close { file: FILE }));
+                    return Some(Doing::Close);
                 }
                 Stage::MakeSecond | Stage::RemoveOne | Stage::RenameOne => {
                     if let Some(doing) = self.meta() {
                         return Some(doing);
                     }
                 }
-                Stage::Settle => self.settle(),
                 Stage::Rest => {
-                    if self.rest.is_zero() || self.is_over() {
-                        self.stage = Stage::Choose;
-                    } else {
+                    if !self.rest.is_zero() && !self.is_over() {
                         let piece = self.rest.min(PAUSE_MAX);
                         self.rest -= piece;
                         return Some(pause(piece));
                     }
+                    self.stage = Stage::Choose;
                 }
                 Stage::Weigh => {
                     self.present.filesystem = self.plan.bound.unwrap_or(0);
@@ -234,12 +223,43 @@ impl Worker {
                         Some(doing) => return Some(doing),
                         None => {
                             let dir = Slots::part(self.present.filesystem, Part::Root);
-                            return Some(Doing::Plain(Call::Statfs { dir }));
+                            return Some(Doing::Statfs(dir));
                         }
                     }
                 }
             }
+            // What most operations come through, one after the other.
+            if self.stage == Stage::Choose {
+                if self.is_over() {
+                    self.crew.leave(&self.plan);
+                    return None;
+                }
+                self.choose();
+            }
+            if self.stage == Stage::Prepare {
+                if self.crew.bell.has_rung() {
+                    return None;
+                }
+                if let Some(doing) = self.prepare() {
+                    return Some(doing);
+                }
+            }
+            if self.stage == Stage::First {
+                return Some(self.first());
+            }
         }
+    }
+
+    /// Draws an operation, and where it is done.
+    #[inline]
+    fn choose(&mut self) {
+        // Field by field: all of it at once would have to be copied.
+        self.present.operation = self.plan.draw(&mut self.deeds);
+        self.present.filesystem = self.draw_filesystem();
+        self.present.moved = 0;
+        self.present.blocks = 0;
+        self.present.position = 0;
+        self.stage = Stage::Prepare;
     }
 
     #[inline]
@@ -247,7 +267,7 @@ impl Worker {
         match self.plan.bound {
             Some(filesystem) => filesystem,
             None if self.land.filesets.len() == 1 => 0,
-            None => self.random.index(self.land.filesets.len()),
+            None => self.deeds.index(self.land.filesets.len()),
         }
     }
 
@@ -288,65 +308,55 @@ impl Worker {
     fn prepare(&mut self) -> Option<Doing> {
         let operation = self.present.operation;
         let part = if operation == Operation::MetaOp { Part::Meta } else { Part::Data };
-        if let Some(doing) = self.open_part(part) {
+        let filesystem = self.present.filesystem;
+        if !self.slots.has_part(filesystem, part)
+            && let Some(doing) = self.open_part(part)
+        {
             return Some(doing);
         }
-        let in_part = Slots::part(self.present.filesystem, part);
-        match operation {
-            Operation::MetaOp | Operation::CreateDir => {
-                self.present.dir = in_part;
-                self.present.hold = Some(Hold::Alone);
-                self.stage = Stage::First;
-                return None;
-            }
-            _ if self.present.hold.is_none() => match self.find_or_conceive() {
-                Found::File(_) => {}
-                Found::Busy => return Some(pause(BUSY)),
-                Found::Nothing => return self.nothing(),
-            },
-            _ => {}
+        let in_part = Slots::part(filesystem, part);
+        self.present.dir = in_part;
+        if matches!(operation, Operation::MetaOp | Operation::CreateDir) {
+            self.present.hold = Hold::Alone;
+            self.stage = Stage::First;
+            return None;
         }
-        let dir = match self.plan.files {
-            Kept::Data => self.population().dir(self.present.number),
-            Kept::Fill => 0,
+        let held = match self.find_or_conceive() {
+            Found::File(held) => held,
+            Found::Busy => return Some(pause(BUSY)),
+            Found::Nothing => return self.nothing(),
         };
+        self.present.number = held.number;
+        self.present.size = held.bytes;
+        self.vain = 0;
         self.stage = Stage::First;
-        if dir == 0 {
-            self.present.dir = in_part;
-        } else {
-            let filesystem = self.present.filesystem;
-            self.present.dir = self.slots.dir(filesystem, dir);
-            if self.slots.opens_dir(filesystem, dir) {
-                self.name.set(DATADIR, u64::from(dir - 1));
-                return Some(Doing::OpenDir(in_part, self.present.dir));
-            }
+        if held.dir == 0 {
+            return None;
         }
-        None
+        self.present.dir = self.slots.dir(filesystem, held.dir);
+        if !self.slots.opens_dir(filesystem, held.dir) {
+            return None;
+        }
+        self.name.set(DATADIR, u64::from(held.dir - 1));
+        Some(Doing::OpenDir(in_part, self.present.dir))
     }
 
+    #[inline]
     fn find_or_conceive(&mut self) -> Found {
-        let Self { plan, land, random, present, vain, crowd, .. } = self;
+        let Self { plan, land, random, present, crowd, .. } = self;
         let fileset = &land.filesets[present.filesystem];
-        let population = match plan.files {
-            Kept::Data => &fileset.data,
-            Kept::Fill => &fileset.fill,
+        let (population, in_data) = match plan.files {
+            Kept::Data => (&fileset.data, false),
+            Kept::Fill => (&fileset.fill, true),
         };
-        if present.operation.makes() {
-            present.number = population.conceive(|| fileset.draw_dir(random));
-            present.hold = Some(Hold::Alone);
-            *vain = 0;
-            return Found::File(present.number);
+        let makes = present.operation.makes();
+        let alone = makes || present.operation == Operation::Delete;
+        present.hold = if alone { Hold::Alone } else { Hold::Shared };
+        if makes {
+            let dir = || if in_data { 0 } else { fileset.draw_dir(random) };
+            return Found::File(population.conceive(dir));
         }
-        let alone = present.operation == Operation::Delete;
-        let hold = if alone { Hold::Alone } else { Hold::Shared };
-        let found = population.find(random, hold, *crowd);
-        if let Found::File(number) = found {
-            present.number = number;
-            present.hold = Some(hold);
-            present.size = population.bytes(number);
-            *vain = 0;
-        }
-        found
+        population.find(random, present.hold, *crowd)
     }
 
     /// There is no file that the operation could be done to: another operation is drawn.
@@ -357,7 +367,7 @@ impl Worker {
             return None;
         }
         self.vain = 0;
-        if self.crew.makes_files {
+        if self.plan.makes_files || self.crew.has_makers(&self.plan) {
             return Some(pause(NO_FILE));
         }
         self.crew.fail(
@@ -440,7 +450,7 @@ impl Worker {
     /// The operation is done: it is counted, and its file is let go.
     #[inline]
     fn settle(&mut self) {
-        let Present { operation, number, hold, size, moved, block_bytes, .. } = self.present;
+        let Present { operation, number, hold, size, moved, blocks, .. } = self.present;
         let fileset = &self.land.filesets[self.present.filesystem];
         let files = match self.plan.files {
             Kept::Data => &fileset.data,
@@ -449,7 +459,7 @@ impl Worker {
         match operation {
             Operation::CreateDir => fileset.dirs.done(u32::try_from(number).unwrap_or(u32::MAX)),
             Operation::MetaOp => {
-                if hold.is_some() {
+                if let Some(number) = self.renamed.take() {
                     let meta = &fileset.meta;
                     meta.set_dir(number, 1 - meta.dir(number).min(1));
                     meta.let_go(number, Hold::Alone, self.crowd);
@@ -468,20 +478,13 @@ impl Worker {
                     fileset.resized(size, size + moved);
                     files.grow(number, moved);
                 }
-                files.let_go(number, hold.unwrap_or(Hold::Shared), self.crowd);
+                files.let_go(number, hold, self.crowd);
             }
         }
-        let block = u64::from(block_bytes.max(1));
         let done = &mut self.tally.done[operation.place()];
         done.operations += 1;
         done.bytes += moved;
-        done.transactions += if operation.reads() {
-            moved / block
-        } else if operation.writes() {
-            moved.div_ceil(block)
-        } else {
-            1
-        };
+        done.transactions += if operation.reads() || operation.writes() { blocks } else { 1 };
         self.done += 1;
         self.rest = self.plan.delay;
         self.stage = match self.ends {
@@ -498,11 +501,12 @@ impl Present {
             operation: Operation::Stat,
             filesystem: 0,
             number: 0,
-            hold: None,
+            hold: Hold::Shared,
             dir: Dir::TARGET,
             size: 0,
             wanted: 0,
             moved: 0,
+            blocks: 0,
             block_bytes: 1,
             random: false,
             position: 0,

@@ -1,9 +1,7 @@
 //! Reading and writing: how much, from where on, block by block.
 
-use treering_script::Call;
-
 use super::doing::Doing;
-use super::{FILE, Present, Stage, Worker};
+use super::{Present, Stage, Worker};
 use crate::ffsb::operation::Operation;
 use crate::ffsb::tally::TimedCall;
 
@@ -20,8 +18,8 @@ impl Worker {
             Operation::ReadAll | Operation::WriteAll | Operation::WriteAllFsync => size,
             Operation::Create | Operation::CreateFsync if self.plan.empty_files => 0,
             Operation::Create | Operation::CreateFsync => {
-                let Self { land, random, present, .. } = self;
-                land.filesets[present.filesystem].draw_size(random)
+                let Self { land, deeds, present, .. } = self;
+                land.filesets[present.filesystem].draw_size(deeds)
             }
             Operation::Append | Operation::AppendFsync => with.bytes,
             // A file that is smaller is read or written whole.
@@ -62,20 +60,20 @@ impl Worker {
         }
         self.timing = Some(TimedCall::Seek);
         self.stage = Stage::Move;
-        Doing::Plain(Call::Seek { file: FILE, position: self.present.position })
+        Doing::Seek
     }
 
     /// Moves the next block.
     pub(super) fn transfer(&mut self) -> Doing {
-        let Present { operation, wanted, moved, block_bytes, position, .. } = self.present;
+        let Present { operation, wanted, moved, block_bytes, .. } = self.present;
         let left = u32::try_from(wanted - moved).unwrap_or(u32::MAX);
         let bytes = left.min(block_bytes);
         if operation.reads() {
             self.timing = Some(TimedCall::Read);
-            Doing::Plain(Call::Read { file: FILE, bytes })
+            Doing::Read(bytes)
         } else {
             self.timing = Some(TimedCall::Write);
-            Doing::Plain(Call::Write { file: FILE, bytes, position })
+            Doing::Write(bytes)
         }
     }
 
@@ -84,6 +82,10 @@ impl Worker {
         let present = &mut self.present;
         present.moved += bytes;
         present.position += bytes;
+        // The original counts no block that it did not read whole.
+        let whole = bytes == u64::from(present.block_bytes);
+        let counts = whole || !(present.operation.reads() && self.plan.manner.classic);
+        present.blocks += u64::from(counts && bytes > 0);
         self.ended = bytes == 0;
         if let Some(skip) = self.plan.skip_bytes
             && present.operation == Operation::Read
