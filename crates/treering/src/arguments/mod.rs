@@ -297,7 +297,7 @@ pub(crate) struct NativeRunArgs {
     /// The directory to work in, on the filesystem under test; made when it is not there.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) dir: Option<PathBuf>,
-    /// What files are filled with: random bytes, or the letter of the classic tools.
+    /// What files are filled with: random bytes, or what the classic tool writes.
     #[arg(long, value_name = "KIND", default_value = "random",
         value_parser = ["random", "classic"])]
     pub(crate) payload: String,

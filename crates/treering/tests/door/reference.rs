@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use treering_script::OptionSpec;
+use treering_script::{OptionSpec, ValueKind};
 use treering_testkit::Program;
 
 use crate::program;
@@ -65,6 +65,7 @@ fn the_classic_table_has_every_option_in_both_spellings() {
             let long = format!("`--{}`", spec.name);
             let cell = match spec.short {
                 Some(short) => format!("| `-{short}`, {long} |"),
+                None if spec.value == ValueKind::Operand => "| `FILE` |".to_owned(),
                 None => format!("| {long} |"),
             };
             let row = document.lines().find(|line| line.starts_with(&cell));
@@ -89,7 +90,11 @@ fn the_help_names_every_option_with_its_default() {
             // Lines are broken between words only.
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
-                assert!(help.contains(&format!("--{}", spec.name)), "{}", spec.name);
+                let name = match spec.value {
+                    ValueKind::Operand => "[FILE]".to_owned(),
+                    _ => format!("--{}", spec.name),
+                };
+                assert!(help.contains(&name), "{}", spec.name);
                 if let Some(short) = spec.short {
                     assert!(help.contains(&format!("-{short}, --{}", spec.name)), "{}", spec.name);
                 }

@@ -17,6 +17,8 @@ fn root() -> &'static Path {
 #[test]
 fn the_examples_read_and_are_what_their_questions_ask_for() {
     let mut plans: BTreeMap<String, Plan> = BTreeMap::new();
+    // Paths of profiles begin where the command is started.
+    std::env::set_current_dir(root()).unwrap();
     for entry in fs::read_dir(root().join("examples/plans")).unwrap() {
         let file = entry.unwrap();
         let name = file.file_name().into_string().unwrap();
@@ -33,7 +35,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 8);
+    assert_eq!(plans.len(), 9);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), names("filesystems"));
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
@@ -45,6 +47,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     }));
     let [ext3, btrfs] = plans["ext3-against-btrfs"].variants.as_slice() else { panic!("two") };
     assert_eq!(ext3.device, btrfs.device);
+    assert_eq!(names("mail-server"), ["ext4", "xfs"]);
     let directories = &plans["directories"];
     assert!(directories.variants.iter().all(|variant| variant.filesystem.is_empty()));
     assert!(directories.jobs[0].options.contains(&("drop-caches".into(), "none".into())));

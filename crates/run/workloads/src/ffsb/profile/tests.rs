@@ -43,6 +43,7 @@ fn published_profiles_are_read() {
     for (name, text) in [
         example!("everything-2012"),
         example!("mail-server"),
+        example!("mail-server-small"),
         example!("random-read"),
         example!("random-write"),
         example!("sequential-read"),
