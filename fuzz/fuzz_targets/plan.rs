@@ -48,7 +48,12 @@ impl Workload for Small {
 }
 
 fuzz_target!(|text: &str| {
-    let known = Known { workloads: &[&Small], filesystems: &FILESYSTEMS, data_dirs: Vec::new() };
+    let known = Known {
+        workloads: &[&Small],
+        filesystems: &FILESYSTEMS,
+        data_dirs: Vec::new(),
+        base_dir: None,
+    };
     match read(text, "plan.toml", &known) {
         Ok(plan) => {
             let written = plan.to_toml();

@@ -299,6 +299,11 @@ pub trait Job: Send + Sync {
     /// The tasks in their order, one line each, without doing anything.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
 
+    /// How many tasks a run has, for progress.
+    fn tasks(&self, facts: &TargetFacts) -> u64 {
+        self.outline(facts).len() as u64
+    }
+
     /// Begins a run.
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_>;
 }

@@ -133,6 +133,9 @@ pub struct Settings {
     given: Vec<(String, String)>,
     /// Directories in which a user's own files of the workload are looked for, best first.
     pub data_dirs: Vec<std::path::PathBuf>,
+    /// Where relative paths to files begin: the place of the plan they stand in. Without it, in the
+    /// present directory.
+    pub base_dir: Option<std::path::PathBuf>,
     /// When the command was given, in milliseconds since 1970: what classic tools begin from.
     pub started_unix_ms: u64,
 }
@@ -140,7 +143,7 @@ pub struct Settings {
 impl Settings {
     /// Settings from names and values; a flag that is there has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
-        Self { given, data_dirs: Vec::new(), started_unix_ms: 0 }
+        Self { given, ..Self::default() }
     }
 
     /// What was given, in the order in which it was: enough to make the settings again.
@@ -151,6 +154,15 @@ impl Settings {
     /// The value as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The path to a file that is named as typed.
+    pub fn file(&self, typed: &str) -> std::path::PathBuf {
+        match &self.base_dir {
+            // An absolute path stays as it is.
+            Some(base) => base.join(typed),
+            None => typed.into(),
+        }
     }
 
     /// All values of an option that may be given several times, as typed.

@@ -49,7 +49,7 @@ pub(crate) fn run(
     let progress = Arc::new(Progress::new());
     let mut listeners: Vec<Box<dyn TrialSink + '_>> = Vec::new();
     if !own.quiet {
-        let operations = job.outline(&facts_of(&place)?).len() as u64;
+        let operations = job.tasks(&facts_of(&place)?);
         listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
     }
     if let Some(path) = &own.events {

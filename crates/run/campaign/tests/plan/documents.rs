@@ -17,8 +17,6 @@ fn root() -> &'static Path {
 #[test]
 fn the_examples_read_and_are_what_their_questions_ask_for() {
     let mut plans: BTreeMap<String, Plan> = BTreeMap::new();
-    // Paths of profiles begin where the command is started.
-    std::env::set_current_dir(root()).unwrap();
     for entry in fs::read_dir(root().join("examples/plans")).unwrap() {
         let file = entry.unwrap();
         let name = file.file_name().into_string().unwrap();

@@ -7,6 +7,8 @@ mod errors;
 mod hostile;
 mod round_trip;
 
+use std::path::Path;
+
 use treering_campaign::plan::document::{Known, read};
 use treering_campaign::plan::{Plan, PlanError};
 use treering_lab::filesystems;
@@ -22,6 +24,7 @@ fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
         workloads: treering_workloads::ALL,
         filesystems: &filesystems,
         data_dirs: Vec::new(),
+        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
     };
     read(text, name, &known)
 }

@@ -49,7 +49,7 @@ fn a_bell_ends_all_workers_of_a_wave() {
         let mut play = Play::new(vec![("p", vec![timed])]);
         perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
         assert_eq!(play.told.len(), workers);
-        assert!(play.told.iter().all(|task| task.wall_ns >= 50_000_000 && task.notes[0] > 10));
+        assert!(bell.has_rung());
     }
 }
 

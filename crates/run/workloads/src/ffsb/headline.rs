@@ -150,7 +150,8 @@ impl Headline {
     /// Whether so few operations ran that the draws decide.
     pub(super) fn cautions(&self, profile: &Profile) -> Vec<Caution> {
         let operations = self.all().operations();
-        if operations >= OPERATIONS_FEW {
+        // Of what has not begun nothing was drawn.
+        if self.tasks == 0 || operations >= OPERATIONS_FEW {
             return Vec::new();
         }
         let mut message = format!(

@@ -35,7 +35,8 @@ pub(super) fn read_profile(
     let Some(named) = settings.text_or_default(specs, PROFILE) else {
         return Err(ConfigError::new("usage: ffsb <config file>"));
     };
-    let text = read(Path::new(named)).map_err(|error| {
+    let path = settings.file(named);
+    let text = read(&path).map_err(|error| {
         ConfigError::new(format!("cannot read the profile {named}: {error}"))
             .hint("give the path of a profile; examples/ffsb has some")
     })?;
@@ -46,7 +47,7 @@ pub(super) fn read_profile(
             "{named}: {count} filesystems; at most {FILESYSTEMS_MAX} can be worked on at once"
         )));
     }
-    let full = std::path::absolute(named).unwrap_or_else(|_| PathBuf::from(named));
+    let full = std::path::absolute(&path).unwrap_or(path);
     Ok((full, profile))
 }
 
@@ -262,6 +263,17 @@ impl Job for BenchJob {
             None => format!("for {} seconds", profile.seconds),
         });
         lines
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        let setup = self.filesystems().iter().map(|filesystem| {
+            // Prepared, filled; with some files, then by some threads, when it is aged.
+            let aged = filesystem.aging.as_ref();
+            2 + aged.map_or(0, |aging| 1 + u64::from(aging.group.threads))
+        });
+        // A sync before the work and one after it.
+        let work = if self.run.works() { u64::from(self.run.profile.workers()) + 2 } else { 0 };
+        setup.sum::<u64>() + work
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

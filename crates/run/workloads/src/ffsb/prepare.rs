@@ -317,8 +317,8 @@ impl Script for Prepare {
         })
     }
 
-    /// Whether the files of an earlier run were taken over.
+    /// Whether the files of an earlier run were taken over; nothing when it went no further.
     fn notes(&mut self) -> Vec<u64> {
-        vec![u64::from(self.reused)]
+        if self.crew.trouble().is_some() { Vec::new() } else { vec![u64::from(self.reused)] }
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             user_ns: 0,
             system_ns: 0,
             final_sync: false,
+            set_up_ns: None,
             reported: false,
         }),
     })
@@ -56,6 +57,8 @@ struct Voice {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
+    /// What the setup took, until it is told.
+    set_up_ns: Option<u64>,
     reported: bool,
 }
 
@@ -104,9 +107,11 @@ impl Voice {
 
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
         if task.kind == PREPARE {
-            let reused = task.notes == [1];
-            let words = if reused { classic_output::reusing } else { classic_output::creating };
-            return out(words(&task.subject));
+            return match task.notes.as_slice() {
+                [0] => out(classic_output::creating(&task.subject)),
+                [_] => out(classic_output::reusing(&task.subject)),
+                _ => Said::default(),
+            };
         }
         if task.kind != SYNC {
             if task.kind.starts_with("threadgroup") {
@@ -120,6 +125,12 @@ impl Voice {
         }
         self.until(task);
         out(syncing + &classic_output::finished(&witness.time()))
+    }
+
+    /// How long the setup took, when something comes after it: one that failed is not told.
+    fn set_up(&mut self) -> Said {
+        let words = self.set_up_ns.take().map(|ns| classic_output::set_up(seconds(ns)));
+        words.map(out).unwrap_or_default()
     }
 
     /// The report, once, of what was done so far.
@@ -164,16 +175,13 @@ impl ClassicVoice for Voice {
             }
             TrialEvent::PhaseBegan { name, .. } => {
                 self.final_sync = name == FINAL_SYNC;
-                Said::default()
+                self.set_up()
             }
             TrialEvent::TaskBegan { kind, subject, .. } => self.task_began(kind, subject),
             TrialEvent::TaskEnded(task) => self.task_ended(task, witness),
             TrialEvent::PhaseEnded(phase) if phase.name == SETUP => {
-                let mut words = classic_output::set_up(seconds(phase.wall_ns));
-                if self.profile.seconds == 0 {
-                    words += &classic_output::set_up_only();
-                }
-                out(words)
+                self.set_up_ns = Some(phase.wall_ns);
+                Said::default()
             }
             // What was done before it failed is not lost.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
@@ -189,7 +197,11 @@ impl ClassicVoice for Voice {
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        self.report()
+    fn close(&mut self, signal: Option<i32>) -> Said {
+        if self.profile.seconds > 0 || signal.is_some() {
+            return self.report();
+        }
+        let Said { out: words, .. } = self.set_up();
+        out(words + &classic_output::set_up_only())
     }
 }

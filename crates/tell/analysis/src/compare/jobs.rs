@@ -8,8 +8,14 @@ use treering_model::{Mode, Trial};
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::side::is_completed;
 
-/// Differs from round to round where a plan says so, the same in both trials of a pair.
-const SEED: &str = "seed";
+/// What does not make a job another one: the seed differs from round to round where a plan says so,
+/// the same in both trials of a pair; and where a profile was read, since what it says counts.
+const ASIDE: [&str; 2] = ["seed", "profile"];
+
+/// Whether a parameter makes a job another one.
+fn counts(name: &str) -> bool {
+    !ASIDE.contains(&name)
+}
 
 /// Trials of both sides that did the same.
 pub(super) struct Job<'t> {
@@ -191,14 +197,14 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
         let given = &trial.beginning.parameters;
         let same = |group: &&mut Group<'t>| {
             let known = group.parameters.iter().copied();
-            let own = given.iter().filter(|(name, _)| name != SEED);
+            let own = given.iter().filter(|(name, _)| counts(name));
             known.eq(own.map(|(name, value)| (name.as_str(), value.as_str())))
         };
         if let Some(group) = groups.iter_mut().find(same) {
             group.trials.push(trial);
             continue;
         }
-        let own = given.iter().filter(|(name, _)| name != SEED);
+        let own = given.iter().filter(|(name, _)| counts(name));
         let parameters = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         groups.push(Group { parameters, trials: vec![trial] });
     }

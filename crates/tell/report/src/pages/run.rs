@@ -1,7 +1,7 @@
 //! What `treering run` says at its end: the short summary, where it is kept, what to type next.
 
 use treering_analysis::summary;
-use treering_model::Trial;
+use treering_model::{Scope, Trial};
 
 use super::figures::kinds_in_short;
 use super::identity::{duration, ending_sentence};
@@ -27,12 +27,17 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
     } else {
         page.table(kinds_in_short(&kinds));
     }
-    page.key_values([
+    // What is said of the kinds stands above.
+    let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);
+    let figures = of_trial
+        .map(|metric| (metric.name.replace('_', " "), Cell::measured(metric.value, metric.unit)));
+    let ending = [
         ("ended".to_owned(), ending_sentence(&trial.ending)),
         ("duration".to_owned(), duration(trial.wall_ns)),
         ("target".to_owned(), Cell::some_text(&beginning.target)),
         ("stored".to_owned(), stored.map_or_else(|| Cell::text("no"), |s| Cell::text(s.place))),
-    ]);
+    ];
+    page.key_values(figures.chain(ending));
     if let Some(stored) = stored {
         page.command("All figures", &format!("treering show {}", stored.short_id));
     }

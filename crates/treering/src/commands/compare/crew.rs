@@ -183,8 +183,8 @@ impl Conducting for Crew<'_> {
         let progress = Arc::new(Progress::new());
         let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
         if !self.args.quiet && std::io::stderr().is_terminal() {
-            let operations = job.job.outline(&treering_script::TargetFacts::unknown()).len();
-            listeners.push(Box::new(ProgressShow::begin(operations as u64, &progress)));
+            let operations = job.job.tasks(&treering_script::TargetFacts::unknown());
+            listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
         }
         let done = run_trial(asked, place, listeners, &progress, &mut |_| {})?;
         if let Some(failure) = done.unmoved {

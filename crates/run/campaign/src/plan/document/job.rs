@@ -84,6 +84,7 @@ fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {
 fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     let mut settings = Settings::new(options.to_vec());
     settings.data_dirs.clone_from(&known.data_dirs);
+    settings.base_dir.clone_from(&known.base_dir);
     settings
 }
 

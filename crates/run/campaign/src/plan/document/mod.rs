@@ -38,6 +38,8 @@ pub struct Known<'a> {
     pub filesystems: &'a [&'a str],
     /// Directories in which a user's own files of a workload are looked for, best first.
     pub data_dirs: Vec<PathBuf>,
+    /// Where relative paths in the plan begin; without it, in the present directory.
+    pub base_dir: Option<PathBuf>,
 }
 
 /// Reads a plan. Workloads read the files that its options name; nothing else is touched.

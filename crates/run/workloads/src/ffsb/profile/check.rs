@@ -43,7 +43,8 @@ pub(super) fn profile(
     for (section, checked) in sections.groups.iter().zip(&profile.groups) {
         group(checked, section, to)?;
         if profile.direct {
-            sectors(section, &["read_blocksize", "write_blocksize"], to);
+            let keys = ["read_blocksize", "write_blocksize", "write_size", "read_skipsize"];
+            sectors(section, &keys, to);
         }
     }
     threads(sections.groups.iter().zip(&profile.groups), to)?;
@@ -129,11 +130,8 @@ fn filesystem(
         Sizes::Range(..) => {}
     }
     if direct {
-        sectors(section, &["min_filesize", "max_filesize"], to);
+        // Sizes of files are made whole blocks.
         sectors(section, &["create_blocksize", "age_blocksize"], to);
-        if let Some((size, _)) = section.size_weights.iter().find(|(s, _)| s % SECTOR_BYTES != 0) {
-            not_whole_sectors(section.place, "size_weight", *size, to);
-        }
     }
     if !section.is_on("agefs") {
         return Ok(());
@@ -188,14 +186,11 @@ fn sectors(section: &Section, keys: &[&str], to: &mut Messages) {
     for key in keys {
         let number = section.number(key).filter(|bytes| bytes % SECTOR_BYTES != 0);
         if let Some(bytes) = number {
-            not_whole_sectors(section.place_of(key), key, bytes, to);
+            let what =
+                format!("{key}: with directio, {bytes} is no multiple of {SECTOR_BYTES} and fails");
+            to.warn(section.place_of(key), what);
         }
     }
-}
-
-fn not_whole_sectors(place: Place, key: &str, bytes: u64, to: &mut Messages) {
-    let what = format!("{key}: with directio, {bytes} is no multiple of {SECTOR_BYTES} and fails");
-    to.warn(place, what);
 }
 
 fn group(checked: &ThreadGroup, section: &Section, to: &mut Messages) -> Result<(), ConfigError> {

@@ -213,10 +213,14 @@ impl Sorter<'_> {
             }
             None => {
                 let what = format!("there is no setting '{}' {}", shown(name), scope.inside());
-                let here = ALL.iter().filter(|key| key.scope == scope).map(|key| key.name);
+                let is_former = |key: &&Key| {
+                    matches!(key.kind, Kind::Former(_) | Kind::Sections(_) | Kind::FsyncFile)
+                };
+                let present = ALL.iter().filter(|key| !is_former(key));
+                let here = present.clone().filter(|key| key.scope == scope).map(|key| key.name);
                 let right = match nearest(name, here.clone()) {
                     Some(meant) => format!("did you mean {meant}?"),
-                    None => match nearest(name, ALL.iter().map(|key| key.name)) {
+                    None => match nearest(name, present.map(|key| key.name)) {
                         Some(meant) => {
                             let scope = find(meant, scope).map_or(scope, |key| key.scope);
                             format!("did you mean {meant}? It belongs {}", scope.inside())
