@@ -4,7 +4,7 @@
 //! Removed is what a run can have made, by its names. Anything else in `data` or `meta` ends the
 //! run: it is somebody's.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
@@ -12,13 +12,16 @@ use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Script, Step};
 
 use super::fileset::{Crew, Fileset};
 use super::names::Ours;
-use super::profile::{Filesystem, Sizes};
+use super::profile::Filesystem;
 use super::worker::{DATADIR, Land, Place};
 
 const ROOT: Dir = Dir(1);
 const DATA_DIR: Dir = Dir(2);
 const META_DIR: Dir = Dir(3);
 const SUB_DIR: Dir = Dir(4);
+
+/// Files of an earlier run are taken over up to this number: no run has made as many.
+const NUMBERS_MAX: u64 = 1 << 32;
 
 /// What is to be done next; names are owned, since this is not what is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,7 +238,11 @@ impl Prepare {
     /// Whether all is there that a run of this profile would make, but for the sizes.
     fn could_be_reused(&self) -> bool {
         let Left { files, dirs, metas, data, meta, .. } = &self.left;
-        let plain = files.iter().all(|(_, file)| matches!(file, Ours::Data(_)));
+        let mut numbers = HashSet::new();
+        let plain = files.iter().all(|(_, file)| match file {
+            Ours::Data(number) => *number < NUMBERS_MAX && numbers.insert(number),
+            _ => false,
+        });
         let wanted = self.filesystem.files;
         let count = wanted == 0 || files.len() as u64 == wanted;
         let below = dirs.iter().all(|&dir| dir < self.filesystem.dirs);
@@ -244,11 +251,7 @@ impl Prepare {
     }
 
     fn sizes_suit(&self) -> bool {
-        let suits = |bytes: u64| match &self.filesystem.sizes {
-            Sizes::Range(least, below) => (*least..=*below).contains(&bytes),
-            Sizes::Weights(weights) => weights.iter().any(|&(size, _)| size == bytes),
-        };
-        self.left.sizes.iter().all(|&bytes| suits(bytes))
+        self.left.sizes.iter().all(|&bytes| self.fileset().could_make(bytes))
     }
 
     /// The step of a deed; `None` when it is only a plan.
