@@ -77,6 +77,7 @@ pub(super) struct Prepare {
     /// The directory whose entries come.
     listed: (Dir, u32),
     reused: bool,
+    looks_only: bool,
 }
 
 fn c(bytes: &[u8]) -> CString {
@@ -115,7 +116,13 @@ impl Prepare {
             left: Left::default(),
             listed: (DATA_DIR, 0),
             reused: false,
+            looks_only: false,
         }
+    }
+
+    /// The same, which only looks for what no run has made.
+    pub(super) fn looks_only(self) -> Self {
+        Self { looks_only: true, ..self }
     }
 
     fn fileset(&self) -> &Fileset {
@@ -187,6 +194,7 @@ impl Prepare {
                 self.todo.push_back(Doing::List(ROOT, c(b"meta"), META_DIR));
                 self.todo.push_back(Doing::Then(Part::Decide));
             }
+            Part::Decide if self.looks_only => {}
             Part::Decide if self.filesystem.reuse && self.could_be_reused() => {
                 for &(dir, file) in &self.left.files {
                     self.todo.push_back(Doing::Size(DATA_DIR, dir, file));
@@ -321,9 +329,9 @@ impl Script for Prepare {
         })
     }
 
-    /// Whether the files of an earlier run were taken over.
+    /// Whether the files of an earlier run were taken over; nothing when that was not decided.
     fn notes(&mut self) -> Vec<u64> {
-        vec![u64::from(self.reused)]
+        if self.crew.trouble().is_some() { Vec::new() } else { vec![u64::from(self.reused)] }
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             aging: vec![false; profile.filesystems.len()],
             profile,
             groups,
+            set_up_ns: None,
             began_ns: None,
             ended_ns: 0,
             user_ns: 0,
@@ -49,6 +50,8 @@ struct Voice {
     shares: Vec<f64>,
     /// Filesystems of which it was said that they age.
     aging: Vec<bool>,
+    /// How long the files took, until it is said.
+    set_up_ns: Option<u64>,
     groups: Vec<Tally>,
     /// The work, from the first thread's start to the end of the sync after it.
     began_ns: Option<u64>,
@@ -104,9 +107,11 @@ impl Voice {
 
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
         if task.kind == PREPARE {
-            let reused = task.notes == [1];
-            let words = if reused { classic_output::reusing } else { classic_output::creating };
-            return out(words(&task.subject));
+            return match task.notes[..] {
+                [0] => out(classic_output::creating(&task.subject)),
+                [1] => out(classic_output::reusing(&task.subject)),
+                _ => Said::default(),
+            };
         }
         if task.kind != SYNC {
             if task.kind.starts_with("threadgroup") {
@@ -164,16 +169,21 @@ impl ClassicVoice for Voice {
             }
             TrialEvent::PhaseBegan { name, .. } => {
                 self.final_sync = name == FINAL_SYNC;
-                Said::default()
+                // A setup that failed is followed by nothing.
+                self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
+                    out(classic_output::set_up(seconds(wall_ns)))
+                })
             }
             TrialEvent::TaskBegan { kind, subject, .. } => self.task_began(kind, subject),
             TrialEvent::TaskEnded(task) => self.task_ended(task, witness),
             TrialEvent::PhaseEnded(phase) if phase.name == SETUP => {
-                let mut words = classic_output::set_up(seconds(phase.wall_ns));
-                if self.profile.seconds == 0 {
-                    words += &classic_output::set_up_only();
-                }
-                out(words)
+                self.set_up_ns = Some(phase.wall_ns);
+                Said::default()
+            }
+            TrialEvent::Ended { ending: Ending::Completed, .. } => {
+                self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
+                    out(classic_output::set_up(seconds(wall_ns)) + &classic_output::set_up_only())
+                })
             }
             // What was done before it failed is not lost.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),

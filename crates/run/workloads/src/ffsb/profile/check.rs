@@ -14,6 +14,8 @@ use crate::ffsb::operation::Operation;
 
 /// `O_DIRECT` moves whole sectors.
 const SECTOR_BYTES: u64 = 512;
+/// Files of a run with `O_DIRECT` are whole blocks of this.
+const DIRECT_BYTES: u64 = 4096;
 
 /// Whether the profile can be run.
 pub(super) fn profile(
@@ -44,6 +46,9 @@ pub(super) fn profile(
         group(checked, section, to)?;
         if profile.direct {
             sectors(section, &["read_blocksize", "write_blocksize"], to);
+            if Operation::ALL.into_iter().any(|o| writes_by_size(o) && checked.weight(o) > 0) {
+                sectors(section, &["write_size"], to);
+            }
         }
     }
     threads(sections.groups.iter().zip(&profile.groups), to)?;
@@ -129,11 +134,8 @@ fn filesystem(
         Sizes::Range(..) => {}
     }
     if direct {
-        sectors(section, &["min_filesize", "max_filesize"], to);
         sectors(section, &["create_blocksize", "age_blocksize"], to);
-        if let Some((size, _)) = section.size_weights.iter().find(|(s, _)| s % SECTOR_BYTES != 0) {
-            not_whole_sectors(section.place, "size_weight", *size, to);
-        }
+        whole_blocks(section, to);
     }
     if !section.is_on("agefs") {
         return Ok(());
@@ -183,19 +185,34 @@ fn sum_is_right(
     }
 }
 
+/// Warns of sizes that files do not have with `O_DIRECT`.
+fn whole_blocks(section: &Section, to: &mut Messages) {
+    let odd = |bytes: &u64| bytes % DIRECT_BYTES != 0;
+    let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
+    let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
+    let row = [("size_weight", row)];
+    let all = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
+    for &(key, bytes) in all {
+        if let Some(bytes) = bytes.filter(odd) {
+            let what = format!(
+                "{key}: with directio, files are made up to whole blocks of {DIRECT_BYTES} bytes, \
+                 not {bytes}"
+            );
+            to.warn(section.place_of(key), what);
+        }
+    }
+}
+
 /// Warns of sizes with which `O_DIRECT` fails.
 fn sectors(section: &Section, keys: &[&str], to: &mut Messages) {
     for key in keys {
         let number = section.number(key).filter(|bytes| bytes % SECTOR_BYTES != 0);
         if let Some(bytes) = number {
-            not_whole_sectors(section.place_of(key), key, bytes, to);
+            let what =
+                format!("{key}: with directio, {bytes} is no multiple of {SECTOR_BYTES} and fails");
+            to.warn(section.place_of(key), what);
         }
     }
-}
-
-fn not_whole_sectors(place: Place, key: &str, bytes: u64, to: &mut Messages) {
-    let what = format!("{key}: with directio, {bytes} is no multiple of {SECTOR_BYTES} and fails");
-    to.warn(place, what);
 }
 
 fn group(checked: &ThreadGroup, section: &Section, to: &mut Messages) -> Result<(), ConfigError> {
@@ -227,6 +244,12 @@ fn group(checked: &ThreadGroup, section: &Section, to: &mut Messages) -> Result<
     Ok(())
 }
 
+/// Whether an operation writes `write_size` bytes.
+const fn writes_by_size(operation: Operation) -> bool {
+    use Operation::{Append, AppendFsync, Write, WriteFsync};
+    matches!(operation, Write | WriteFsync | Append | AppendFsync)
+}
+
 /// Whether an operation has what it needs.
 fn needs(
     operation: Operation,
@@ -244,11 +267,7 @@ fn needs(
     if operation == Operation::Read && checked.read_bytes == 0 {
         bytes = Some("read_size");
     }
-    let by_size = matches!(
-        operation,
-        Operation::Write | Operation::WriteFsync | Operation::Append | Operation::AppendFsync
-    );
-    if by_size && checked.write_bytes == 0 {
+    if writes_by_size(operation) && checked.write_bytes == 0 {
         bytes = Some("write_size");
     }
     let Some(missing) = block.or(bytes) else { return Ok(()) };

@@ -218,7 +218,19 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     assert_eq!((aging.until_share, &aging.group.stats, aging.group.bound), (0.2, &None, None));
     assert_eq!(profile.warnings.len(), 2, "{:?}", profile.warnings);
     let direct = read(&format!("directio=1\n{}", FS.replace("[end0]", "min_filesize=100\n[end]")));
-    assert!(direct.align && direct.warnings[0].contains("no multiple of 512"));
+    assert!(direct.align && direct.warnings[0].contains("whole blocks of 4096 bytes, not 100"));
+}
+
+#[test]
+fn writes_that_o_direct_refuses_are_told_before() {
+    let warned = |group: &str| {
+        let text = GROUP.replace("[end0]", &format!("write_blocksize=4k\n{group}\n[end]"));
+        read(&format!("time=2\ndirectio=1\n{FS}{text}")).warnings
+    };
+    assert_eq!(warned("write_size=10000"), <[String; 0]>::default(), "nothing is written");
+    assert_eq!(warned("write_size=512\nappend_weight=1"), <[String; 0]>::default());
+    let told = warned("write_size=10000\nappend_weight=1");
+    assert!(told[0].contains("write_size: with directio, 10000 is no multiple of 512"), "{told:?}");
 }
 
 #[test]
