@@ -49,6 +49,8 @@ enum Part {
     Decide,
     /// What was found is judged now that the sizes are known.
     Judge,
+    /// Directories are made from this one on: there can be millions.
+    MakeDirs(u32),
 }
 
 /// What was found in a filesystem.
@@ -210,6 +212,11 @@ impl Prepare {
                 }
                 self.todo.push_back(Doing::Room);
             }
+            Part::MakeDirs(number) if number < self.filesystem.dirs => {
+                self.todo.push_back(Doing::Make(DATA_DIR, datadir(number)));
+                self.todo.push_back(Doing::Then(Part::MakeDirs(number + 1)));
+            }
+            Part::MakeDirs(_) => {}
             Part::Decide | Part::Judge => self.build(),
         }
     }
@@ -238,9 +245,7 @@ impl Prepare {
         }
         self.todo.push_back(Doing::Room);
         self.todo.push_back(Doing::Open(ROOT, c(b"data"), DATA_DIR));
-        for number in 0..self.filesystem.dirs {
-            self.todo.push_back(Doing::Make(DATA_DIR, datadir(number)));
-        }
+        self.todo.push_back(Doing::Then(Part::MakeDirs(0)));
     }
 
     /// Whether all is there that a run of this profile would make, but for the sizes.

@@ -187,7 +187,7 @@ fn sum_is_right(
 
 /// Warns of sizes that files do not have with `O_DIRECT`.
 fn whole_blocks(section: &Section, to: &mut Messages) {
-    let odd = |bytes: &u64| bytes % DIRECT_BYTES != 0;
+    let odd = |bytes: &u64| !bytes.is_multiple_of(DIRECT_BYTES);
     let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
     let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
     let row = [("size_weight", row)];
