@@ -291,6 +291,24 @@ fn an_interrupt_ends_with_the_report_of_what_was_done() {
 }
 
 #[test]
+fn an_interrupt_while_files_are_made_ends_without_a_report() {
+    let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
+    let location = place.path().join("w");
+    let mut profile = Profile::new("", "stat_weight=1").at(&location);
+    profile.files = "num_files=3000000\nmin_filesize=0\nmax_filesize=0".to_owned();
+    profile.write(&program);
+    let run = program.start(["ffsb", "p.ffsb"]);
+    while !location.join("data/datafile10").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    run.send("INT");
+    let ran = run.finish().ends_with(130);
+    let later = ["fs setup took", "Setup complete", "Results:"];
+    assert!(later.iter().all(|said| !ran.stdout.contains(said)), "{ran}");
+    assert_eq!(last(&program).ending, Ending::Interrupted);
+}
+
+#[test]
 fn a_full_filesystem_ends_with_the_report_of_what_was_done() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));

@@ -133,6 +133,7 @@ fn filesystem(
         }
         Sizes::Range(..) => {}
     }
+    fills(checked, section, to)?;
     if direct {
         sectors(section, &["create_blocksize", "age_blocksize"], to);
         whole_blocks(section, to);
@@ -165,6 +166,32 @@ fn filesystem(
         to.warn(stats.place, "[stats] has no effect in a group that ages");
     }
     Ok(())
+}
+
+/// Whether files of these sizes can fill a filesystem that is to be filled.
+fn fills(checked: &Filesystem, section: &Section, to: &Messages) -> Result<(), ConfigError> {
+    let largest = match &checked.sizes {
+        Sizes::Range(least, most) if least < most => most - 1,
+        Sizes::Range(least, _) => *least,
+        Sizes::Weights(rows) => rows
+            .iter()
+            .filter(|(_, weight)| *weight > 0)
+            .map(|(bytes, _)| *bytes)
+            .max()
+            .unwrap_or(0),
+    };
+    let key = match checked {
+        Filesystem { files: 1.., .. } => return Ok(()),
+        Filesystem { init_bytes: 1.., .. } => "init_size",
+        Filesystem { init_share, .. } if *init_share > 0.0 => "init_util",
+        _ => return Ok(()),
+    };
+    if largest > 0 {
+        return Ok(());
+    }
+    let what = format!("{key}: files of 0 bytes never come to that");
+    let right = "write num_files, or give the files a size";
+    Err(to.error(section.place_of(key), what).hint(right))
 }
 
 /// Whether a sum of weights is one.

@@ -196,6 +196,12 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     let zero = filesystem_refused("size_weight 4k 0");
     assert_eq!(zero, "f:1:1: size_weight: every weight is 0");
     assert!(filesystem_refused("min_filesize=8k").contains("is above max_filesize, 4096 bytes"));
+    for empty in ["min_filesize=0\nmax_filesize=1", "size_weight 0 3\nsize_weight 4k 0"] {
+        let told = filesystem_refused(&format!("init_size=1m\n{empty}"));
+        assert_eq!(told, "f:3:11: init_size: files of 0 bytes never come to that");
+        assert!(filesystem_refused(&format!("init_util=.5\n{empty}")).contains("init_util: "));
+        read(&format!("{}\n", FS.replace("[end0]", &format!("num_files=3\n{empty}\n[end]"))));
+    }
     let aged = "agefs=1\ndesired_util=0.2\n[threadgroup]\nnum_threads=1\nwrite_blocksize=4k\n\
                 write_size=4k\n";
     assert!(filesystem_refused("agefs=1").ends_with("there is no group that ages the filesystem"));
