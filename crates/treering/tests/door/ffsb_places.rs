@@ -290,3 +290,33 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         assert!(ran.stdout.contains("reusing existing fileset "), "{ran}");
     }
 }
+
+#[test]
+fn two_runs_cannot_have_one_location_and_clean_removes_what_a_killed_one_left() {
+    let program = program();
+    let profile = Profile::new("num_files=20", "stat_weight=1\nop_delay=5").seconds(100_000);
+    let profile = profile.top("callout=echo begins >&2");
+    profile.write(&program);
+    let mut first = program.start(["ffsb", "p.ffsb"]);
+    first.wait_for("begins");
+    let made = inodes(&program.home().join("w"));
+    let ran = program.run(["ffsb", "p.ffsb"]).complains("another run is working in");
+    assert!(ran.code != Some(0) && inodes(&program.home().join("w")) == made, "{ran}");
+    first.send("KILL");
+    assert_eq!(first.finish().code, None);
+    // The next one finds names of FFSB and takes the place.
+    profile.clone().seconds(1).run(&program).ends_with(0);
+    profile.write(&program);
+    let words = ["run", "ffsb", "p.ffsb", "--dir", "d", "--callout", "run"];
+    let mut native = program.start(words);
+    native.wait_for("begins");
+    native.send("KILL");
+    assert_eq!(native.finish().code, None);
+    assert_eq!(data(&program.home().join("d/ffsb-0")), names(20));
+    fs::create_dir(program.home().join("d/ffsb-mine")).unwrap();
+    program.run(words).ends_with(3).complains("a run that was killed");
+    program.run(["clean", "d"]).ends_with(0);
+    let left = fs::read_dir(program.home().join("d")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["ffsb-mine"]);
+}
