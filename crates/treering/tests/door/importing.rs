@@ -8,6 +8,7 @@ use treering_model::{PhaseTotals, Scope, TaskTotals, Trial};
 use treering_store::{Access, Store};
 use treering_testkit::{FourLists, Program, shared, skip};
 
+use crate::ffsb::Profile;
 use crate::program;
 use crate::trial::{count, last};
 
@@ -216,4 +217,59 @@ fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
         assert!(value(&run).is_some(), "{name}");
         assert_eq!(value(&imported), value(&run), "{name}");
     }
+}
+
+#[test]
+fn our_own_classic_ffsb_is_imported_as_what_it_was() {
+    let program = program();
+    let mut profile = Profile::new(
+        "num_files=40\nnum_dirs=4",
+        "readall_weight=3\ncreate_weight=2\ndelete_weight=1\nstat_weight=2\nappend_weight=1\n\
+         op_delay=2\n[stats]\nenable_stats=1\n[end]",
+    );
+    let one = run_and_imported_ffsb(&program, &profile);
+    assert!(one.beginning.parameters.iter().any(|(name, _)| name == "num_dirs"));
+    profile.group += "\n[end]\n[threadgroup1]\nnum_threads=1\nopen_close_weight=1\nop_delay=3";
+    run_and_imported_ffsb(&program, &profile);
+}
+
+/// The imported trial; its figures are those of the run but for what print leaves out.
+fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
+    profile.write(program);
+    let (run, imported) = run_and_imported(program, &["ffsb", "p.ffsb"]);
+    assert_eq!(imported.ending, run.ending);
+    assert_eq!(imported.beginning.target, "w");
+    let value = |trial: &Trial, scope: &Scope, name: &str| {
+        let mut all = trial.metrics.iter();
+        let found = all.find(|metric| metric.name == name && metric.scope == *scope);
+        found.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
+    };
+    let mut compared = 0;
+    for metric in &run.metrics {
+        let (scope, name) = (&metric.scope, metric.name.as_str());
+        let told = match scope {
+            Scope::Trial => matches!(
+                name,
+                "transactions_per_second"
+                    | "elapsed_seconds"
+                    | "read_mib_per_second"
+                    | "write_mib_per_second"
+                    | "operations"
+                    | "operations_per_second"
+            ),
+            _ => matches!(name, "transactions_per_second" | "mib_per_second"),
+        };
+        if !told {
+            continue;
+        }
+        compared += 1;
+        let (ours, theirs) = (metric.value, value(&imported, scope, name));
+        // Seconds with two decimals, bytes with three digits.
+        assert!((theirs / ours - 1.0).abs() < 0.011, "{name} of {scope:?}: {ours} {theirs}");
+        if name == "operations" {
+            assert!((theirs - ours).abs() < 0.5, "{ours} {theirs}");
+        }
+    }
+    assert!(compared >= 12, "{compared}");
+    imported
 }

@@ -29,6 +29,12 @@ mod doubts;
 /// Faults that are planted on the machine.
 mod faults;
 
+/// FFSB: what its profiles print, leave and store.
+mod ffsb;
+
+/// Where FFSB's files are, and what becomes of those of an earlier run.
+mod ffsb_places;
+
 /// fs_mark, beside the original where it is installed.
 mod fs_mark;
 

@@ -49,6 +49,11 @@ impl Fileset {
         self.sizes.draw(random)
     }
 
+    /// Whether a file of an earlier run has a size that a new one could have.
+    pub(super) fn could_make(&self, bytes: u64) -> bool {
+        self.sizes.could_be(bytes)
+    }
+
     /// The directory of a new file: 0 is `data` itself, the others are `datadir`s.
     pub(super) fn draw_dir(&self, random: &mut Random) -> u32 {
         let dir = random.below(u64::from(self.dirs.count()) + 1);
@@ -101,6 +106,18 @@ impl SizeDraw {
                 });
                 Self::Weights(sums.collect())
             }
+        }
+    }
+
+    /// Whether it is one of the sizes; the end of a range is one as well.
+    fn could_be(&self, bytes: u64) -> bool {
+        match self {
+            Self::Range(least, most, true) => {
+                let whole = |bytes: u64| bytes.next_multiple_of(BLOCK_BYTES);
+                (whole(*least)..=whole(*most)).contains(&bytes) && bytes == whole(bytes)
+            }
+            Self::Range(least, most, false) => (*least..=*most).contains(&bytes),
+            Self::Weights(sums) => sums.iter().any(|&(size, _)| size == bytes),
         }
     }
 
@@ -228,6 +245,22 @@ mod tests {
         assert_eq!(same.draw_size(&mut random), 10);
         let direct = Fileset::new(&filesystem(Sizes::Range(10, 5000)), true);
         assert!((0..100).all(|_| [4096, 8192].contains(&direct.draw_size(&mut random))));
+    }
+
+    #[test]
+    fn files_of_an_earlier_run_have_sizes_that_new_ones_could_have() {
+        let could = |sizes: Sizes, direct, bytes: &[u64]| {
+            let fileset = Fileset::new(&filesystem(sizes), direct);
+            bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
+        };
+        let sizes = [4999, 5000, 8192, 9000, 9001, 12_288, 16_384];
+        let plain = could(Sizes::Range(5000, 9000), false, &sizes);
+        assert_eq!(plain, [false, true, true, true, false, false, false]);
+        let direct = could(Sizes::Range(5000, 9000), true, &sizes);
+        assert_eq!(direct, [false, false, true, false, false, true, false]);
+        let table = || Sizes::Weights(vec![(5000, 1), (8192, 3)]);
+        assert_eq!(could(table(), false, &sizes[..3]), [false, true, true]);
+        assert_eq!(could(table(), true, &sizes[..3]), [false, false, true]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A configured FFSB: the profile, what it will ask of the filesystem, and the session.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,40 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// A location without links, whether it is there already or will be made.
+fn real(location: &str) -> PathBuf {
+    let path = Path::new(location);
+    let below = || {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+    };
+    let real = path.canonicalize().ok().or_else(below);
+    real.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_owned())
+}
+
+/// No two locations are one place under two names, and none lies in another's files: the profile's
+/// text does not tell links.
+fn apart(filesystems: &[Filesystem]) -> Result<(), ConfigError> {
+    let mut all = HashMap::new();
+    for Filesystem { location, .. } in filesystems {
+        if let Some(other) = all.insert(real(location), location) {
+            let what = format!("the locations {other} and {location} are one directory");
+            return Err(ConfigError::new(what).hint("each filesystem has a directory of its own"));
+        }
+    }
+    for (real, location) in &all {
+        for inner in real.ancestors() {
+            let Some(outer) = inner.parent().and_then(|outer| all.get(outer)) else { continue };
+            if inner.ends_with("data") || inner.ends_with("meta") {
+                let what = format!("the location {location} lies in the files of {outer}");
+                let right = "the files of a filesystem are removed before they are made";
+                return Err(ConfigError::new(what).hint(right));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
@@ -65,6 +100,7 @@ impl BenchJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (path, profile) = read_profile(settings, CLASSIC)?;
+        apart(&profile.filesystems)?;
         let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
         let seed = seed.unwrap_or(settings.started_unix_ms);
         let mut parameters = vec![parameter(PROFILE, path.display())];

@@ -4,7 +4,7 @@
 //! Removed is what a run can have made, by its names. Anything else in `data` or `meta` ends the
 //! run: it is somebody's.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::{CStr, CString};
 
 use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Script, Step};
@@ -12,12 +12,15 @@ use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Script, Step};
 use super::fileset::{Crew, Fileset};
 use super::land::{Land, Place, directory};
 use super::names::{DATADIR, Ours};
-use super::profile::{Filesystem, Sizes};
+use super::profile::Filesystem;
 
 const ROOT: Dir = Dir(1);
 const DATA_DIR: Dir = Dir(2);
 const META_DIR: Dir = Dir(3);
 const SUB_DIR: Dir = Dir(4);
+
+/// Files of an earlier run are taken over up to this number: no run has made as many.
+const NUMBERS_MAX: u64 = 1 << 32;
 
 /// What is to be done next; names are owned, since this is not what is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ enum Part {
     Decide,
     /// What was found is judged now that the sizes are known.
     Judge,
+    /// Directories are made from this one on: there can be millions.
+    MakeDirs(u32),
 }
 
 /// What was found in a filesystem.
@@ -73,6 +78,7 @@ pub(super) struct Prepare {
     /// The directory whose entries come.
     listed: (Dir, u32),
     reused: bool,
+    looks_only: bool,
 }
 
 fn c(bytes: &[u8]) -> CString {
@@ -111,7 +117,13 @@ impl Prepare {
             left: Left::default(),
             listed: (DATA_DIR, 0),
             reused: false,
+            looks_only: false,
         }
+    }
+
+    /// The same, which only looks for what no run has made.
+    pub(super) fn looks_only(self) -> Self {
+        Self { looks_only: true, ..self }
     }
 
     fn fileset(&self) -> &Fileset {
@@ -183,6 +195,7 @@ impl Prepare {
                 self.todo.push_back(Doing::List(ROOT, c(b"meta"), META_DIR));
                 self.todo.push_back(Doing::Then(Part::Decide));
             }
+            Part::Decide if self.looks_only => {}
             Part::Decide if self.filesystem.reuse && self.could_be_reused() => {
                 for &(dir, file) in &self.left.files {
                     self.todo.push_back(Doing::Size(DATA_DIR, dir, file));
@@ -198,6 +211,11 @@ impl Prepare {
                 }
                 self.todo.push_back(Doing::Room);
             }
+            Part::MakeDirs(number) if number < self.filesystem.dirs => {
+                self.todo.push_back(Doing::Make(DATA_DIR, datadir(number)));
+                self.todo.push_back(Doing::Then(Part::MakeDirs(number + 1)));
+            }
+            Part::MakeDirs(_) => {}
             Part::Decide | Part::Judge => self.build(),
         }
     }
@@ -226,15 +244,17 @@ impl Prepare {
         }
         self.todo.push_back(Doing::Room);
         self.todo.push_back(Doing::Open(ROOT, c(b"data"), DATA_DIR));
-        for number in 0..self.filesystem.dirs {
-            self.todo.push_back(Doing::Make(DATA_DIR, datadir(number)));
-        }
+        self.todo.push_back(Doing::Then(Part::MakeDirs(0)));
     }
 
     /// Whether all is there that a run of this profile would make, but for the sizes.
     fn could_be_reused(&self) -> bool {
         let Left { files, dirs, metas, data, meta, .. } = &self.left;
-        let plain = files.iter().all(|(_, file)| matches!(file, Ours::Data(_)));
+        let mut numbers = HashSet::new();
+        let plain = files.iter().all(|(_, file)| match file {
+            Ours::Data(number) => *number < NUMBERS_MAX && numbers.insert(number),
+            _ => false,
+        });
         let wanted = self.filesystem.files;
         let count = wanted == 0 || files.len() as u64 == wanted;
         let below = dirs.iter().all(|&dir| dir < self.filesystem.dirs);
@@ -243,11 +263,7 @@ impl Prepare {
     }
 
     fn sizes_suit(&self) -> bool {
-        let suits = |bytes: u64| match &self.filesystem.sizes {
-            Sizes::Range(least, below) => (*least..=*below).contains(&bytes),
-            Sizes::Weights(weights) => weights.iter().any(|&(size, _)| size == bytes),
-        };
-        self.left.sizes.iter().all(|&bytes| suits(bytes))
+        self.left.sizes.iter().all(|&bytes| self.fileset().could_make(bytes))
     }
 
     /// The step of a deed; `None` when it is only a plan.

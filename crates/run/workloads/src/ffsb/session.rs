@@ -29,6 +29,7 @@ pub(super) const FINAL_SYNC: &str = "final sync";
 pub(super) const PREPARE: &str = "prepare";
 pub(super) const AGE: &str = "age";
 const FILL: &str = "make files";
+const LOOK_THROUGH: &str = "look through";
 
 /// Files that are made before a filesystem is aged.
 const FILLERS: u64 = 10;
@@ -61,14 +62,21 @@ enum Part {
 /// The waves of the setup, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SetupWave {
+    /// Where there are several filesystems, none is touched before all have been looked through.
+    LookThrough,
     Prepare,
     Fillers,
     Age,
     Fill,
 }
 
-const SETUP_WAVES: [SetupWave; 4] =
-    [SetupWave::Prepare, SetupWave::Fillers, SetupWave::Age, SetupWave::Fill];
+const SETUP_WAVES: [SetupWave; 5] = [
+    SetupWave::LookThrough,
+    SetupWave::Prepare,
+    SetupWave::Fillers,
+    SetupWave::Age,
+    SetupWave::Fill,
+];
 
 /// A run in progress.
 pub(super) struct BenchSession {
@@ -145,15 +153,9 @@ impl BenchSession {
 
     fn setup_tasks(&self, wave: SetupWave) -> Vec<Task> {
         match wave {
-            SetupWave::Prepare => {
-                let all = self.run.profile.filesystems.iter().enumerate();
-                all.map(|(number, filesystem)| {
-                    let crew = self.crew.another();
-                    let script = Prepare::new(filesystem, number, self.land.clone(), crew);
-                    self.task(PREPARE, &self.subject(number), Box::new(script))
-                })
-                .collect()
-            }
+            SetupWave::LookThrough if !self.run.classic || self.reused.len() == 1 => Vec::new(),
+            SetupWave::LookThrough => self.preparers(LOOK_THROUGH, Prepare::looks_only),
+            SetupWave::Prepare => self.preparers(PREPARE, |script| script),
             SetupWave::Fillers => self
                 .to_be_made()
                 .filter(|(_, filesystem)| filesystem.aging.is_some())
@@ -189,6 +191,17 @@ impl BenchSession {
                 })
                 .collect(),
         }
+    }
+
+    /// A task for each filesystem that lists what is there, and what else it does.
+    fn preparers(&self, kind: &str, script: fn(Prepare) -> Prepare) -> Vec<Task> {
+        let all = self.run.profile.filesystems.iter().enumerate();
+        let tasks = all.map(|(number, filesystem)| {
+            let crew = self.crew.another();
+            let prepare = Prepare::new(filesystem, number, self.land.clone(), crew);
+            self.task(kind, &self.subject(number), Box::new(script(prepare)))
+        });
+        tasks.collect()
     }
 
     /// A task that makes files in one filesystem.
@@ -345,7 +358,10 @@ impl Session for BenchSession {
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        if self.run.works() { self.headline.cautions(&self.run.profile) } else { Vec::new() }
+        match self.part {
+            Some(Part::Benchmark | Part::FinalSync) => self.headline.cautions(&self.run.profile),
+            Some(Part::Setup | Part::Sync) | None => Vec::new(),
+        }
     }
 
     fn remains(&self) -> Vec<String> {

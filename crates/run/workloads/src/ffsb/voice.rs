@@ -50,6 +50,8 @@ struct Voice {
     shares: Vec<f64>,
     /// Filesystems of which it was said that they age.
     aging: Vec<bool>,
+    /// How long the files took, until it is said.
+    set_up_ns: Option<u64>,
     groups: Vec<Tally>,
     /// The work, from the first thread's start to the end of the sync after it.
     began_ns: Option<u64>,
@@ -57,8 +59,6 @@ struct Voice {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
-    /// What the setup took, until it is told.
-    set_up_ns: Option<u64>,
     reported: bool,
 }
 
@@ -109,7 +109,7 @@ impl Voice {
         if task.kind == PREPARE {
             return match task.notes.as_slice() {
                 [0] => out(classic_output::creating(&task.subject)),
-                [_] => out(classic_output::reusing(&task.subject)),
+                [1] => out(classic_output::reusing(&task.subject)),
                 _ => Said::default(),
             };
         }
@@ -183,6 +183,11 @@ impl ClassicVoice for Voice {
                 self.set_up_ns = Some(phase.wall_ns);
                 Said::default()
             }
+            TrialEvent::Ended { ending: Ending::Completed, .. } => {
+                self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
+                    out(classic_output::set_up(seconds(wall_ns)) + &classic_output::set_up_only())
+                })
+            }
             // What was done before it failed is not lost.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
             TrialEvent::Cautioned(caution) => match caution.code {
@@ -197,11 +202,7 @@ impl ClassicVoice for Voice {
         }
     }
 
-    fn close(&mut self, signal: Option<i32>) -> Said {
-        if self.profile.seconds > 0 || signal.is_some() {
-            return self.report();
-        }
-        let Said { out: words, .. } = self.set_up();
-        out(words + &classic_output::set_up_only())
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        self.report()
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod compilebench;
+mod ffsb;
 mod fs_mark;
 
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};

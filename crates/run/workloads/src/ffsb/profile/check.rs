@@ -14,6 +14,8 @@ use crate::ffsb::operation::Operation;
 
 /// `O_DIRECT` moves whole sectors.
 const SECTOR_BYTES: u64 = 512;
+/// Files of a run with `O_DIRECT` are whole blocks of this.
+const DIRECT_BYTES: u64 = 4096;
 
 /// Whether the profile can be run.
 pub(super) fn profile(
@@ -43,8 +45,13 @@ pub(super) fn profile(
     for (section, checked) in sections.groups.iter().zip(&profile.groups) {
         group(checked, section, to)?;
         if profile.direct {
-            let keys = ["read_blocksize", "write_blocksize", "write_size", "read_skipsize"];
-            sectors(section, &keys, to);
+            sectors(section, &["read_blocksize", "write_blocksize"], to);
+            if Operation::ALL.into_iter().any(|o| writes_by_size(o) && checked.weight(o) > 0) {
+                sectors(section, &["write_size"], to);
+            }
+            if checked.read_skip_bytes.is_some() {
+                sectors(section, &["read_skipsize"], to);
+            }
         }
     }
     threads(sections.groups.iter().zip(&profile.groups), to)?;
@@ -129,9 +136,10 @@ fn filesystem(
         }
         Sizes::Range(..) => {}
     }
+    fills(checked, section, to)?;
     if direct {
-        // Sizes of files are made whole blocks.
         sectors(section, &["create_blocksize", "age_blocksize"], to);
+        whole_blocks(section, to);
     }
     if !section.is_on("agefs") {
         return Ok(());
@@ -163,6 +171,32 @@ fn filesystem(
     Ok(())
 }
 
+/// Whether files of these sizes can fill a filesystem that is to be filled.
+fn fills(checked: &Filesystem, section: &Section, to: &Messages) -> Result<(), ConfigError> {
+    let largest = match &checked.sizes {
+        Sizes::Range(least, most) if least < most => most - 1,
+        Sizes::Range(least, _) => *least,
+        Sizes::Weights(rows) => rows
+            .iter()
+            .filter(|(_, weight)| *weight > 0)
+            .map(|(bytes, _)| *bytes)
+            .max()
+            .unwrap_or(0),
+    };
+    let key = match checked {
+        Filesystem { files: 1.., .. } => return Ok(()),
+        Filesystem { init_bytes: 1.., .. } => "init_size",
+        Filesystem { init_share, .. } if *init_share > 0.0 => "init_util",
+        _ => return Ok(()),
+    };
+    if largest > 0 {
+        return Ok(());
+    }
+    let what = format!("{key}: files of 0 bytes never come to that");
+    let right = "write num_files, or give the files a size";
+    Err(to.error(section.place_of(key), what).hint(right))
+}
+
 /// Whether a sum of weights is one.
 fn sum_is_right(
     sum: Option<u64>,
@@ -178,6 +212,24 @@ fn sum_is_right(
         None => Err(to
             .error(place, format!("{what}: the sum of the weights is too large"))
             .hint(format!("the sum is at most {}", u64::MAX))),
+    }
+}
+
+/// Warns of sizes that files do not have with `O_DIRECT`.
+fn whole_blocks(section: &Section, to: &mut Messages) {
+    let odd = |bytes: &u64| !bytes.is_multiple_of(DIRECT_BYTES);
+    let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
+    let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
+    let row = [("size_weight", row)];
+    let all = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
+    for &(key, bytes) in all {
+        if let Some(bytes) = bytes.filter(odd) {
+            let what = format!(
+                "{key}: with directio, files are made up to whole blocks of {DIRECT_BYTES} bytes, \
+                 not {bytes}"
+            );
+            to.warn(section.place_of(key), what);
+        }
     }
 }
 
@@ -222,6 +274,12 @@ fn group(checked: &ThreadGroup, section: &Section, to: &mut Messages) -> Result<
     Ok(())
 }
 
+/// Whether an operation writes `write_size` bytes.
+const fn writes_by_size(operation: Operation) -> bool {
+    use Operation::{Append, AppendFsync, Write, WriteFsync};
+    matches!(operation, Write | WriteFsync | Append | AppendFsync)
+}
+
 /// Whether an operation has what it needs.
 fn needs(
     operation: Operation,
@@ -239,11 +297,7 @@ fn needs(
     if operation == Operation::Read && checked.read_bytes == 0 {
         bytes = Some("read_size");
     }
-    let by_size = matches!(
-        operation,
-        Operation::Write | Operation::WriteFsync | Operation::Append | Operation::AppendFsync
-    );
-    if by_size && checked.write_bytes == 0 {
+    if writes_by_size(operation) && checked.write_bytes == 0 {
         bytes = Some("write_size");
     }
     let Some(missing) = block.or(bytes) else { return Ok(()) };

@@ -197,6 +197,12 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     let zero = filesystem_refused("size_weight 4k 0");
     assert_eq!(zero, "f:1:1: size_weight: every weight is 0");
     assert!(filesystem_refused("min_filesize=8k").contains("is above max_filesize, 4096 bytes"));
+    for empty in ["min_filesize=0\nmax_filesize=1", "size_weight 0 3\nsize_weight 4k 0"] {
+        let told = filesystem_refused(&format!("init_size=1m\n{empty}"));
+        assert_eq!(told, "f:3:11: init_size: files of 0 bytes never come to that");
+        assert!(filesystem_refused(&format!("init_util=.5\n{empty}")).contains("init_util: "));
+        read(&format!("{}\n", FS.replace("[end0]", &format!("num_files=3\n{empty}\n[end]"))));
+    }
     let aged = "agefs=1\ndesired_util=0.2\n[threadgroup]\nnum_threads=1\nwrite_blocksize=4k\n\
                 write_size=4k\n";
     assert!(filesystem_refused("agefs=1").ends_with("there is no group that ages the filesystem"));
@@ -218,11 +224,20 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     let aging = profile.filesystems[0].aging.as_ref().unwrap();
     assert_eq!((aging.until_share, &aging.group.stats, aging.group.bound), (0.2, &None, None));
     assert_eq!(profile.warnings.len(), 2, "{:?}", profile.warnings);
-    let direct =
-        read(&format!("directio=1\n{}", FS.replace("[end0]", "create_blocksize=100\n[end]")));
-    assert!(direct.align && direct.warnings[0].contains("no multiple of 512"));
-    let rounded = FS.replace("[end0]", "min_filesize=100\n[end]");
-    assert!(read(&format!("directio=1\n{rounded}")).warnings.is_empty(), "made whole blocks");
+    let direct = read(&format!("directio=1\n{}", FS.replace("[end0]", "min_filesize=100\n[end]")));
+    assert!(direct.align && direct.warnings[0].contains("whole blocks of 4096 bytes, not 100"));
+}
+
+#[test]
+fn writes_that_o_direct_refuses_are_told_before() {
+    let warned = |group: &str| {
+        let text = GROUP.replace("[end0]", &format!("write_blocksize=4k\n{group}\n[end]"));
+        read(&format!("time=2\ndirectio=1\n{FS}{text}")).warnings
+    };
+    assert_eq!(warned("write_size=10000"), <[String; 0]>::default(), "nothing is written");
+    assert_eq!(warned("write_size=512\nappend_weight=1"), <[String; 0]>::default());
+    let told = warned("write_size=10000\nappend_weight=1");
+    assert!(told[0].contains("write_size: with directio, 10000 is no multiple of 512"), "{told:?}");
 }
 
 #[test]
