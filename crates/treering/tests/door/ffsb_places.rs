@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_testkit::{LoopFs, Ran, require_loop_fs, tree_of};
+use treering_testkit::{LoopFs, Ran, require_loop_fs, temp_dir_in, tree_of};
 
 use crate::ffsb::{Profile, data, figure, rows};
 use crate::program;
@@ -293,7 +293,9 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
 
 #[test]
 fn two_runs_cannot_have_one_location_and_clean_removes_what_a_killed_one_left() {
-    let program = program();
+    // Results on the filesystem under test would wait in memory, and stay there after a kill.
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let program = program().with_data(results.path().join("data"));
     let profile = Profile::new("num_files=20", "stat_weight=1\nop_delay=5").seconds(100_000);
     let profile = profile.top("callout=echo begins >&2");
     profile.write(&program);
