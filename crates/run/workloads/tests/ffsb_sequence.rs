@@ -221,7 +221,6 @@ fn whole_files_are_moved_in_blocks_and_a_rest() {
 }
 
 #[test]
-#[ignore = "natively the rest of a file is not counted either"]
 fn natively_the_rest_of_a_file_that_is_read_is_a_transaction() {
     let [_, (_, of_native)] = once("readall", FILE, SIZES);
     assert_eq!(of_native, [1.0, 3.0, 10_000.0]);

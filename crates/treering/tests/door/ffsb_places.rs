@@ -250,14 +250,14 @@ fn aging_ends_where_it_should() {
     }
 }
 
-/// Sixteen files of each of three threads are three quarters of the filesystem.
+/// Sixteen files of each of three threads would be three quarters of the filesystem. When it is at
+/// 40 %, three files are under way, and five more are made after.
 #[test]
-#[ignore = "how full it is, is only looked at after every sixteenth operation of a thread"]
 fn aging_by_large_files_ends_where_it_should() {
     for (kind, megabytes) in [("ext4", 256), ("xfs", 320)] {
         require_loop_fs!(kind);
         let used = aged(kind, megabytes, "4m");
-        assert!((32.0..48.0).contains(&used), "{kind}: {used} %");
+        assert!((32.0..56.0).contains(&used), "{kind}: {used} %");
     }
 }
 

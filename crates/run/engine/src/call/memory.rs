@@ -119,10 +119,7 @@ impl MemoryCaller {
                 let node = tree.find(self.dir(at)?, single(name)?)?;
                 return Ok(Did::Found(size(tree, node)));
             }
-            Call::Seek { file, position } => {
-                let file = self.file(file)?;
-                file.position = i64::try_from(position).map_err(|_| Errno::INVAL)?.unsigned_abs();
-            }
+            Call::Seek { file, position } => seek(self.file(file)?, position)?,
             Call::Rename { at, from, to } => {
                 tree.rename(self.dir(at)?, single(from)?, single(to)?)?;
             }
@@ -243,6 +240,11 @@ fn open(tree: &Tree, at: NodeId, path: &[u8], how: OpenHow) -> Result<OpenFile, 
     }
     let appends = how == OpenHow::Append;
     Ok(OpenFile { node, position: 0, reads, writes: !reads, appends })
+}
+
+fn seek(file: &mut OpenFile, position: u64) -> Result<(), Errno> {
+    file.position = i64::try_from(position).map_err(|_| Errno::INVAL)?.unsigned_abs();
+    Ok(())
 }
 
 fn size(tree: &Tree, node: NodeId) -> u64 {

@@ -435,7 +435,6 @@ fn ends(profile: &str, operations: &str) -> Ran {
 
 /// Those that delete want more than those that make files will ever make.
 #[test]
-#[ignore = "waits for ever for files that nobody will make"]
 fn who_has_nothing_left_to_do_does_not_wait_for_those_who_have_ended() {
     let group = |threads: u32, weights: &str| {
         format!("[threadgroup]\nnum_threads={threads}\nwrite_blocksize=4k\n{weights}\n[end]\n")
@@ -448,7 +447,6 @@ fn who_has_nothing_left_to_do_does_not_wait_for_those_who_have_ended() {
 }
 
 #[test]
-#[ignore = "waits for ever for files that nobody will make"]
 fn who_makes_files_elsewhere_helps_nobody() {
     let group = |place: &str, weights: &str| {
         format!("[threadgroup]\nnum_threads=1\nbindfs={place}\nwrite_blocksize=4k\n{weights}\n")

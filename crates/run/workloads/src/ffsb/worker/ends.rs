@@ -3,7 +3,7 @@
 use super::{Stage, Worker};
 use crate::ffsb::plan::Kept;
 
-/// Operations of an aging worker without the filesystem getting any fuller.
+/// Operations without the filesystem getting any fuller.
 const STUCK_AFTER: u64 = 2_000_000;
 
 /// When a worker ends, beside when the bell rings.
@@ -38,8 +38,9 @@ impl Worker {
                 self.crew.bell.ring();
             }
         } else if self.done - self.fullest.1 > STUCK_AFTER {
+            let what = if matches!(self.ends, Ends::Aged(_)) { "aging" } else { "making files" };
             self.crew.fail(format!(
-                "aging does not fill the filesystem: after {STUCK_AFTER} more operations it is \
+                "{what} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
                  still at {:.2} %; give creates and appends more weight than deletes",
                 self.fullest.0 * 100.0
             ));

@@ -32,8 +32,10 @@ const BUSY: Duration = Duration::from_micros(50);
 const NO_FILE: Duration = Duration::from_millis(1);
 /// Operations that are drawn in vain before it is said that there are no files.
 const VAIN_MAX: u32 = 1000;
-/// How often an aging worker looks how full the filesystem is.
+/// After so many operations an aging worker looks how full the filesystem is, and sooner when it
+/// has written this share of it.
 const LOOK_EVERY: u64 = 16;
+const LOOK_SHARE: u64 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -109,6 +111,8 @@ pub(super) struct Worker {
     done: u64,
     vain: u32,
     rest: Duration,
+    /// Bytes that were written since the last look, and how many make another one.
+    unweighed: (u64, u64),
     /// The greatest share that was used so far, and after how many operations.
     fullest: (f64, u64),
     /// Whether the latest read came to the file's end.
@@ -155,6 +159,7 @@ impl Worker {
             done: 0,
             vain: 0,
             rest: Duration::ZERO,
+            unweighed: (0, 0),
             fullest: (0.0, 0),
             ended: false,
         }
@@ -171,6 +176,7 @@ impl Worker {
             (Stage::Move, &Outcome::Bytes(bytes)) => self.moved(bytes),
             (Stage::Weigh, &Outcome::Room(room)) => {
                 let (share, grown) = self.fileset().fullness(room);
+                self.unweighed = (0, room.capacity_bytes / LOOK_SHARE);
                 self.weigh(share, grown);
             }
             _ => {}
@@ -217,16 +223,7 @@ impl Worker {
                     }
                     self.stage = Stage::Choose;
                 }
-                Stage::Weigh => {
-                    self.present.filesystem = self.plan.bound.unwrap_or(0);
-                    match self.open_part(Part::Root) {
-                        Some(doing) => return Some(doing),
-                        None => {
-                            let dir = Slots::part(self.present.filesystem, Part::Root);
-                            return Some(Doing::Statfs(dir));
-                        }
-                    }
-                }
+                Stage::Weigh => return Some(self.look()),
             }
             // What most operations come through, one after the other.
             if self.stage == Stage::Choose {
@@ -248,6 +245,13 @@ impl Worker {
                 return Some(self.first());
             }
         }
+    }
+
+    /// Asks how full the filesystem is; opens it before.
+    fn look(&mut self) -> Doing {
+        self.present.filesystem = self.plan.bound.unwrap_or(0);
+        let dir = Slots::part(self.present.filesystem, Part::Root);
+        self.open_part(Part::Root).unwrap_or(Doing::Statfs(dir))
     }
 
     /// Draws an operation, and where it is done.
@@ -328,7 +332,6 @@ impl Worker {
         };
         self.present.number = held.number;
         self.present.size = held.bytes;
-        self.vain = 0;
         self.stage = Stage::First;
         if held.dir == 0 {
             return None;
@@ -486,10 +489,19 @@ impl Worker {
         done.bytes += moved;
         done.transactions += if operation.reads() || operation.writes() { blocks } else { 1 };
         self.done += 1;
+        self.vain = 0;
         self.rest = self.plan.delay;
         self.stage = match self.ends {
             Ends::Grown(_) | Ends::Filled(_) => Stage::Weigh,
-            Ends::Aged(_) if self.done.is_multiple_of(LOOK_EVERY) => Stage::Weigh,
+            Ends::Aged(_) => {
+                self.unweighed.0 += moved;
+                let looks = self.unweighed.0 >= self.unweighed.1;
+                if looks || self.done.is_multiple_of(LOOK_EVERY) {
+                    Stage::Weigh
+                } else {
+                    Stage::Rest
+                }
+            }
             _ => Stage::Rest,
         };
     }
