@@ -58,6 +58,8 @@ pub(super) enum Timed {
     Unlink,
     /// One that is neither in the loop nor printed.
     Outside,
+    /// One before the loop, which begins after it.
+    Before,
 }
 
 /// The accounts of one worker in one iteration.
@@ -97,6 +99,7 @@ impl Account {
     pub(super) fn add(&mut self, timed: Timed, began_ns: u64, ended_ns: u64) {
         let us = ended_ns.saturating_sub(began_ns) / 1000;
         match timed {
+            Timed::Before => return self.begin(ended_ns),
             Timed::Other | Timed::Outside => {}
             Timed::Create => self.create.add(us),
             Timed::Write => {
@@ -145,6 +148,7 @@ impl Account {
         Notes {
             files,
             full,
+            no_room: false,
             loop_us,
             overhead_us: loop_us.saturating_sub(in_calls),
             create: self.create.column(files),
@@ -166,6 +170,8 @@ pub(super) struct Notes {
     pub(super) files: u64,
     /// Whether the filesystem was full.
     pub(super) full: bool,
+    /// Whether nothing was begun since there was no room for all files.
+    pub(super) no_room: bool,
     /// Duration of the loop, unlinking excluded.
     pub(super) loop_us: u64,
     /// What of it was not spent in open, write, fsync, sync or close.
@@ -194,7 +200,8 @@ impl Notes {
 
     /// As numbers.
     pub(super) fn to_words(&self) -> Vec<u64> {
-        let mut words = vec![self.files, u64::from(self.full), self.loop_us, self.overhead_us];
+        let ends = u64::from(self.full) | u64::from(self.no_room) << 1;
+        let mut words = vec![self.files, ends, self.loop_us, self.overhead_us];
         words.extend(self.columns().iter().flat_map(|c| [c.min_us, c.avg_us, c.max_us]));
         words.extend(self.since.iter().flat_map(|since| {
             [since.file, u64::from(since.stamp) << 32 | u64::from(since.subdir)]
@@ -218,7 +225,8 @@ impl Notes {
         });
         Some(Self {
             files: fixed[0],
-            full: fixed[1] != 0,
+            full: fixed[1] & 1 != 0,
+            no_room: fixed[1] & 2 != 0,
             loop_us: fixed[2],
             overhead_us: fixed[3],
             create: column(0),

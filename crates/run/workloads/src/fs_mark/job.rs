@@ -7,7 +7,7 @@ use treering_script::{
 
 use super::config::{self, ClassicConfig};
 use super::headline::{CREATE, UNLINK};
-use super::session::{MarkSession, Style, root_name};
+use super::session::{MarkSession, Style, no_room, root_name};
 use super::shape::{Policy, Shape};
 
 /// A dry run lists no more lines.
@@ -141,10 +141,7 @@ impl Job for MarkJob {
             let needs = shape.files.saturating_mul(shape.bytes);
             if facts.free_bytes < needs && !shape.until_full {
                 let dir = roots.first().map_or("", String::as_str);
-                return Err(ConfigError::new(format!(
-                    "Insufficient free space in {dir} to create {} new files, exiting",
-                    shape.files
-                )));
+                return Err(ConfigError::new(no_room(dir, shape.files)));
             }
             return Ok(Vec::new());
         }

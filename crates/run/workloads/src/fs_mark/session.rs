@@ -48,6 +48,8 @@ pub(super) struct MarkSession {
     /// Whether the present part's wave is still to come.
     wave_to_come: bool,
     full: bool,
+    /// The root in which a worker found no room for all files.
+    no_room: Option<u16>,
     /// Files that each worker made in the present iteration.
     made: Vec<u64>,
     headline: Headline,
@@ -65,6 +67,7 @@ impl MarkSession {
             part: None,
             wave_to_come: false,
             full: false,
+            no_room: None,
             made: Vec::new(),
             headline: Headline::default(),
         }
@@ -145,6 +148,11 @@ impl MarkSession {
     }
 }
 
+/// What the original says when files do not fit.
+pub(super) fn no_room(dir: &str, files: u64) -> String {
+    format!("Insufficient free space in {dir} to create {files} new files, exiting")
+}
+
 /// The name of a native root.
 pub(super) fn root_name(root: u16) -> String {
     format!("fs_mark-{root}")
@@ -197,6 +205,9 @@ impl Session for MarkSession {
         let notes = Notes::from_words(&totals.notes).unwrap_or_default();
         self.headline.add(totals, Some(&notes));
         self.full |= notes.full;
+        if notes.no_room {
+            self.no_room.get_or_insert(self.root_of(totals.worker));
+        }
         // Also a file for which there was no room any more is there.
         self.made.push(totals.files);
         let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
@@ -208,6 +219,12 @@ impl Session for MarkSession {
         if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
             self.collisions.forget();
         }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let Style::Classic { roots, .. } = &self.style else { return None };
+        let dir = roots.get(usize::from(self.no_room?))?;
+        Some(no_room(dir, self.shape.files))
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -1,7 +1,7 @@
 //! fs_mark's own way to run and to speak: a header and a row for each iteration, on standard output
 //! and in the log.
 
-use treering_model::{CautionCode, TaskTotals, TrialEvent};
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
     Witness,
@@ -54,6 +54,10 @@ impl Voice {
         if present.is_empty() || present.len() < self.expected {
             return Said::default();
         }
+        if present.iter().any(|notes| notes.no_room) {
+            // What is said instead is said at the end.
+            return Said::default();
+        }
         let row = Row::of(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
@@ -93,6 +97,11 @@ impl ClassicVoice for Voice {
                 Said::default()
             }
             TrialEvent::PhaseEnded(_) => self.row(witness),
+            TrialEvent::Ended { ending: Ending::Failed { why }, .. }
+                if why.starts_with("Insufficient free space") =>
+            {
+                Said { out: format!("{why}\n"), ..Said::default() }
+            }
             TrialEvent::Cautioned(caution) => match caution.code {
                 CautionCode::NamesCollided
                 | CautionCode::NotLocked

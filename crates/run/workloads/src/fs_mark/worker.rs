@@ -48,6 +48,8 @@ enum Manner {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Is there room for all files.
+    Look,
     Begin,
     NextFile,
     Make,
@@ -90,6 +92,8 @@ pub(super) struct Worker {
     /// Whether there is no more room, and whether the present file is not whole therefore.
     full: bool,
     broken: bool,
+    /// Whether it has not begun since there was no room for all files.
+    no_room: bool,
     /// How many files of the pass after the writing are done.
     passed: u64,
     path: CString,
@@ -111,7 +115,7 @@ impl Worker {
         };
         let locator = Locator::classic(shape, key, started_unix_ms / 1000);
         let manner = Manner::Classic(Box::new(classic));
-        Self::new(shape, key, manner, locator, Stage::NextFile)
+        Self::new(shape, key, manner, locator, Stage::Look)
     }
 
     /// A native worker of an iteration below this root.
@@ -132,6 +136,7 @@ impl Worker {
             written: 0,
             full: false,
             broken: false,
+            no_room: false,
             passed: 0,
             path: CString::default(),
             unlinking_in: None,
@@ -169,6 +174,10 @@ impl Worker {
     fn advance(&mut self) -> Option<Doing> {
         loop {
             match self.stage {
+                Stage::Look => {
+                    self.stage = Stage::NextFile;
+                    return Some(Doing::Plain(Call::Statfs { dir: Dir::TARGET }.into()));
+                }
                 Stage::Begin => {
                     self.stage = Stage::NextFile;
                     return Some(Doing::OpenRoot);
@@ -322,6 +331,7 @@ impl Worker {
                 Call::Write { .. } => Timed::Write,
                 Call::Fsync { .. } => Timed::Fsync,
                 Call::Sync { .. } => Timed::Sync,
+                Call::Statfs { .. } => Timed::Before,
                 Call::Close { .. } if stage == Stage::Reopen => Timed::CloseAgain,
                 Call::Close { .. } => Timed::Close,
                 _ => Timed::Other,
@@ -337,8 +347,17 @@ pub(super) fn c_string(name: &str) -> CString {
 
 impl Script for Worker {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        if let Outcome::Full(_) = last {
-            self.give_up();
+        match last {
+            Outcome::Full(_) => self.give_up(),
+            Outcome::Room(room) if !self.shape.until_full => {
+                // As the original: each worker for itself, metadata not counted.
+                let needs = self.shape.files.saturating_mul(self.shape.bytes);
+                if room.free_bytes < needs {
+                    self.no_room = true;
+                    self.stage = Stage::End;
+                }
+            }
+            _ => {}
         }
         let doing = self.advance()?;
         self.note(doing);
@@ -399,7 +418,8 @@ impl Script for Worker {
     fn notes(&mut self) -> Vec<u64> {
         match &self.manner {
             Manner::Classic(classic) => {
-                classic.account.close(self.file, self.full, self.locator.since()).to_words()
+                let notes = classic.account.close(self.file, self.full, self.locator.since());
+                Notes { no_room: self.no_room, ..notes }.to_words()
             }
             Manner::Native { .. } => {
                 Notes { files: self.file, full: self.full, ..Notes::default() }.to_words()
