@@ -6,9 +6,7 @@ use std::hint::black_box;
 use std::io;
 
 use treering_engine::{CallFailure, Caller, Payload, Place, Reply};
-use treering_model::Caution;
 use treering_script::{Call, Entries, Outcome, Step};
-use treering_sys::DropCachesError;
 
 /// Does nothing for so many turns at each step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,18 +37,6 @@ impl Place for NullPlace {
 
     fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<NullCaller> {
         Ok(NullCaller { turns: self.turns })
-    }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        Ok(())
-    }
-
-    fn shell(&self, _command: &str) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        Vec::new()
     }
 }
 

@@ -19,21 +19,27 @@ pub trait Place {
     /// When the system does not let us.
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
 
-    /// Drops what the place keeps in memory.
+    /// Drops what the place keeps in memory, which may be nothing.
     ///
     /// # Errors
     /// When the system does not let us.
-    fn drop_caches(&self) -> Result<(), DropCachesError>;
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        Ok(())
+    }
 
-    /// Has the shell run a command. What it says goes where ours goes, what comes of it is not
-    /// our concern.
+    /// Has the shell run a command, unless nothing that it could do concerns the place. What it
+    /// says goes where ours goes, what comes of it is not our concern.
     ///
     /// # Errors
     /// When there is no shell.
-    fn shell(&self, command: &str) -> io::Result<()>;
+    fn shell(&self, _command: &str) -> io::Result<()> {
+        Ok(())
+    }
 
     /// What must be said of the place before the first phase.
-    fn cautions(&self) -> Vec<Caution>;
+    fn cautions(&self) -> Vec<Caution> {
+        Vec::new()
+    }
 
     /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
     fn is_renewed(&self) -> bool {
@@ -107,18 +113,6 @@ impl Place for [MemoryFilesystem] {
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
         turn(self, worker)?.caller(payload, worker)
     }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        Ok(())
-    }
-
-    fn shell(&self, _command: &str) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        Vec::new()
-    }
 }
 
 /// A run in memory writes no payload, has nothing to drop, and nothing that a shell could do.
@@ -127,17 +121,5 @@ impl Place for MemoryFilesystem {
 
     fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<MemoryCaller> {
         Ok(MemoryCaller::new(self))
-    }
-
-    fn drop_caches(&self) -> Result<(), DropCachesError> {
-        Ok(())
-    }
-
-    fn shell(&self, _command: &str) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        Vec::new()
     }
 }

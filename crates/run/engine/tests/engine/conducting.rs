@@ -8,7 +8,7 @@ use treering_engine::{
     Confinement, EngineError, EntryOrder, LatencyMode, MemoryCaller, MemoryFilesystem, Payload,
     Place, Progress, StopFlag, Target, run,
 };
-use treering_model::{Caution, CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_model::{CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Caches, CreateHow, EntryKind, Wave};
 use treering_sys::DropCachesError;
 
@@ -201,14 +201,6 @@ impl Place for Unprivileged {
     fn drop_caches(&self) -> Result<(), DropCachesError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         Err(DropCachesError::NotPermitted(treering_sys::Errno::ACCESS))
-    }
-
-    fn shell(&self, command: &str) -> io::Result<()> {
-        self.memory.shell(command)
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        Vec::new()
     }
 }
 
