@@ -16,6 +16,7 @@ mod sink;
 mod totals;
 mod trial;
 mod variant;
+mod work;
 
 pub use caution::{Caution, CautionCode, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
@@ -32,3 +33,4 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Ending, Trial, TrialBuilder, TrialId, TrialOrderError};
 pub use variant::{DeviceSpec, Variant};
+pub use work::Work;

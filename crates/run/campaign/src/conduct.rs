@@ -8,7 +8,7 @@ use treering_engine::{
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
-    Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink,
+    Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
 use treering_observe::{Scene, look, watch};
 use treering_script::{Job, TargetFacts};
@@ -106,7 +106,8 @@ fn perform(
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
-    let facts: Vec<Fact> = plan.facts.iter().cloned().chain(seen.facts).collect();
+    let facts: Vec<Fact> =
+        plan.facts.iter().cloned().chain(seen.facts).chain(work(plan.job.work())).collect();
     to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
     for caution in once_each(admitted.cautions, seen.cautions) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
@@ -155,6 +156,12 @@ fn once_each(told: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     let is_told = told.iter().any(|caution| caution.code == CautionCode::NotQuiet);
     let is_new = |caution: &Caution| !(is_told && caution.code == CautionCode::NotQuiet);
     told.into_iter().chain(seen.into_iter().filter(is_new)).collect()
+}
+
+/// What decides how much is done, where it is not the parameters alone.
+fn work(work: Work) -> Option<Fact> {
+    let fact = Fact { name: Work::FACT.to_owned(), value: work.name().to_owned() };
+    (work != Work::Fixed).then_some(fact)
 }
 
 /// The doubt about a trial that was slowed on purpose.

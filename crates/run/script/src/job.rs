@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use treering_model::{Caution, Metric, Mode, Op, TaskTotals};
+use treering_model::{Caution, Metric, Mode, Op, TaskTotals, Work};
 
 use crate::{ConfigError, Outcome, Step};
 
@@ -298,6 +298,11 @@ pub trait Job: Send + Sync {
 
     /// The tasks in their order, one line each, without doing anything.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
+
+    /// What decides how much it does.
+    fn work(&self) -> Work {
+        Work::Fixed
+    }
 
     /// How many tasks a run has, for progress.
     fn tasks(&self, facts: &TargetFacts) -> u64 {

@@ -9,7 +9,7 @@ use treering_analysis::compare::{
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
-    TrialId, Unit,
+    TrialId, Unit, Work,
 };
 
 /// Ten paired rounds of the vectors of the statistics.
@@ -199,6 +199,19 @@ fn what_is_unfair_is_said() {
         [Code::UnequalWork, Code::VersionsDiffer, Code::KernelsDiffer, Code::NotInterleaved];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
+    // What draws decide may differ by little, what time decides by anything.
+    for (work, files, told) in
+        [(Work::Drawn, 99, false), (Work::Drawn, 97, true), (Work::Timed, 50, false)]
+    {
+        let (mut base, mut other) = (base.clone(), other.clone());
+        for trial in base.trials.iter_mut().chain(&mut other.trials) {
+            let (name, value) = (Work::FACT.to_owned(), work.name().to_owned());
+            trial.facts.push(Fact { name, value });
+        }
+        other.trials.iter_mut().for_each(|trial| trial.phases[0].files = files);
+        let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        assert_eq!(codes(&outcome).contains(&Code::UnequalWork), told, "{work:?} {files}");
+    }
     // A kernel that was asked about is no doubt.
     other.factor = Factor::Kernel;
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_model::{Caution, Mode};
+use treering_model::{Caution, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
@@ -299,6 +299,10 @@ impl Job for BenchJob {
             None => format!("for {} seconds", profile.seconds),
         });
         lines
+    }
+
+    fn work(&self) -> Work {
+        if self.run.operations.is_some() || !self.run.works() { Work::Drawn } else { Work::Timed }
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {

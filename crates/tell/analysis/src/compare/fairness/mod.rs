@@ -4,13 +4,13 @@ mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, Metric, Scope, Trial};
+use treering_model::{CautionCode, Metric, Scope, Trial, Work};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
 use super::outcome::metric_name;
-use super::side::{Factor, is_completed};
+use super::side::{Factor, fact, is_completed};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
 use places::{FACTS, Place, is_declared};
@@ -122,26 +122,40 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
     trials.iter().copied().filter(|trial| is_completed(trial)).collect()
 }
 
+/// By so much of the larger side, work may differ that draws decide.
+const DRAWN_SLACK: f64 = 0.02;
+
 /// Work by which a median trial of one side differs from one of the other, in words.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
-    type Work = fn(&Trial) -> u64;
-    let kinds: [(&str, Work); 3] = [
+    type Amount = fn(&Trial) -> u64;
+    let kinds: [(&str, Amount); 3] = [
         ("files", |trial| trial.phases.iter().map(|phase| phase.files).sum()),
         ("bytes", |trial| trial.phases.iter().map(|phase| phase.bytes).sum()),
         ("operations", operations),
     ];
+    let slack = match baseline.iter().chain(contender).map(|trial| work_of(trial)).next() {
+        // How much is done is what is compared.
+        Some(Work::Timed) => return Vec::new(),
+        Some(Work::Drawn) => DRAWN_SLACK,
+        Some(Work::Fixed) | None => 0.0,
+    };
     let mut said = Vec::new();
-    for (name, work) in kinds {
+    for (name, amount) in kinds {
         let of = |trials: &[&Trial]| {
-            let amounts: Vec<f64> = trials.iter().map(|trial| work(trial) as f64).collect();
+            let amounts: Vec<f64> = trials.iter().map(|trial| amount(trial) as f64).collect();
             median(&amounts).unwrap_or_default()
         };
         let (left, right) = (of(baseline), of(contender));
-        if left != right {
+        if (left - right).abs() > left.max(right) * slack {
             said.push(format!("{left} and {right} {name}"));
         }
     }
     said
+}
+
+/// What decides how much a trial does.
+fn work_of(trial: &Trial) -> Work {
+    fact(trial, Work::FACT).map_or(Work::Fixed, Work::from_name)
 }
 
 /// Operations of a trial: the tasks of its phases, or those its metrics are made of.
