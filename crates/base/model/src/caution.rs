@@ -169,12 +169,12 @@ impl CautionCode {
                 "use --payload random --compressibility 0%, or `mount -o remount,compress=no DIR`"
             }
             Self::DataFitInMemory => {
-                "drop caches between operations (--drop-caches each, as root), or work on twice as \
-                 much data as there is memory (--initial-dirs)"
+                "drop caches between operations (compilebench: --drop-caches each, as root), read \
+                 past them (directio of a profile), or work on twice as much data as there is memory"
             }
             Self::TooShort => {
-                "count the writing too (--sync each), or run for longer than a minute (--runs, \
-                 --initial-dirs)"
+                "count the writing too (compilebench: --sync each), or run for longer than a \
+                 minute: more runs, files or time"
             }
             Self::Misaligned => {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \

@@ -37,8 +37,8 @@ impl CampaignError {
         match self {
             Self::Job(error) => error.hint.clone(),
             Self::TooLittleRoom { .. } => Some(
-                "ask for fewer trees (--initial-dirs, --runs), a smaller data set (`treering \
-                 dataset list`), or a larger filesystem"
+                "ask for less (fewer trees or files, smaller files, a smaller data set), or for a \
+                 larger filesystem"
                     .to_owned(),
             ),
             Self::Lab(error) => error.hint(),

@@ -200,8 +200,8 @@ impl ComparisonCautionCode {
         match self {
             Self::TooFewRounds => "run more rounds; until then no difference can be shown",
             Self::TooShort => {
-                "measure for longer (--runs, --initial-dirs): one write-back of the kernel, or one \
-                 commit of the journal, weighs as much as the work"
+                "measure for longer (more runs, files or time): one write-back of the kernel, or \
+                 one commit of the journal, weighs as much as the work"
             }
             Self::Unpaired => {
                 "run as many rounds on both sides, in turns, with the same parameters: pairs need \
