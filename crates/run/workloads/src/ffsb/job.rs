@@ -113,6 +113,10 @@ impl BenchJob {
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        if settings.text(PROFILE).is_none() {
+            return Err(ConfigError::new("no profile is given")
+                .hint("treering run ffsb FILE --dir DIR; examples/ffsb has profiles"));
+        }
         let (path, mut profile) = read_profile(settings, NATIVE)?;
         let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
         let operations = settings.number(NATIVE, "operations", 1..=1 << 50)?;
