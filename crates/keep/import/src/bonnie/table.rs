@@ -111,7 +111,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
             place + 1
         }
         None => {
-            (*all.first()?).0.clone_into(&mut run.name);
+            all.first()?.0.clone_into(&mut run.name);
             let what = "the size of the file cannot be told from the table";
             run.remarks.push(what.to_owned());
             1

@@ -2,7 +2,7 @@
 
 use treering_model::{Better, IMPORT_FACT, Metric, Scope, Unit};
 
-use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS, TESTS};
+use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
 use crate::number::whole;
 use crate::trial::ForeignTrial;
 
@@ -32,10 +32,10 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         remarks.push(format!("its seed {seconds} is taken for the time at which it began"));
     }
     let mut short = Vec::new();
-    for test in 0..TESTS {
+    for (test, name) in NAMES.into_iter().enumerate() {
         metrics(run, test, &mut trial, &mut remarks);
         if run.rates[test] == Figure::TooShort {
-            short.push(NAMES[test]);
+            short.push(name);
         }
     }
     if !short.is_empty() {

@@ -23,7 +23,7 @@ Latency             17882us    1418us    1929us     489us      51us     650us
 ";
 
 fn table() -> String {
-    BONNIE.lines().take(10).map(|line| format!("{line}\n")).collect()
+    BONNIE.split_inclusive('\n').take(10).collect()
 }
 
 fn line() -> &'static str {
@@ -31,11 +31,14 @@ fn line() -> &'static str {
 }
 
 fn trials(imported: &Imported) -> Vec<&ForeignTrial> {
-    let trial = |content| match content {
-        &Content::Foreign(ref trial) => trial.as_ref(),
-        Content::Own(_) => panic!("an own trial"),
-    };
-    imported.found.iter().map(|found| trial(&found.content)).collect()
+    let mut trials = Vec::new();
+    for found in &imported.found {
+        match &found.content {
+            Content::Foreign(trial) => trials.push(trial.as_ref()),
+            Content::Own(_) => panic!("an own trial"),
+        }
+    }
+    trials
 }
 
 fn value(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {
