@@ -5,6 +5,7 @@
 //! understand within is remarked with the number of the line, never guessed. One folder for each
 //! tool, one line in `ALL`.
 
+mod bonnie;
 mod compilebench;
 mod ffsb;
 mod fs_mark;
@@ -23,7 +24,7 @@ use log::Log;
 
 /// Every importer, in the order in which they are asked.
 const ALL: &[&dyn Importer] =
-    &[&own::Own, &compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb];
+    &[&own::Own, &compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb, &bonnie::Bonnie];
 
 /// Reads the output of one tool.
 trait Importer: Sync {
@@ -61,6 +62,9 @@ pub struct Found {
     pub tool: &'static str,
     /// Where it stands: lines counted from 1, the last one included.
     pub lines: (usize, usize),
+    /// Which of the outputs in these lines it is, counted from 0: a web page may have made one line
+    /// of two.
+    pub nth: usize,
     /// The trial in it.
     pub content: Content,
 }
@@ -97,9 +101,9 @@ pub fn import(bytes: &[u8]) -> Imported {
         };
         let reading = importer.read(&log, at);
         let end = reading.end.clamp(at + 1, log.len());
-        for content in reading.outputs {
+        for (nth, content) in reading.outputs.into_iter().enumerate() {
             let lines = (at + 1, end);
-            imported.found.push(Found { tool: importer.tool(), lines, content });
+            imported.found.push(Found { tool: importer.tool(), lines, nth, content });
         }
         imported.remarks.extend(reading.remarks);
         at = end;

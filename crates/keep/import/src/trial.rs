@@ -18,6 +18,8 @@ pub enum Content {
 pub struct ForeignTrial {
     /// The workload's name.
     pub workload: &'static str,
+    /// What the log calls it, for a label; empty when it does not.
+    pub name: String,
     /// The directory under test, empty when the log does not say.
     pub target: String,
     /// When it began, by the log: local time of that machine, taken as UTC. Milliseconds since

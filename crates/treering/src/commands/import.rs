@@ -127,13 +127,14 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
     all.iter().map(label).collect()
 }
 
-/// What treering exported has its labels; others have the name of the file, with a number where it
-/// holds several outputs of a tool.
+/// What treering exported has its labels, and an output may be called something in the log; others
+/// have the name of the file, with a number where it holds several outputs of a tool.
 fn labels_by_file(file: &File) -> Vec<String> {
     let all = numbered(&file.imported.found);
     let are_alone = all.iter().all(|(number, _)| *number == 0);
     let label = |(number, found): (usize, &Found)| match &found.content {
         Content::Own(trial) => trial.beginning.label.clone(),
+        Content::Foreign(trial) if !trial.name.is_empty() => trial.name.clone(),
         Content::Foreign(_) if are_alone => file.name.clone(),
         Content::Foreign(_) => format!("{}#{}", file.name, number + 1),
     };
@@ -171,11 +172,13 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
     };
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
-    for (name, value) in [
-        (FILE_FACT, file.name.clone()),
-        (LINES_FACT, format!("{first}-{last}")),
-        (DIGEST_FACT, file.digest.text()),
-    ] {
+    let lines = match found.nth {
+        0 => format!("{first}-{last}"),
+        nth => format!("{first}-{last}#{}", nth + 1),
+    };
+    for (name, value) in
+        [(FILE_FACT, file.name.clone()), (LINES_FACT, lines), (DIGEST_FACT, file.digest.text())]
+    {
         trial.facts.push(Fact { name: name.to_owned(), value });
     }
     trial

@@ -150,6 +150,50 @@ fn the_published_mail_says_more_than_its_author_saw() {
     assert!(all.iter().all(|one| one["verdict"] == "single-run"), "no colour for one run");
 }
 
+/// Two runs that a web page glued into one line each, and two in one line.
+#[test]
+fn results_of_bonnie_are_labelled_by_their_files_and_compared() {
+    let program = program();
+    let line = |name: &str, rate: u32| {
+        format!(
+            "me@oak:~$ cat stats.{name} done.1.96,1.96,oak,1,1400000000,1G,,512,99,{rate},9,1024,\
+             4,768,85,4096,6,106.5,5,16,,,,,9000,26,+++++,+++,8000,26,7000,27,+++++,+++,6000,24,\
+             92041us,1128ms,1835ms,166ms,308ms,6549ms,17882us,1418us,1929us,489us,51us,650us"
+        )
+    };
+    let page = format!("Hi\n{}{}me@oak:~$\nBye\n", line("ext3", 2048), line("btrfs", 1024));
+    fs::write(program.home().join("page.txt"), page).unwrap();
+    program.run(["import", "page.txt"]).ends_with(0);
+    program.run(["import", "page.txt"]).ends_with(0);
+    assert_eq!(count(&program), 2, "each once, though they stand in the same line");
+    compared_bonnie(&program, 0.5);
+}
+
+/// The ratio of block writes of btrfs to those of ext3.
+fn compared_bonnie(program: &Program, ratio: f64) {
+    let words = ["report", "--baseline", "ext3", "--contender", "btrfs", "--format", "json"];
+    let document = json(program, &words);
+    let all = document["comparisons"].as_array().unwrap();
+    let one = all.iter().find(|one| one["metric"] == "block write/mib_per_second").unwrap();
+    assert_eq!((&one["baseline_runs"], &one["verdict"]), (&1.into(), &"single-run".into()));
+    assert!((one["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{one}");
+    let is_measured = |one: &Value| one["metric"] != "sequential stat/files_per_second";
+    assert!(all.iter().all(is_measured), "not measured");
+    assert!(codes(&document).contains(&"too_few_rounds"), "{document}");
+}
+
+#[test]
+fn the_published_report_of_2011_is_compared() {
+    let Some(path) = shared("seeds/002_8a4e6bf4da58f2ee.txt") else {
+        skip("the published report is not here");
+        return;
+    };
+    let program = program();
+    program.run(["import", path.to_str().unwrap()]).ends_with(0);
+    assert_eq!(count(&program), 2);
+    compared_bonnie(&program, 22_682.0 / 23_464.0);
+}
+
 /// Runs a classic command line and imports what it said: the trial of the run, and the one of its
 /// output.
 fn run_and_imported(program: &Program, words: &[&str]) -> (Trial, Trial) {

@@ -4,12 +4,16 @@ use proptest::prelude::*;
 use treering_import::{Content, events_of, import};
 use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 
+use crate::bonnie::BONNIE;
 use crate::logs::{COMPILEBENCH, FS_MARK};
 
 /// Pieces of logs, whole lines and torn ones, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let lines: Vec<String> =
-        COMPILEBENCH.lines().chain(FS_MARK.lines()).map(str::to_owned).collect();
+    let lines: Vec<String> = [COMPILEBENCH, FS_MARK, BONNIE]
+        .into_iter()
+        .flat_map(str::lines)
+        .map(str::to_owned)
+        .collect();
     let own = [
         "FFSB version 6.0-RC2 started",
         "Results:",
@@ -42,7 +46,7 @@ proptest! {
         let mut last = 0;
         for found in &imported.found {
             prop_assert!(found.lines.0 >= 1 && found.lines.1 <= imported.lines);
-            prop_assert!(found.lines.0 > last || found.tool == "treering");
+            prop_assert!(found.lines.0 > last || found.nth > 0);
             last = found.lines.1;
             let Content::Foreign(trial) = &found.content else { continue };
             let beginning = Beginning::new(TrialId::new(), "", Mode::Classic);

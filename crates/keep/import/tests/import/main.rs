@@ -1,6 +1,7 @@
 //! Tests of the importers from outside: whole files in, trials and remarks out.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
+mod bonnie;
 mod hostile;
 mod logs;
 mod mail;
