@@ -141,10 +141,12 @@ fn ask(
             let message = format!("{about}: not in pairs: {}", unpaired.join("; "));
             cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
         }
-        asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
-        for metrics in base.iter_mut().chain(&mut other) {
-            metrics.retain(|metric| !is_paired_within(metric));
+        if !within.is_empty() {
+            for metrics in base.iter_mut().chain(&mut other) {
+                metrics.retain(|metric| !is_paired_within(metric));
+            }
         }
+        asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
     }
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
