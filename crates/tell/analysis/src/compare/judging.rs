@@ -118,6 +118,31 @@ fn nowhere(terms: &Terms, asked: &[Asked]) -> Option<ComparisonCaution> {
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
+/// Puts the questions of two imported runs that have pairs of their own; what those say better is
+/// taken out of the metrics.
+fn ask_within(
+    job: &Job<'_>,
+    names: (&str, &str),
+    (base, other): (&mut Vec<Vec<Metric>>, &mut Vec<Vec<Metric>>),
+    asked: &mut Vec<Asked>,
+    cautions: &mut Vec<ComparisonCaution>,
+) {
+    let Some(runs) = imported_pair(job) else { return };
+    let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
+    cautions.extend(of_fill(&about, names, runs));
+    let (within, unpaired) = compare_within(job, names, runs);
+    if !unpaired.is_empty() {
+        let message = format!("{about}: not in pairs: {}", unpaired.join("; "));
+        cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
+    }
+    if !within.is_empty() {
+        for metrics in base.iter_mut().chain(other) {
+            metrics.retain(|metric| !is_paired_within(metric));
+        }
+    }
+    asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
+}
+
 /// Puts the questions of a job: one for each metric that both sides have.
 fn ask(
     job: &Job<'_>,
@@ -133,21 +158,7 @@ fn ask(
     if base.iter().all(Vec::is_empty) || other.iter().all(Vec::is_empty) {
         return;
     }
-    if let Some(runs) = imported_pair(job) {
-        let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
-        cautions.extend(of_fill(&about, names, runs));
-        let (within, unpaired) = compare_within(job, names, runs);
-        if !unpaired.is_empty() {
-            let message = format!("{about}: not in pairs: {}", unpaired.join("; "));
-            cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
-        }
-        if !within.is_empty() {
-            for metrics in base.iter_mut().chain(&mut other) {
-                metrics.retain(|metric| !is_paired_within(metric));
-            }
-        }
-        asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
-    }
+    ask_within(job, names, (&mut base, &mut other), asked, cautions);
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
     let mut drifting = Vec::new();
