@@ -47,7 +47,7 @@ impl Caller for NullCaller {
         Ok(Reply { outcome: outcome(step), calls: 1 })
     }
 
-    fn open_direct(&mut self, _direct: bool) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
 
     fn close_all(&mut self) {}
 }

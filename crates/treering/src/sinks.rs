@@ -30,6 +30,9 @@ impl EventLines {
 
 impl TrialSink for EventLines {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if matches!(event, TrialEvent::Ticked { .. }) {
+            return Ok(());
+        }
         let mut line = serde_json::to_vec(event)
             .map_err(|error| SinkError::new("cannot write an event as JSON", error))?;
         line.push(b'\n');

@@ -13,9 +13,9 @@ pub enum Op {
     Create,
     /// `openat` or `openat2` of an existing file.
     Open,
-    /// `read`.
+    /// `read` or `pread64`.
     Read,
-    /// `write`.
+    /// `write` or `pwrite64`.
     Write,
     /// `ftruncate`.
     Truncate,
@@ -23,7 +23,7 @@ pub enum Op {
     Close,
     /// `unlinkat` of a file.
     Unlink,
-    /// `newfstatat`, never following the last link.
+    /// `newfstatat`, never following the last link, or `fstat`.
     Stat,
     /// `mkdirat`.
     MakeDir,
@@ -37,21 +37,33 @@ pub enum Op {
     CloseDir,
     /// `syncfs` of the target, or `sync` of the whole machine in classic mode.
     Sync,
-    /// `fsync` of a file.
+    /// `fsync` of a file, `fsync` or `fdatasync` of a directory.
     Fsync,
     /// `lseek` of a file.
     Seek,
-    /// `renameat` within a directory.
+    /// `renameat`.
     Rename,
     /// `fstatfs` of the target.
     Statfs,
     /// `clock_nanosleep`: a wait that the workload asks for.
     Pause,
+    /// `linkat`.
+    Link,
+    /// `symlinkat`.
+    Symlink,
+    /// `utimensat`.
+    SetTimes,
+    /// `fcntl` with `F_SETLKW`: a lock of a part of a file is taken or given back.
+    Lock,
+    /// `getxattr` or `fgetxattr`.
+    GetXattr,
+    /// `fsetxattr`.
+    SetXattr,
 }
 
 impl Op {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 25] = [
         Self::Create,
         Self::Open,
         Self::Read,
@@ -71,6 +83,12 @@ impl Op {
         Self::Rename,
         Self::Statfs,
         Self::Pause,
+        Self::Link,
+        Self::Symlink,
+        Self::SetTimes,
+        Self::Lock,
+        Self::GetXattr,
+        Self::SetXattr,
     ];
 
     /// How many kinds there are.
@@ -98,6 +116,12 @@ impl Op {
             Self::Rename => "rename",
             Self::Statfs => "statfs",
             Self::Pause => "pause",
+            Self::Link => "link",
+            Self::Symlink => "symlink",
+            Self::SetTimes => "set_times",
+            Self::Lock => "lock",
+            Self::GetXattr => "get_xattr",
+            Self::SetXattr => "set_xattr",
         }
     }
 

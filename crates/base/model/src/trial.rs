@@ -173,8 +173,10 @@ impl TrialBuilder {
                 trial.wall_ns = *at_ns;
                 self.ended = true;
             }
-            TrialEvent::Began(_) | TrialEvent::PhaseBegan { .. } | TrialEvent::TaskBegan { .. } => {
-            }
+            TrialEvent::Began(_)
+            | TrialEvent::PhaseBegan { .. }
+            | TrialEvent::TaskBegan { .. }
+            | TrialEvent::Ticked { .. } => {}
         }
         Ok(())
     }

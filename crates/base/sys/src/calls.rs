@@ -17,8 +17,8 @@ pub use rustix::fs::FileType;
 pub use rustix::io::Errno;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fstat, fsync, ftruncate, mkdirat,
-    openat, openat2, renameat, seek, statat, syncfs, unlinkat,
+    AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fdatasync, fstat, fsync,
+    ftruncate, mkdirat, openat, openat2, seek, statat, syncfs, unlinkat,
 };
 use rustix::io::{retry_on_intr, try_close, writev};
 use rustix::path::Arg;
@@ -60,6 +60,14 @@ pub enum OpenHow {
     TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`.
     Exclusive,
+    /// `O_RDWR | O_CREAT | O_EXCL`.
+    ExclusiveToRead,
+    /// `O_RDWR | O_CREAT`.
+    OrMake,
+    /// `O_RDWR`: it must be there.
+    ReadWrite,
+    /// `O_RDONLY | O_DIRECTORY`: it must be there.
+    Directory,
 }
 
 impl OpenHow {
@@ -73,33 +81,34 @@ impl OpenHow {
             Self::Truncate => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC),
             Self::TruncateToRead => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::TRUNC),
             Self::Exclusive => OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL),
+            Self::ExclusiveToRead => OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL),
+            Self::OrMake => OFlags::RDWR.union(OFlags::CREATE),
+            Self::ReadWrite => OFlags::RDWR,
+            Self::Directory => OFlags::RDONLY.union(OFlags::DIRECTORY),
         };
         flags.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
     }
 
     /// Whether it makes a file that is not there.
     const fn makes(self) -> bool {
-        !matches!(self, Self::Read | Self::Write | Self::WriteAtEnd)
+        self.flags().contains(OFlags::CREATE)
     }
 }
 
 /// What lies between a file's reader or writer and its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Through {
-    /// The page cache.
-    #[default]
-    PageCache,
-    /// Nothing: `O_DIRECT`. Addresses, sizes and offsets must suit the device.
-    Nothing,
+pub struct Through {
+    /// No page cache: `O_DIRECT`. Addresses, sizes and offsets must suit the device.
+    pub direct: bool,
+    /// What is written is on disk when the call returns: `O_SYNC`.
+    pub synchronous: bool,
 }
 
 impl Through {
     #[inline]
     const fn flags(self) -> OFlags {
-        match self {
-            Self::PageCache => OFlags::empty(),
-            Self::Nothing => OFlags::DIRECT,
-        }
+        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
+        if self.synchronous { direct.union(OFlags::SYNC) } else { direct }
     }
 }
 
@@ -136,7 +145,7 @@ fn shape(path: &[u8]) -> Shape {
 #[inline]
 pub fn is_single_name(name: &[u8]) -> bool {
     // Without an early end, so that the few bytes of a name are looked at side by side.
-    let slashes: usize = name.iter().map(|&byte| usize::from(byte == b'/')).sum();
+    let slashes = name.iter().fold(0u8, |found, &byte| found | u8::from(byte == b'/'));
     slashes == 0 && !matches!(name, b"" | b"." | b"..")
 }
 
@@ -144,7 +153,7 @@ pub fn is_single_name(name: &[u8]) -> bool {
 const OUTSIDE: Errno = Errno::XDEV;
 
 #[inline]
-fn single(name: &CStr) -> Result<&CStr, Errno> {
+pub(crate) fn single(name: &CStr) -> Result<&CStr, Errno> {
     if is_single_name(name.to_bytes()) { Ok(name) } else { Err(OUTSIDE) }
 }
 
@@ -334,6 +343,14 @@ pub fn sync_file(file: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| fsync(file))
 }
 
+/// Waits until the data of a file or directory are on disk.
+///
+/// # Errors
+/// As `fdatasync`.
+pub fn sync_data(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    retry_on_intr(|| fdatasync(file))
+}
+
 /// Closes a file or directory and says what the filesystem said. It is closed in any case.
 ///
 /// # Errors
@@ -390,15 +407,6 @@ pub fn unlink(confinement: Confinement, at: BorrowedFd<'_>, path: &CStr) -> Resu
         }
         Shape::Odd => Err(OUTSIDE),
     }
-}
-
-/// Gives `from` in `at` the name `to` there; a file of that name is replaced.
-///
-/// # Errors
-/// `EXDEV` when a name could lead outside, else as `renameat`.
-pub fn rename(at: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<(), Errno> {
-    let (from, to) = (single(from)?, single(to)?);
-    retry_on_intr(|| renameat(at, from, at, to))
 }
 
 /// What a file or directory is.
@@ -531,9 +539,10 @@ mod tests {
     use super::{
         Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close, dir_again,
         fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
-        read_entries, remove_dir, rename, rewind_dir, seek_to, stat, sync_filesystem, truncate,
-        unlink, write, write_both,
+        read_entries, remove_dir, rewind_dir, seek_to, stat, sync_filesystem, truncate, unlink,
+        write, write_both,
     };
+    use crate::entries::rename;
     use std::collections::BTreeSet;
     use std::ffi::CString;
     use std::fs;
@@ -563,7 +572,7 @@ mod tests {
     fn files_are_written_read_cut_and_removed() {
         for confinement in BOTH {
             let (place, top) = place();
-            let (at, cached) = (top.as_fd(), Through::PageCache);
+            let (at, cached) = (top.as_fd(), Through::default());
             make_dir(at, c"sub").unwrap();
             for path in [c"file", c"sub/file"] {
                 let file = open_file(confinement, at, path, OpenHow::Exclusive, cached).unwrap();
@@ -592,9 +601,9 @@ mod tests {
                 let missing = open_file(confinement, at, path, OpenHow::Write, cached);
                 assert_eq!(missing.unwrap_err(), Errno::NOENT);
             }
-            rename(at, c"sub", c"other").unwrap();
-            assert_eq!(rename(at, c"sub", c"other"), Err(Errno::NOENT));
-            rename(at, c"other", c"sub").unwrap();
+            rename(at, c"sub", at, c"other").unwrap();
+            assert_eq!(rename(at, c"sub", at, c"other"), Err(Errno::NOENT));
+            rename(at, c"other", at, c"sub").unwrap();
             sync_filesystem(at).unwrap();
             remove_dir(at, c"sub").unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
@@ -614,7 +623,7 @@ mod tests {
                 assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{what}: {result:?}");
             };
             let open =
-                |path, how| open_file(confinement, at, path, how, Through::PageCache).map(drop);
+                |path, how| open_file(confinement, at, path, how, Through::default()).map(drop);
             linked(open_dir(confinement, at, c"link").map(drop), "open_dir");
             linked(open_dir(confinement, at, c"link/deeper").map(drop), "open_dir deeper");
             linked(open_subdir(confinement, at, c"link").map(drop), "open_subdir");
@@ -632,8 +641,8 @@ mod tests {
                 assert_eq!(make_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(remove_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(stat(at, odd).map(drop), Err(Errno::XDEV), "{odd:?}");
-                assert_eq!(rename(at, odd, c"new"), Err(Errno::XDEV), "{odd:?}");
-                assert_eq!(rename(at, c"link", odd), Err(Errno::XDEV), "{odd:?}");
+                assert_eq!(rename(at, odd, at, c"new"), Err(Errno::XDEV), "{odd:?}");
+                assert_eq!(rename(at, c"link", at, odd), Err(Errno::XDEV), "{odd:?}");
             }
             unlink(confinement, at, c"link").unwrap();
             assert_eq!(fs::read(outside.path().join("victim")).unwrap(), b"dear");
@@ -726,7 +735,7 @@ mod tests {
                     top.as_fd(),
                     c"sub/new",
                     OpenHow::Append,
-                    Through::PageCache,
+                    Through::default(),
                 );
                 confinement == Confinement::Walk && opened.is_ok() && file.is_ok()
             }));

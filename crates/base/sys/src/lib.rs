@@ -7,6 +7,7 @@ mod blkdev;
 mod caches;
 mod calls;
 mod clock;
+mod entries;
 mod fork;
 mod limits;
 mod lock;
@@ -14,6 +15,8 @@ mod loopdev;
 mod mount;
 mod mountinfo;
 mod parent;
+mod positioned;
+mod range_lock;
 mod residency;
 mod rusage;
 mod shared;
@@ -30,10 +33,11 @@ pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
     dir_again, fd_path, is_single_name, make_again, make_dir, open_dir, open_file, open_subdir,
-    open_top, read, read_entries, remove_dir, rename, rewind_dir, seek_to, stat, sync_file,
+    open_top, read, read_entries, remove_dir, rewind_dir, seek_to, stat, sync_data, sync_file,
     sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
 pub use clock::monotonic_ns;
+pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};
@@ -43,10 +47,12 @@ pub use loopdev::{
 pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use parent::end_with_parent;
+pub use positioned::{read_at, write_at, write_both_at};
+pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, thread_cpu};
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
-pub use user::is_root;
+pub use user::{Disguise, is_root};
 pub use xfs::{XfsGeometry, xfs_geometry};

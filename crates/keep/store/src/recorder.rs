@@ -23,7 +23,7 @@ const MOST_WAITING: usize = 4096;
 ///
 /// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
 /// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
-/// with the next of those three; `TaskBegan` is not kept. A recorder that is dropped before the
+/// with the next of those three; `TaskBegan` and `Ticked` are not kept. A recorder that is dropped before the
 /// trial ended leaves an interrupted trial with everything it was given.
 ///
 /// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
@@ -84,7 +84,7 @@ impl<'store> Recorder<'store> {
     fn is_due(&self, event: &TrialEvent) -> bool {
         match event {
             TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. } => true,
-            TrialEvent::TaskBegan { .. } => false,
+            TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => false,
             _ => {
                 self.waiting.len() > MOST_WAITING
                     || self.committed.is_none_or(|committed| committed.elapsed() >= PAUSE)

@@ -107,7 +107,7 @@ pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreEr
             let values = vec![at, Value::from(*phase), text(name), number("start", *at_ns)?];
             vec![Row { statement: PHASE_START, values }]
         }
-        TrialEvent::TaskBegan { .. } => Vec::new(),
+        TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => Vec::new(),
         TrialEvent::TaskEnded(totals) => of_task(totals, seq)?,
         TrialEvent::PhaseEnded(totals) => of_phase(totals, seq)?,
         TrialEvent::Measured(metric) => vec![of_metric(metric, seq)?],

@@ -17,6 +17,7 @@ use treering_sys::{StopFlag, monotonic_ns};
 use crate::processes::on_processes;
 use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
+use crate::ticks::ticking;
 use crate::time_limit::Timer;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
@@ -269,14 +270,23 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let start = side_by_side.start;
         let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
         let timer = timer.map_err(|source| EngineError::Start { worker: 0, source })?;
-        let runs = match wave.tasks.as_mut_slice() {
-            [] => Vec::new(),
+        let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
+        let work = || match tasks {
+            [] => Ok(Vec::new()),
             all if side_by_side.workers == WorkerKind::Process => {
-                on_processes(&mut self.workers, all, start, halting)?
+                on_processes(workers, all, start, halting)
             }
-            [alone] => vec![self.workers[0].run(alone, halting)],
-            several => on_threads(&mut self.workers, several, start, halting)?,
+            [alone] => Ok(vec![workers[0].run(alone, halting)]),
+            several => on_threads(workers, several, start, halting),
         };
+        let runs = match wave.tick_every {
+            None => work(),
+            Some(every) => ticking(every, work, |elapsed_ns| {
+                let notes = session.tick(elapsed_ns);
+                let at_ns = self.options.clock.at_ns(monotonic_ns());
+                self.sink.accept(&TrialEvent::Ticked { phase: totals.phase, at_ns, notes })
+            })?,
+        }?;
         drop(timer);
         let told = side_by_side.unfinished == Unfinished::Told;
         let (mut worst, mut stopped) = (None, false);

@@ -21,6 +21,7 @@ mod remove;
 mod renewal;
 mod target;
 mod threads;
+mod ticks;
 mod time_limit;
 mod worker;
 

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Outcome, Script, Task};
-use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
+use treering_script::{Identity, Outcome, Script, Task};
+use treering_sys::{Disguise, StopFlag, monotonic_ns, thread_cpu};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
@@ -91,10 +91,14 @@ impl<C: Caller> Worker<C> {
         let mut tally = Tally::default();
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
-        self.caller.open_direct(task.direct);
+        self.caller.open_through(task.direct, task.synchronous);
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
+            let _worn = match task.identity.map(disguise).transpose() {
+                Ok(worn) => worn,
+                Err(why) => return TaskEnd::Lost(why),
+            };
             task.script.began(self.clock.at_ns(began_ns));
             let end = self.follow(task.script.as_mut(), task.file_op, halting, &mut tally);
             lag(self.handicap_percent, began_ns, halting.stop);
@@ -144,7 +148,7 @@ impl<C: Caller> Worker<C> {
             };
             let (bytes, refused) = match reply.outcome {
                 Outcome::Bytes(bytes) => (bytes, false),
-                Outcome::Refused => (0, true),
+                Outcome::Refused | Outcome::Failed(_) => (0, true),
                 Outcome::Full(bytes) => (bytes, true),
                 Outcome::Start
                 | Outcome::Done
@@ -184,6 +188,13 @@ impl SyncTimer {
         share.wall_ns += monotonic_ns() - self.began_ns;
         share.cpu = share.cpu.plus(cpu_now().minus(self.cpu));
     }
+}
+
+/// The worker works as somebody else until this is dropped.
+fn disguise(identity: Identity) -> Result<Disguise, String> {
+    let Identity { user, group } = identity;
+    Disguise::put_on(user, group)
+        .map_err(|errno| format!("cannot work as user {user}, group {group}: {errno}"))
 }
 
 /// CPU of the calling thread, in the model's word.

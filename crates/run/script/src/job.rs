@@ -5,13 +5,11 @@
 //! that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use treering_model::{Caution, Metric, Mode, Op, TaskTotals, Work};
 
-use crate::{ConfigError, Outcome, Step};
+use crate::{Bell, ConfigError, Outcome, Step};
 
 /// How much a sync covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +48,15 @@ pub trait Script: Send {
     }
 }
 
+/// A user and a group, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+}
+
 /// A named unit of work, done by one worker.
 pub struct Task {
     /// What kind of work.
@@ -68,6 +75,10 @@ pub struct Task {
     pub file_op: Op,
     /// Whether its files are opened with `O_DIRECT`.
     pub direct: bool,
+    /// Whether its files are opened with `O_SYNC`.
+    pub synchronous: bool,
+    /// As whom it works; as ourselves where nobody is named.
+    pub identity: Option<Identity>,
     /// The steps.
     pub script: Box<dyn Script>,
 }
@@ -84,6 +95,8 @@ impl Task {
             expected_bytes: 0,
             file_op,
             direct: false,
+            synchronous: false,
+            identity: None,
             script,
         }
     }
@@ -135,32 +148,12 @@ pub enum Unfinished {
     Told,
 }
 
-/// Rings when the time of a wave is over. Scripts look at it between the things they do, and may
-/// ring it themselves.
-#[derive(Clone, Debug, Default)]
-pub struct Bell {
-    rung: Arc<AtomicBool>,
-}
-
-impl Bell {
-    /// Rings it.
-    pub fn ring(&self) {
-        self.rung.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it has rung.
-    #[inline]
-    pub fn has_rung(&self) -> bool {
-        self.rung.load(Ordering::Relaxed)
-    }
-}
-
 /// For how long a wave works.
 #[derive(Clone, Debug)]
 pub struct TimeLimit {
     /// So long, from its start.
     pub after: Duration,
-    /// What rings then. Workers in processes of their own do not hear it.
+    /// What rings then.
     pub bell: Bell,
 }
 
@@ -192,6 +185,8 @@ pub struct Wave {
     pub side_by_side: SideBySide,
     /// For how long they work, where it is time that ends them.
     pub time_limit: Option<TimeLimit>,
+    /// How often the session is asked how far it is, and its voice told.
+    pub tick_every: Option<Duration>,
 }
 
 /// A part of a trial between barriers.
@@ -213,6 +208,12 @@ pub trait Session: Send {
 
     /// Is told what a task came to, tasks of a wave in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
+
+    /// Is asked each [`Wave::tick_every`] while a wave works, so many nanoseconds from its start,
+    /// for what its voice is to hear.
+    fn tick(&mut self, _elapsed_ns: u64) -> Vec<u64> {
+        Vec::new()
+    }
 
     /// Why it cannot go on, asked after each wave.
     fn failure(&self) -> Option<String> {
@@ -302,6 +303,11 @@ pub trait Job: Send + Sync {
     /// What decides how much it does.
     fn work(&self) -> Work {
         Work::Fixed
+    }
+
+    /// Whether it needs the time of every call.
+    fn times_all(&self) -> bool {
+        false
     }
 
     /// How many tasks a run has, for progress.

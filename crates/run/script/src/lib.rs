@@ -4,18 +4,21 @@
 //! golden sequences without a disk, dry runs, the footprint before the run, several ways to call
 //! the kernel, and a filesystem in memory as test oracle.
 
+mod board;
 mod classic;
 mod job;
 mod names;
 mod options;
 mod random;
+mod spans;
 mod step;
 
+pub use board::{BOARD_CELLS, Bell, Board};
 pub use classic::{
     ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said, Witness,
 };
 pub use job::{
-    Bell, Caches, Footprint, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide,
+    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide,
     SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
@@ -23,6 +26,7 @@ pub use options::{
     ConfigError, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
 };
 pub use random::Random;
+pub use spans::{SpanRow, Spans};
 pub use step::{
     Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Step,
     Tolerate,

@@ -28,6 +28,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// Any text; the doc says its form.
     Text,
+    /// Text that may be left out; this stands for it then.
+    Optional(&'static str),
 }
 
 /// How well an option of an imitated tool is supported.
@@ -65,6 +67,8 @@ pub struct OptionSpec {
 pub struct Manifest {
     /// The name: of the subcommand, of the link, in plans and in the store.
     pub name: &'static str,
+    /// Further names of a link and of the subcommand.
+    pub aliases: &'static [&'static str],
     /// One line on what it does.
     pub about: &'static str,
     /// The tool and version that the classic mode imitates.

@@ -37,6 +37,10 @@ pub enum CreateHow {
     TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
     Exclusive,
+    /// `O_RDWR | O_CREAT | O_EXCL`: the same, to be read as well.
+    ExclusiveToRead,
+    /// `O_RDWR | O_CREAT`: what is there stays.
+    OrOpen,
 }
 
 /// How a file that is there is opened.
@@ -48,6 +52,10 @@ pub enum OpenHow {
     Write,
     /// `O_WRONLY | O_APPEND`.
     Append,
+    /// `O_RDWR`.
+    ReadWrite,
+    /// `O_RDONLY | O_DIRECTORY`: a directory, in the slot of a file.
+    Directory,
 }
 
 /// What the step asks of the kernel.
@@ -132,6 +140,41 @@ pub enum Call<'a> {
         /// How many bytes of this file were written before: tells which payload comes.
         position: u64,
     },
+    /// Reads at a place of its own: [`Outcome::Bytes`], 0 at the end.
+    ReadAt {
+        /// Which.
+        file: File,
+        /// At most so many.
+        bytes: u32,
+        /// From there.
+        position: u64,
+    },
+    /// Writes at a place of its own.
+    WriteAt {
+        /// Which.
+        file: File,
+        /// So many bytes of payload.
+        bytes: u32,
+        /// To there.
+        position: u64,
+    },
+    /// Reads bytes one by one at the file's position, a call each: [`Outcome::Bytes`], fewer at
+    /// the end.
+    ReadEach {
+        /// Which.
+        file: File,
+        /// So many.
+        bytes: u32,
+    },
+    /// Writes bytes one by one at the file's position, a call each.
+    WriteEach {
+        /// Which.
+        file: File,
+        /// So many bytes of payload.
+        bytes: u32,
+        /// How many bytes of this file were written before: tells which payload comes.
+        position: u64,
+    },
     /// Sets a file's position, from its start.
     Seek {
         /// Which.
@@ -151,6 +194,24 @@ pub enum Call<'a> {
         /// Which.
         file: File,
     },
+    /// Waits until a directory is on disk.
+    SyncDir {
+        /// Which.
+        dir: Dir,
+        /// Whether `fdatasync` does it, and not `fsync`.
+        data_only: bool,
+    },
+    /// Locks a part of a file for writing, or unlocks it; waits for others.
+    Lock {
+        /// Which.
+        file: File,
+        /// From there.
+        start: u64,
+        /// So much; 0 for all behind.
+        bytes: u64,
+        /// Whether it locks.
+        locks: bool,
+    },
     /// Closes a file.
     Close {
         /// Which.
@@ -163,14 +224,36 @@ pub enum Call<'a> {
         /// Which.
         path: &'a CStr,
     },
-    /// Gives an entry another name in the same directory.
+    /// Gives an entry another name, perhaps in another directory.
     Rename {
         /// Where.
         at: Dir,
         /// Its name.
         from: &'a CStr,
-        /// The new one.
+        /// To where.
+        to_at: Dir,
+        /// The new name.
         to: &'a CStr,
+    },
+    /// Gives a file one more name.
+    Link {
+        /// Where.
+        at: Dir,
+        /// Its name.
+        from: &'a CStr,
+        /// To where.
+        to_at: Dir,
+        /// The other name.
+        to: &'a CStr,
+    },
+    /// Makes a symbolic link.
+    Symlink {
+        /// Where.
+        at: Dir,
+        /// Its name.
+        name: &'a CStr,
+        /// What it says, which nothing here ever follows.
+        target: &'a CStr,
     },
     /// Reads the attributes of a name without following it.
     Stat {
@@ -185,6 +268,39 @@ pub enum Call<'a> {
         at: Dir,
         /// Which.
         name: &'a CStr,
+    },
+    /// Reads the attributes of an open file, to know its size: [`Outcome::Size`].
+    FileStat {
+        /// Which.
+        file: File,
+    },
+    /// Sets the times of a name: of access 10 seconds ago, of change 12.
+    SetTimes {
+        /// Where.
+        at: Dir,
+        /// Which.
+        name: &'a CStr,
+    },
+    /// Reads the extended attribute `user.DosAttrib` of a name: [`Outcome::Bytes`].
+    GetXattr {
+        /// Where.
+        at: Dir,
+        /// Which.
+        name: &'a CStr,
+    },
+    /// The same of an open file.
+    GetFileXattr {
+        /// Which.
+        file: File,
+    },
+    /// Sets the extended attribute `user.DosAttrib` of an open file.
+    SetFileXattr {
+        /// Which.
+        file: File,
+        /// Its value: so many bytes of payload.
+        bytes: u32,
+        /// Which payload.
+        position: u64,
     },
     /// Waits until everything is on disk.
     Sync {
@@ -222,18 +338,24 @@ impl Call<'_> {
             Self::RemoveDir { .. } => Op::RemoveDir,
             Self::Create { .. } => Op::Create,
             Self::Open { .. } => Op::Open,
-            Self::Read { .. } => Op::Read,
-            Self::Write { .. } => Op::Write,
+            Self::Read { .. } | Self::ReadAt { .. } | Self::ReadEach { .. } => Op::Read,
+            Self::Write { .. } | Self::WriteAt { .. } | Self::WriteEach { .. } => Op::Write,
             Self::Truncate { .. } => Op::Truncate,
             Self::Close { .. } => Op::Close,
             Self::Unlink { .. } => Op::Unlink,
-            Self::Stat { .. } | Self::Size { .. } => Op::Stat,
+            Self::Stat { .. } | Self::Size { .. } | Self::FileStat { .. } => Op::Stat,
             Self::Sync { .. } => Op::Sync,
-            Self::Fsync { .. } => Op::Fsync,
+            Self::Fsync { .. } | Self::SyncDir { .. } => Op::Fsync,
             Self::Seek { .. } => Op::Seek,
             Self::Rename { .. } => Op::Rename,
             Self::Statfs { .. } => Op::Statfs,
             Self::Pause { .. } => Op::Pause,
+            Self::Link { .. } => Op::Link,
+            Self::Symlink { .. } => Op::Symlink,
+            Self::SetTimes { .. } => Op::SetTimes,
+            Self::Lock { .. } => Op::Lock,
+            Self::GetXattr { .. } | Self::GetFileXattr { .. } => Op::GetXattr,
+            Self::SetFileXattr { .. } => Op::SetXattr,
         }
     }
 }
@@ -251,6 +373,8 @@ pub enum Tolerate {
     Full,
     /// `EEXIST`, and no room left.
     ExistingOrFull,
+    /// Any, told as it is.
+    Anything,
 }
 
 /// One intended operation.
@@ -283,6 +407,11 @@ impl<'a> Call<'a> {
     pub const fn unless_missing(self) -> Step<'a> {
         Step { call: self, tolerate: Tolerate::Missing }
     }
+
+    /// This call, with every failure told to the script.
+    pub const fn whatever_happens(self) -> Step<'a> {
+        Step { call: self, tolerate: Tolerate::Anything }
+    }
 }
 
 /// What came of the step before.
@@ -302,6 +431,8 @@ pub enum Outcome<'a> {
     Entries(Entries<'a>),
     /// It failed in the way the script said it would tolerate.
     Refused,
+    /// It failed with this error number, and the script said that it would hear of any.
+    Failed(i32),
     /// There was no room for it, which the script said it would tolerate; so many bytes were moved
     /// before.
     Full(u64),

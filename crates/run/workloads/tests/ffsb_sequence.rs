@@ -42,6 +42,7 @@ fn words(step: &Step<'_>) -> String {
                 OpenHow::Read => "read",
                 OpenHow::Write => "write",
                 OpenHow::Append => "append",
+                OpenHow::ReadWrite | OpenHow::Directory => panic!("{how:?} is not FFSB's"),
             };
             format!("open {} to {how}", text(path))
         }

@@ -350,7 +350,10 @@ fn link(typed: &[OsString]) -> Option<&'static str> {
 }
 
 fn named(name: &str) -> Option<&'static dyn Workload> {
-    treering_workloads::ALL.iter().copied().find(|workload| workload.manifest().name == name)
+    treering_workloads::ALL.iter().copied().find(|workload| {
+        let manifest = workload.manifest();
+        manifest.name == name || manifest.aliases.contains(&name)
+    })
 }
 
 /// The words of a classic command line as they were typed, the tool's name first.
@@ -372,6 +375,7 @@ fn classic_command(workload: &'static dyn Workload) -> Command {
     let manifest = workload.manifest();
     let about = format!("{} as the original does it: its options, its output", manifest.imitates);
     let base = Command::new(manifest.name)
+        .aliases(manifest.aliases)
         .next_display_order(None)
         .infer_long_args(true)
         .args(manifest.classic.iter().map(argument));
@@ -413,7 +417,10 @@ fn argument(spec: &OptionSpec) -> Arg {
         ValueKind::Size => value(arg, "SIZE"),
         ValueKind::Percent => value(arg, "N%"),
         ValueKind::Path => value(arg, "PATH"),
-        ValueKind::Operand => arg.value_name("FILE").action(ArgAction::Set),
+        ValueKind::Operand => arg.action(ArgAction::Set),
+        ValueKind::Optional(missing) => {
+            value(arg, "TEXT").num_args(0..=1).default_missing_value(missing)
+        }
         ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
         ValueKind::Text => value(arg, "TEXT"),
     }

@@ -82,7 +82,8 @@ fn perform(
             return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
         }
     }
-    let latency = if times_all { LatencyMode::All } else { LatencyMode::Sampled };
+    let latency =
+        if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
     let payload = classic_payload(workload.manifest().classic_payload);
     let asked = Asked {
         workload,

@@ -56,17 +56,15 @@ pub(crate) fn run(
         listeners.push(Box::new(EventLines::open(path)?));
     }
     let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
+    let latency = latency(&own.latency, job.as_ref());
     let asked = Asked {
         workload,
         job: job.as_ref(),
         any: &any,
         trial: TrialId::new(),
         cell: None,
-        parameters: parameters(&own, handicap_percent),
-        engine: EngineOptions {
-            handicap_percent,
-            ..EngineOptions::new(latency(&own.latency), payload, seed)
-        },
+        parameters: parameters(&own, latency, handicap_percent),
+        engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
@@ -152,12 +150,21 @@ fn percentage<N: FromStr + PartialOrd + Display>(
 }
 
 /// How the engine was told to run, kept beside the parameters of the job.
-fn parameters(own: &NativeRunArgs, handicap_percent: u32) -> Vec<(String, String)> {
+fn parameters(
+    own: &NativeRunArgs,
+    latency: LatencyMode,
+    handicap_percent: u32,
+) -> Vec<(String, String)> {
+    let latency = match latency {
+        LatencyMode::All => "all",
+        LatencyMode::Sampled => "sampled",
+        LatencyMode::Off => "off",
+    };
     let parameter = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut all = vec![
         parameter("payload", &own.payload),
         parameter("compressibility", &own.compressibility),
-        parameter("latency", &own.latency),
+        parameter("latency", latency),
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
@@ -165,12 +172,18 @@ fn parameters(own: &NativeRunArgs, handicap_percent: u32) -> Vec<(String, String
     all
 }
 
-fn latency(word: &str) -> LatencyMode {
+/// What was asked for; a job that needs all gets all of them unless told otherwise.
+fn latency(word: &str, job: &dyn Job) -> LatencyMode {
     match word {
         "all" => LatencyMode::All,
         "off" => LatencyMode::Off,
-        _ => LatencyMode::Sampled,
+        _ => usual_latency(job),
     }
+}
+
+/// Which calls are timed where nobody asks for others.
+pub(crate) fn usual_latency(job: &dyn Job) -> LatencyMode {
+    if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 
 fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {

@@ -65,7 +65,9 @@ fn the_classic_table_has_every_option_in_both_spellings() {
             let long = format!("`--{}`", spec.name);
             let cell = match spec.short {
                 Some(short) => format!("| `-{short}`, {long} |"),
-                None if spec.value == ValueKind::Operand => "| `FILE` |".to_owned(),
+                None if spec.value == ValueKind::Operand => {
+                    format!("| `{}` |", spec.name)
+                }
                 None => format!("| {long} |"),
             };
             let row = document.lines().find(|line| line.starts_with(&cell));
@@ -91,7 +93,7 @@ fn the_help_names_every_option_with_its_default() {
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
                 let name = match spec.value {
-                    ValueKind::Operand => "[FILE]".to_owned(),
+                    ValueKind::Operand => format!("[{}]", spec.name),
                     _ => format!("--{}", spec.name),
                 };
                 assert!(help.contains(&name), "{}", spec.name);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Room, Step,
+    Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -102,9 +103,28 @@ impl MemoryCaller {
             }
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
+            Call::ReadAt { file, bytes, position } => {
+                let mut there = OpenFile { position, ..*self.file(file)? };
+                return read(tree, &mut there, bytes);
+            }
+            Call::WriteAt { file, bytes, position } => {
+                let mut there = OpenFile { position, ..*self.file(file)? };
+                return write(tree, &mut there, bytes);
+            }
+            Call::ReadEach { file, bytes } => {
+                let got = read(tree, self.file(file)?, bytes)?;
+                return Ok(one_by_one(got, bytes));
+            }
+            Call::WriteEach { file, bytes, .. } => {
+                let taken = write(tree, self.file(file)?, bytes)?;
+                return Ok(one_by_one(taken, bytes));
+            }
             Call::Truncate { file, bytes } => truncate(tree, *self.file(file)?, bytes)?,
-            Call::Fsync { file } => {
+            Call::Fsync { file } | Call::Lock { file, .. } => {
                 self.file(file)?;
+            }
+            Call::SyncDir { dir, .. } => {
+                self.dir(dir)?;
             }
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
@@ -112,7 +132,11 @@ impl MemoryCaller {
             Call::Unlink { at, path } => {
                 tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
             }
-            Call::Stat { at, name } => {
+            Call::FileStat { file } => {
+                let node = self.file(file)?.node;
+                return Ok(Did::Found(size(tree, node)));
+            }
+            Call::Stat { at, name } | Call::SetTimes { at, name } => {
                 tree.find(self.dir(at)?, single(name)?)?;
             }
             Call::Size { at, name } => {
@@ -120,8 +144,18 @@ impl MemoryCaller {
                 return Ok(Did::Found(size(tree, node)));
             }
             Call::Seek { file, position } => seek(self.file(file)?, position)?,
-            Call::Rename { at, from, to } => {
-                tree.rename(self.dir(at)?, single(from)?, single(to)?)?;
+            Call::Rename { at, from, to_at, to } => {
+                tree.rename(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
+            }
+            Call::Link { at, from, to_at, to } => {
+                tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
+            }
+            Call::Symlink { at, name, .. } => {
+                tree.add_link(self.dir(at)?, single(name)?)?;
+            }
+            // As on a filesystem without extended attributes.
+            Call::GetXattr { .. } | Call::GetFileXattr { .. } | Call::SetFileXattr { .. } => {
+                return Err(Errno::OPNOTSUPP);
             }
             Call::OpenRoot { root: 0, into } => {
                 *self.changeable(into)? = Some(OpenDirectory { node: ROOT, next: Some(0) });
@@ -170,6 +204,10 @@ impl MemoryCaller {
             | Call::MakeDir { at, name: path }
             | Call::RemoveDir { at, name: path }
             | Call::Rename { at, from: path, .. }
+            | Call::Link { at, from: path, .. }
+            | Call::Symlink { at, name: path, .. }
+            | Call::SetTimes { at, name: path }
+            | Call::GetXattr { at, name: path }
             | Call::Size { at, name: path }
             | Call::Stat { at, name: path } => {
                 dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
@@ -177,10 +215,19 @@ impl MemoryCaller {
             Call::CloseDir { dir }
             | Call::ReadDir { dir }
             | Call::MakeAgain { dir }
+            | Call::SyncDir { dir, .. }
             | Call::Statfs { dir } => dir_path(dir),
             Call::Sync { .. } | Call::OpenRoot { .. } | Call::Pause { .. } => shown(tree, ROOT),
             Call::Read { file, .. }
             | Call::Write { file, .. }
+            | Call::ReadAt { file, .. }
+            | Call::WriteAt { file, .. }
+            | Call::ReadEach { file, .. }
+            | Call::WriteEach { file, .. }
+            | Call::FileStat { file }
+            | Call::Lock { file, .. }
+            | Call::GetFileXattr { file }
+            | Call::SetFileXattr { file, .. }
             | Call::Seek { file, .. }
             | Call::Truncate { file, .. }
             | Call::Fsync { file }
@@ -208,9 +255,12 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
     let (dir, name) = tree.parent_of(at, path)?;
     let node = match tree.child(dir, name)? {
         None => tree.add(dir, name, EntryKind::File)?,
-        Some(_) if how == CreateHow::Exclusive => return Err(Errno::EXIST),
+        Some(_) if matches!(how, CreateHow::Exclusive | CreateHow::ExclusiveToRead) => {
+            return Err(Errno::EXIST);
+        }
         Some(node) => match &mut tree.node_mut(node).body {
             Body::Directory { .. } => return Err(Errno::ISDIR),
+            Body::Link => return Err(Errno::LOOP),
             Body::File { bytes } => {
                 if matches!(how, CreateHow::Truncate | CreateHow::TruncateToRead) {
                     *bytes = 0;
@@ -220,7 +270,7 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
         },
     };
     let appends = how == CreateHow::Append;
-    let reads = appends || how == CreateHow::TruncateToRead;
+    let reads = !matches!(how, CreateHow::Truncate | CreateHow::Exclusive);
     Ok(OpenFile { node, position: 0, reads, writes: true, appends })
 }
 
@@ -234,12 +284,16 @@ fn open_dir(tree: &Tree, at: NodeId, path: &[u8]) -> Result<OpenDirectory, Errno
 
 fn open(tree: &Tree, at: NodeId, path: &[u8], how: OpenHow) -> Result<OpenFile, Errno> {
     let node = tree.find(at, path)?;
-    let reads = how == OpenHow::Read;
-    if !reads && tree.node(node).body.kind() == EntryKind::Directory {
-        return Err(Errno::ISDIR);
+    let reads = matches!(how, OpenHow::Read | OpenHow::Directory | OpenHow::ReadWrite);
+    let writes = !matches!(how, OpenHow::Read | OpenHow::Directory);
+    match tree.node(node).body {
+        Body::Directory { .. } if writes => return Err(Errno::ISDIR),
+        Body::Link => return Err(Errno::LOOP),
+        Body::File { .. } if how == OpenHow::Directory => return Err(Errno::NOTDIR),
+        Body::Directory { .. } | Body::File { .. } => {}
     }
     let appends = how == OpenHow::Append;
-    Ok(OpenFile { node, position: 0, reads, writes: !reads, appends })
+    Ok(OpenFile { node, position: 0, reads, writes, appends })
 }
 
 fn seek(file: &mut OpenFile, position: u64) -> Result<(), Errno> {
@@ -250,8 +304,15 @@ fn seek(file: &mut OpenFile, position: u64) -> Result<(), Errno> {
 fn size(tree: &Tree, node: NodeId) -> u64 {
     match tree.node(node).body {
         Body::File { bytes } => bytes,
-        Body::Directory { .. } => 0,
+        Body::Directory { .. } | Body::Link => 0,
     }
+}
+
+/// The same bytes in calls of one each; a read at the end takes one more.
+fn one_by_one(did: Did, wanted: u32) -> Did {
+    let Did::Moved(bytes, _calls) = did else { return did };
+    let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
+    Did::Moved(bytes, calls.saturating_add(u32::from(calls < wanted)))
 }
 
 fn room(tree: &Tree) -> Room {
@@ -309,13 +370,16 @@ impl Caller for MemoryCaller {
             Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
             Ok(Did::Has(room)) => (Outcome::Room(room), 1),
             Err(errno) if is_tolerated(step.tolerate, errno) => (Outcome::Refused, 1),
+            Err(errno) if step.tolerate == Tolerate::Anything => {
+                (Outcome::Failed(errno.raw_os_error()), 1)
+            }
             Err(errno) => return Err(Box::new(self.failure(&tree, &step.call, errno.into()))),
         };
         Ok(Reply { outcome, calls })
     }
 
     /// There is no page cache here.
-    fn open_direct(&mut self, _direct: bool) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
 
     fn close_all(&mut self) {
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);

@@ -56,15 +56,25 @@ type Place = u64;
 pub(super) struct Node {
     parent: NodeId,
     name: Vec<u8>,
-    /// Whether a directory still has it.
-    linked: bool,
+    /// How many entries lead to it; a directory has one.
+    links: u32,
     pub(super) body: Body,
 }
 
+/// The entries of a directory in their order.
+type Listing = BTreeMap<Place, (NodeId, Vec<u8>)>;
+
 #[derive(Debug)]
 pub(super) enum Body {
-    File { bytes: u64 },
-    Directory { children: HashMap<Vec<u8>, (NodeId, Place)>, listing: BTreeMap<Place, NodeId> },
+    File {
+        bytes: u64,
+    },
+    Directory {
+        children: HashMap<Vec<u8>, (NodeId, Place)>,
+        listing: Listing,
+    },
+    /// A symbolic one, which nothing follows.
+    Link,
 }
 
 impl Body {
@@ -78,6 +88,7 @@ impl Body {
         match self {
             Self::File { .. } => EntryKind::File,
             Self::Directory { .. } => EntryKind::Directory,
+            Self::Link => EntryKind::Other,
         }
     }
 }
@@ -91,8 +102,7 @@ pub(super) struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        let root =
-            Node { parent: ROOT, name: Vec::new(), linked: true, body: Body::empty_directory() };
+        let root = Node { parent: ROOT, name: Vec::new(), links: 1, body: Body::empty_directory() };
         Self { nodes: vec![root], order: EntryOrder::Creation, made: 0 }
     }
 }
@@ -160,7 +170,7 @@ impl Tree {
         name: &[u8],
         kind: EntryKind,
     ) -> Result<NodeId, Errno> {
-        if !self.nodes[dir].linked {
+        if self.nodes[dir].links == 0 {
             return Err(Errno::NOENT);
         }
         let id = self.nodes.len();
@@ -169,13 +179,14 @@ impl Tree {
             return Err(Errno::NOTDIR);
         };
         children.insert(name.to_vec(), (id, place));
-        listing.insert(place, id);
+        listing.insert(place, (id, name.to_vec()));
         self.made += 1;
         let body = match kind {
             EntryKind::Directory => Body::empty_directory(),
-            EntryKind::File | EntryKind::Other => Body::EMPTY_FILE,
+            EntryKind::File => Body::EMPTY_FILE,
+            EntryKind::Other => Body::Link,
         };
-        self.nodes.push(Node { parent: dir, name: name.to_vec(), linked: true, body });
+        self.nodes.push(Node { parent: dir, name: name.to_vec(), links: 1, body });
         Ok(id)
     }
 
@@ -190,37 +201,94 @@ impl Tree {
                 }
             }
             (Body::Directory { .. }, _) => return Err(Errno::ISDIR),
-            (Body::File { .. }, EntryKind::Directory) => return Err(Errno::NOTDIR),
-            (Body::File { .. }, _) => {}
+            (Body::File { .. } | Body::Link, EntryKind::Directory) => return Err(Errno::NOTDIR),
+            (Body::File { .. } | Body::Link, _) => {}
         }
         if let Body::Directory { children, listing } = &mut self.nodes[dir].body
             && let Some((_, place)) = children.remove(name)
         {
             listing.remove(&place);
         }
-        self.nodes[id].linked = false;
+        self.nodes[id].links -= 1;
         Ok(())
     }
 
-    /// Gives an entry another name in its directory; what has that name is replaced, if it may be.
-    pub(super) fn rename(&mut self, dir: NodeId, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+    /// Gives an entry another name; what has that name is replaced, if it may be.
+    pub(super) fn rename(
+        &mut self,
+        dir: NodeId,
+        from: &[u8],
+        to_dir: NodeId,
+        to: &[u8],
+    ) -> Result<(), Errno> {
         let id = self.child(dir, from)?.ok_or(Errno::NOENT)?;
-        match self.child(dir, to)? {
+        if self.is_within(to_dir, id) {
+            return Err(Errno::INVAL);
+        }
+        match self.child(to_dir, to)? {
             Some(other) if other == id => return Ok(()),
-            Some(_) => self.remove(dir, to, self.nodes[id].body.kind())?,
+            Some(_) => self.remove(to_dir, to, self.nodes[id].body.kind())?,
+            None if self.nodes[to_dir].links == 0 => return Err(Errno::NOENT),
             None => {}
         }
         let place = self.next_place();
-        if let Body::Directory { children, listing } = &mut self.nodes[dir].body {
-            if let Some((_, old)) = children.remove(from) {
-                listing.remove(&old);
-            }
+        if let Body::Directory { children, listing } = &mut self.nodes[dir].body
+            && let Some((_, old)) = children.remove(from)
+        {
+            listing.remove(&old);
+        }
+        if let Body::Directory { children, listing } = &mut self.nodes[to_dir].body {
             children.insert(to.to_vec(), (id, place));
-            listing.insert(place, id);
+            listing.insert(place, (id, to.to_vec()));
         }
         self.made += 1;
         self.nodes[id].name = to.to_vec();
+        self.nodes[id].parent = to_dir;
         Ok(())
+    }
+
+    /// Whether a node is another one or beneath it.
+    fn is_within(&self, mut node: NodeId, other: NodeId) -> bool {
+        while node != other && node != ROOT {
+            node = self.nodes[node].parent;
+        }
+        node == other
+    }
+
+    /// Gives a file one more name.
+    pub(super) fn link(
+        &mut self,
+        dir: NodeId,
+        from: &[u8],
+        to_dir: NodeId,
+        to: &[u8],
+    ) -> Result<(), Errno> {
+        let id = self.child(dir, from)?.ok_or(Errno::NOENT)?;
+        if self.child(to_dir, to)?.is_some() {
+            return Err(Errno::EXIST);
+        }
+        if self.nodes[to_dir].links == 0 {
+            return Err(Errno::NOENT);
+        }
+        if self.nodes[id].body.kind() == EntryKind::Directory {
+            return Err(Errno::PERM);
+        }
+        let place = self.next_place();
+        if let Body::Directory { children, listing } = &mut self.nodes[to_dir].body {
+            children.insert(to.to_vec(), (id, place));
+            listing.insert(place, (id, to.to_vec()));
+        }
+        self.made += 1;
+        self.nodes[id].links += 1;
+        Ok(())
+    }
+
+    /// Makes a symbolic link.
+    pub(super) fn add_link(&mut self, dir: NodeId, name: &[u8]) -> Result<(), Errno> {
+        if self.child(dir, name)?.is_some() {
+            return Err(Errno::EXIST);
+        }
+        self.add(dir, name, EntryKind::Other).map(|_id| ())
     }
 
     /// The place of the entry that is made next.
@@ -233,9 +301,9 @@ impl Tree {
 
     /// What files have left of the room, in whole blocks.
     pub(super) fn free_bytes(&self) -> u64 {
-        let used = self.nodes.iter().filter(|node| node.linked).map(|node| match node.body {
+        let used = self.nodes.iter().filter(|node| node.links > 0).map(|node| match node.body {
             Body::File { bytes } => bytes.next_multiple_of(4096),
-            Body::Directory { .. } => 0,
+            Body::Directory { .. } | Body::Link => 0,
         });
         CAPACITY_BYTES.saturating_sub(used.sum())
     }
@@ -246,16 +314,15 @@ impl Tree {
         dir: NodeId,
         from: Place,
     ) -> Result<impl Iterator<Item = (Place, EntryKind, &[u8])>, Errno> {
-        let Node { linked, body: Body::Directory { listing, .. }, .. } = &self.nodes[dir] else {
+        let Node { links, body: Body::Directory { listing, .. }, .. } = &self.nodes[dir] else {
             return Err(Errno::NOTDIR);
         };
-        if !linked {
+        if *links == 0 {
             return Err(Errno::NOENT);
         }
-        Ok(listing.range(from..).map(|(&place, &id)| {
-            let node = &self.nodes[id];
-            (place, node.body.kind(), node.name.as_slice())
-        }))
+        Ok(listing
+            .range(from..)
+            .map(|(&place, (id, name))| (place, self.nodes[*id].body.kind(), name.as_slice())))
     }
 
     /// The path from the root, without a leading slash.
@@ -280,6 +347,7 @@ impl Tree {
                 let path = path.join(String::from_utf8_lossy(name).as_ref());
                 match self.nodes[id].body {
                     Body::File { bytes } => found.push((path, EntryKind::File, bytes)),
+                    Body::Link => found.push((path, EntryKind::Other, 0)),
                     Body::Directory { .. } => {
                         found.push((path.clone(), EntryKind::Directory, 0));
                         pending.push((id, path));

@@ -27,8 +27,9 @@ pub trait Caller: Send {
     /// When it fails in a way that the step does not tolerate.
     fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>>;
 
-    /// Says whether files that are opened from now on bypass the page cache.
-    fn open_direct(&mut self, direct: bool);
+    /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
+    /// whether they are written synchronously (`O_SYNC`).
+    fn open_through(&mut self, direct: bool, synchronous: bool);
 
     /// Closes everything that a task left open, but for the target.
     fn close_all(&mut self);
@@ -123,6 +124,8 @@ fn is_tolerated(tolerate: Tolerate, errno: Errno) -> bool {
         Tolerate::Nothing | Tolerate::Full => false,
         Tolerate::Existing | Tolerate::ExistingOrFull => errno == Errno::EXIST,
         Tolerate::Missing => errno == Errno::NOENT,
+        // That is told as it is.
+        Tolerate::Anything => false,
     }
 }
 

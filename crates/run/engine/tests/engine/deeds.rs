@@ -21,12 +21,21 @@ pub(crate) enum Deed {
     OpenTo(OpenHow, u16, CString, u8),
     Read(u8, u32),
     Write(u8, u32, u64),
+    ReadAt(u8, u32, u64),
+    WriteAt(u8, u32, u64),
+    ReadEach(u8, u32),
+    WriteEach(u8, u32),
+    FileStat(u8),
+    SyncDir(u16, bool),
+    SetTimes(u16, CString),
+    Symlink(u16, CString),
+    Link(u16, CString, u16, CString),
     Seek(u8, u64),
     Truncate(u8, u64),
     Fsync(u8),
     Close(u8),
     Unlink(u16, CString),
-    Rename(u16, CString, CString),
+    Rename(u16, CString, u16, CString),
     Stat(u16, CString),
     Size(u16, CString),
     Sync,
@@ -59,7 +68,28 @@ impl Deed {
             Self::Fsync(file) => Call::Fsync { file: File(*file) },
             Self::Close(file) => Call::Close { file: File(*file) },
             Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
-            Self::Rename(at, from, to) => Call::Rename { at: Dir(*at), from, to },
+            Self::Rename(at, from, to_at, to) => {
+                Call::Rename { at: Dir(*at), from, to_at: Dir(*to_at), to }
+            }
+            Self::Link(at, from, to_at, to) => {
+                Call::Link { at: Dir(*at), from, to_at: Dir(*to_at), to }
+            }
+            Self::Symlink(at, name) => Call::Symlink { at: Dir(*at), name, target: c"a/b" },
+            Self::SetTimes(at, name) => Call::SetTimes { at: Dir(*at), name },
+            Self::SyncDir(dir, data_only) => {
+                Call::SyncDir { dir: Dir(*dir), data_only: *data_only }
+            }
+            Self::FileStat(file) => Call::FileStat { file: File(*file) },
+            Self::ReadAt(file, bytes, position) => {
+                Call::ReadAt { file: File(*file), bytes: *bytes, position: *position }
+            }
+            Self::WriteAt(file, bytes, position) => {
+                Call::WriteAt { file: File(*file), bytes: *bytes, position: *position }
+            }
+            Self::ReadEach(file, bytes) => Call::ReadEach { file: File(*file), bytes: *bytes },
+            Self::WriteEach(file, bytes) => {
+                Call::WriteEach { file: File(*file), bytes: *bytes, position: 0 }
+            }
             Self::Size(at, name) => Call::Size { at: Dir(*at), name },
             Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },
             Self::Sync => Call::Sync { scope: SyncScope::Target },

@@ -4,6 +4,7 @@
 //! something need root and say so when they are skipped.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
+mod commons;
 mod conducting;
 mod deeds;
 mod escapes;

@@ -33,11 +33,19 @@ fn hows() -> impl Strategy<Value = CreateHow> {
         CreateHow::Truncate,
         CreateHow::TruncateToRead,
         CreateHow::Exclusive,
+        CreateHow::ExclusiveToRead,
+        CreateHow::OrOpen,
     ])
 }
 
 fn opens() -> impl Strategy<Value = OpenHow> {
-    sample::select(vec![OpenHow::Read, OpenHow::Write, OpenHow::Append])
+    sample::select(vec![
+        OpenHow::Read,
+        OpenHow::Write,
+        OpenHow::Append,
+        OpenHow::ReadWrite,
+        OpenHow::Directory,
+    ])
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
@@ -54,7 +62,22 @@ fn deeds() -> impl Strategy<Value = Deed> {
             .prop_map(|(at, path, how, into)| Deed::OpenTo(how, at, path, into)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
             .prop_map(|(file, position)| Deed::Seek(file, position)),
-        2 => (dir(), names(), names()).prop_map(|(at, from, to)| Deed::Rename(at, from, to)),
+        2 => (dir(), names(), dir(), names())
+            .prop_map(|(at, from, to_at, to)| Deed::Rename(at, from, to_at, to)),
+        1 => (dir(), names(), dir(), names())
+            .prop_map(|(at, from, to_at, to)| Deed::Link(at, from, to_at, to)),
+        // A name of their own: what a link on the way is refused with depends on who walks it.
+        1 => dir().prop_map(|at| Deed::Symlink(at, name("link"))),
+        1 => dir().prop_map(|at| Deed::Unlink(at, name("link"))),
+        1 => (dir(), names()).prop_map(|(at, name)| Deed::SetTimes(at, name)),
+        1 => (dir(), any::<bool>()).prop_map(|(dir, data_only)| Deed::SyncDir(dir, data_only)),
+        2 => (file(), 0..9000u32, 0..20_000u64)
+            .prop_map(|(file, bytes, position)| Deed::ReadAt(file, bytes, position)),
+        2 => (file(), 0..9000u32, 0..20_000u64)
+            .prop_map(|(file, bytes, position)| Deed::WriteAt(file, bytes, position)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Deed::ReadEach(file, bytes)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Deed::WriteEach(file, bytes)),
+        2 => file().prop_map(Deed::FileStat),
         3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Deed::Read(file, bytes)),
         5 => (file(), 0..9000u32, 0..100_000u64)
             .prop_map(|(file, bytes, position)| Deed::Write(file, bytes, position)),
@@ -76,6 +99,7 @@ fn tolerances() -> impl Strategy<Value = Tolerate> {
         Tolerate::Missing,
         Tolerate::Full,
         Tolerate::ExistingOrFull,
+        Tolerate::Anything,
     ])
 }
 

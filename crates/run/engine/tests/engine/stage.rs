@@ -139,7 +139,7 @@ pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
 
 /// Runs a session and keeps what was heard.
 pub(crate) fn perform<P: Place>(
-    play: &mut Play,
+    play: &mut dyn Session,
     place: &P,
     stop: &StopFlag,
 ) -> (Result<(), EngineError>, Heard) {

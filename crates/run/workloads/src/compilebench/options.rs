@@ -5,6 +5,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 /// compilebench's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "compilebench",
+    aliases: &[],
     about: "Ages a filesystem with work on source trees: create, patch, compile, clean, read, \
             stat, delete",
     imitates: "compilebench 0.6",

@@ -5,6 +5,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 /// FFSB's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "ffsb",
+    aliases: &[],
     about: "Runs a profile of FFSB: threads that draw operations by weight, over many files",
     imitates: "FFSB 6.0-RC2",
     classic: CLASSIC,

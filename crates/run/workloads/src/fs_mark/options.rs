@@ -5,6 +5,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 /// fs_mark's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "fs_mark",
+    aliases: &[],
     about: "Makes many files from several workers, with a choice of how they are synced",
     imitates: "fs_mark 3.3",
     classic: CLASSIC,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
 use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
+use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
 use treering_sys::StopFlag;
@@ -17,6 +17,7 @@ use super::following::Following;
 use super::ledger::Ledger;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_voice::say;
+use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
@@ -169,7 +170,7 @@ impl Conducting for Crew<'_> {
             engine: EngineOptions {
                 handicap_percent: self.plan.variants[planned.variant].handicap_percent,
                 ..EngineOptions::new(
-                    LatencyMode::Sampled,
+                    usual_latency(job.job.as_ref()),
                     PayloadKind::Native { compressibility: 0 },
                     self.plan.conditions.seed,
                 )

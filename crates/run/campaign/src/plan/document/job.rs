@@ -156,7 +156,7 @@ fn wanted(kind: ValueKind) -> &'static str {
         ValueKind::Percent => "a percentage, as \"40%\"",
         ValueKind::Path | ValueKind::Paths | ValueKind::Operand => "a path in quotation marks",
         ValueKind::Choice(_) => "a word in quotation marks",
-        ValueKind::Text => "a string",
+        ValueKind::Text | ValueKind::Optional(_) => "a string",
     }
 }
 

@@ -56,7 +56,9 @@ impl Worker {
             Doing::Unlink(at) => Call::Unlink { at, path: name() },
             Doing::MakeDir(at) => Call::MakeDir { at, name: name() },
             Doing::RemoveDir(at) => Call::RemoveDir { at, name: name() },
-            Doing::Rename(at) => Call::Rename { at, from: name(), to: self.other_name.as_c_str() },
+            Doing::Rename(at) => {
+                Call::Rename { at, from: name(), to_at: at, to: self.other_name.as_c_str() }
+            }
         }
         .into()
     }

@@ -1,0 +1,59 @@
+//! Reading and writing at a place of its own, which leaves the file's position alone.
+
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::{Errno, pread, pwrite, pwritev, retry_on_intr};
+
+/// Reads from `position`: how many bytes came, 0 at the end.
+///
+/// # Errors
+/// As `pread64`.
+#[inline]
+pub fn read_at(file: BorrowedFd<'_>, buffer: &mut [u8], position: u64) -> Result<usize, Errno> {
+    retry_on_intr(|| pread(file, &mut *buffer, position))
+}
+
+/// Writes to `position`: how many bytes were taken, perhaps fewer than given.
+///
+/// # Errors
+/// As `pwrite64`.
+#[inline]
+pub fn write_at(file: BorrowedFd<'_>, bytes: &[u8], position: u64) -> Result<usize, Errno> {
+    retry_on_intr(|| pwrite(file, bytes, position))
+}
+
+/// Writes two pieces as one to `position`: how many bytes were taken of both.
+///
+/// # Errors
+/// As `pwritev`.
+pub fn write_both_at(
+    file: BorrowedFd<'_>,
+    head: &[u8],
+    tail: &[u8],
+    position: u64,
+) -> Result<usize, Errno> {
+    retry_on_intr(|| pwritev(file, &[IoSlice::new(head), IoSlice::new(tail)], position))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+
+    use super::{read_at, write_at, write_both_at};
+
+    #[test]
+    fn places_are_ones_own() {
+        let mut file = tempfile::tempfile().unwrap();
+        assert_eq!(write_at(file.as_fd(), b"abc", 2), Ok(3));
+        assert_eq!(write_both_at(file.as_fd(), b"de", b"f", 5), Ok(3));
+        let mut two = [0; 2];
+        assert_eq!(read_at(file.as_fd(), &mut two, 4), Ok(2));
+        assert_eq!(&two, b"cd");
+        // The file's own position is still its beginning.
+        let mut all = Vec::new();
+        file.read_to_end(&mut all).unwrap();
+        assert_eq!(all, b"\0\0abcdef");
+    }
+}

@@ -1,0 +1,81 @@
+//! Ticks: what is to be done each second, or each so often, while a wave works.
+
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use treering_model::SinkError;
+
+use crate::EngineError;
+
+/// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
+/// passed. A listener that fails is not told again, and the work is still done to its end.
+pub(crate) fn ticking<T: Send>(
+    every: Duration,
+    work: impl FnOnce() -> T + Send,
+    mut tick: impl FnMut(u64) -> Result<(), SinkError>,
+) -> Result<T, EngineError> {
+    let every = every.max(Duration::from_millis(1));
+    let start = |source| EngineError::Start { worker: 0, source };
+    thread::scope(|scope| {
+        let (done, ended) = channel::<()>();
+        let began = Instant::now();
+        let working = move || {
+            // When it is dropped, also in a panic, the ticks end.
+            let _done = done;
+            work()
+        };
+        let builder = thread::Builder::new().name("wave".to_owned());
+        let worker = builder.spawn_scoped(scope, working).map_err(start)?;
+        let mut told = Ok(());
+        let mut next = every;
+        loop {
+            let wait = next.saturating_sub(began.elapsed());
+            if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+            if told.is_ok() {
+                told = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            }
+            // Ticks that were missed are not made up for.
+            while next <= began.elapsed() {
+                next = next.saturating_add(every);
+            }
+        }
+        let worked = worker.join();
+        told?;
+        worked.map_err(|_panic| start(io::Error::other("the wave's thread ended before its work")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::ticking;
+
+    #[test]
+    fn it_ticks_while_the_work_lasts_and_gives_what_came_of_it() {
+        let mut ticks = Vec::new();
+        let work = || {
+            sleep(Duration::from_millis(50));
+            7
+        };
+        let done = ticking(Duration::from_millis(5), work, |elapsed_ns| {
+            ticks.push(elapsed_ns);
+            Ok(())
+        });
+        assert_eq!(done.unwrap(), 7);
+        assert!(!ticks.is_empty());
+        assert!(ticks.is_sorted());
+        assert!(ticks[0] >= 5_000_000);
+    }
+
+    #[test]
+    fn a_panic_of_the_work_is_an_error() {
+        let work = || -> u8 { panic!("on purpose") };
+        assert!(ticking(Duration::from_millis(5), work, |_| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! What the workers of a wave have in common: ticks, boards and bells, also in processes of their
+//! own; and whom they work as.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use treering_engine::{EngineError, StopFlag, Target};
+use treering_model::{Metric, TaskTotals, TrialEvent};
+use treering_script::{
+    Bell, Board, Call, CreateHow, Dir, Identity, Outcome, Phase, Script, Session, SideBySide, Step,
+    Task, Wave, WorkerKind,
+};
+
+use crate::deeds::{Deed, name};
+use crate::stage::{Play, perform, task, task_of, wave};
+
+/// Asks for the same name again and again, counts that, and ends when a bell rings.
+struct Counting {
+    board: Board,
+    bell: Bell,
+}
+
+impl Script for Counting {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        self.board.cell(0).fetch_add(1, Ordering::Relaxed);
+        let step = Call::Stat { at: Dir::TARGET, name: c"nothing" }.whatever_happens();
+        (!self.bell.has_rung()).then_some(step)
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        vec![self.board.cell(0).load(Ordering::Relaxed)]
+    }
+}
+
+/// Rings at the third tick.
+struct Ticking {
+    wave: Option<Wave>,
+    begun: bool,
+    boards: Vec<Board>,
+    bell: Bell,
+    elapsed: Vec<u64>,
+    told: Vec<u64>,
+}
+
+impl Ticking {
+    fn new(workers: WorkerKind, tasks: usize) -> Self {
+        let boards: Vec<Board> = (0..tasks).map(|_| Board::new()).collect();
+        let bell = Bell::default();
+        let tasks = boards.iter().map(|board| {
+            task_of("a", Box::new(Counting { board: board.clone(), bell: bell.clone() }))
+        });
+        let wave = Wave {
+            tasks: tasks.collect(),
+            side_by_side: SideBySide { workers, ..SideBySide::default() },
+            tick_every: Some(Duration::from_millis(5)),
+            ..Wave::default()
+        };
+        let (elapsed, told) = (Vec::new(), Vec::new());
+        Self { wave: Some(wave), begun: false, boards, bell, elapsed, told }
+    }
+}
+
+impl Session for Ticking {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let first = !std::mem::replace(&mut self.begun, true);
+        first.then(|| Phase { name: "p".to_owned(), tasks: 1 })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        self.wave.take()
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+        self.elapsed.push(elapsed_ns);
+        let counts: Vec<u64> =
+            self.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
+        if self.elapsed.len() >= 3 && counts.iter().all(|count| *count > 0) {
+            self.bell.ring();
+        }
+        counts
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.told.extend(&totals.notes);
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn ticks_hear_boards_and_ring_bells_of_threads_and_processes() {
+    for (workers, tasks) in
+        [(WorkerKind::Thread, 1), (WorkerKind::Thread, 2), (WorkerKind::Process, 2)]
+    {
+        let place = tempfile::tempdir().unwrap();
+        let target = Target::open(place.path()).unwrap();
+        let mut session = Ticking::new(workers, tasks);
+        let (result, heard) = perform(&mut session, &target, &StopFlag::new());
+        result.unwrap();
+        assert!(session.elapsed.len() >= 3 && session.elapsed.is_sorted(), "{workers:?}");
+        let counts: Vec<u64> =
+            session.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
+        assert_eq!(session.told, counts, "{workers:?}");
+        let calls: u64 = heard.tasks().iter().map(|task| task.ops[0].calls).sum();
+        assert_eq!(calls + tasks as u64, counts.iter().sum::<u64>(), "{workers:?}");
+        let ticks = heard.0.iter().filter_map(|event| match event {
+            TrialEvent::Ticked { notes, .. } => Some(notes.clone()),
+            _ => None,
+        });
+        let ticks: Vec<Vec<u64>> = ticks.collect();
+        assert_eq!(ticks.len(), session.elapsed.len());
+        assert!(ticks.iter().all(|notes| notes.len() == tasks));
+    }
+}
+
+fn as_another(deeds: Vec<Deed>) -> Task {
+    Task { identity: Some(Identity { user: 12_345, group: 54_321 }), ..task("a", deeds) }
+}
+
+#[test]
+fn a_worker_is_another_user_for_its_task_alone() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let make = |file: &str| vec![Deed::Create(0, name(file), CreateHow::Exclusive, 0)];
+    let waves = vec![wave(vec![as_another(make("theirs"))]), wave(vec![task("b", make("ours"))])];
+    let (result, _heard) = perform(&mut Play::new(vec![("p", waves)]), &target, &StopFlag::new());
+    let own = std::fs::metadata(place.path()).unwrap();
+    if own.uid() != 0 {
+        assert!(matches!(result, Err(EngineError::Lost { why, .. }) if why.contains("12345")));
+        return;
+    }
+    result.unwrap();
+    let owner = |file: &str| {
+        let about = std::fs::metadata(place.path().join(file)).unwrap();
+        (about.uid(), about.gid())
+    };
+    assert_eq!(owner("theirs"), (12_345, 54_321));
+    assert_eq!(owner("ours"), (own.uid(), own.gid()));
+}

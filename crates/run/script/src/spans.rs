@@ -1,0 +1,201 @@
+//! Latencies of what a workload does in several steps: an operation of its own from the beginning
+//! of its first step to the end of its last.
+
+use treering_model::Latency;
+
+/// Latencies of operations, by their kind. Every step must be timed ([`crate::Job::times_all`]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spans {
+    rows: Vec<SpanRow>,
+    /// When the present one began; `None` before its first step.
+    began_ns: Option<u64>,
+    ended_ns: u64,
+    begins: bool,
+}
+
+/// What the operations of one kind took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SpanRow {
+    /// How many there were.
+    pub count: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Their time in all.
+    pub total_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// How their latencies are distributed.
+    pub latency: Latency,
+}
+
+impl SpanRow {
+    /// The mean; 0 when there were none.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.total_ns as f64 / self.count as f64 }
+    }
+}
+
+/// Words of a row before its histogram: count, failed, total, longest, bytes of the histogram.
+const HEAD: usize = 5;
+
+impl Spans {
+    /// For so many kinds.
+    pub fn new(kinds: usize) -> Self {
+        Self { rows: vec![SpanRow::default(); kinds], ..Self::default() }
+    }
+
+    /// The next step is the first of an operation.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.begins = true;
+        self.began_ns = None;
+    }
+
+    /// A step was timed: what [`crate::Script::timed`] is told.
+    #[inline]
+    pub fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        if self.begins {
+            self.begins = false;
+            self.began_ns = Some(began_ns);
+        }
+        self.ended_ns = ended_ns;
+    }
+
+    /// The last step was the last of an operation of this kind. One without a timed step counts
+    /// and has no latency. How long it took.
+    #[inline]
+    pub fn end(&mut self, kind: usize, failed: bool) -> Option<u64> {
+        self.begins = false;
+        let row = self.rows.get_mut(kind)?;
+        row.count += 1;
+        row.failed += u64::from(failed);
+        let took_ns = self.ended_ns.saturating_sub(self.began_ns.take()?);
+        row.total_ns = row.total_ns.saturating_add(took_ns);
+        row.longest_ns = row.longest_ns.max(took_ns);
+        row.latency.record(took_ns);
+        Some(took_ns)
+    }
+
+    /// Forgets all that was.
+    pub fn reset(&mut self) {
+        for row in &mut self.rows {
+            (row.count, row.failed, row.total_ns, row.longest_ns) = (0, 0, 0, 0);
+            row.latency.clear();
+        }
+    }
+
+    /// What the operations of a kind took.
+    ///
+    /// # Panics
+    /// When there is no such kind.
+    pub fn row(&self, kind: usize) -> &SpanRow {
+        &self.rows[kind]
+    }
+
+    /// All kinds in their order.
+    pub fn rows(&self) -> &[SpanRow] {
+        &self.rows
+    }
+
+    /// Adds another's operations; kinds that it has more are left out.
+    pub fn merge(&mut self, other: &Self) {
+        for (row, more) in self.rows.iter_mut().zip(&other.rows) {
+            row.count += more.count;
+            row.failed += more.failed;
+            row.total_ns = row.total_ns.saturating_add(more.total_ns);
+            row.longest_ns = row.longest_ns.max(more.longest_ns);
+            row.latency.merge(&more.latency);
+        }
+    }
+
+    /// As the notes of a script, which its session reads.
+    pub fn notes(&self) -> Vec<u64> {
+        let mut notes = vec![self.rows.len() as u64];
+        for row in &self.rows {
+            let bytes =
+                if row.latency.samples() == 0 { Vec::new() } else { row.latency.to_bytes() };
+            let head = [row.count, row.failed, row.total_ns, row.longest_ns, bytes.len() as u64];
+            notes.extend(head);
+            notes.extend(bytes.chunks(8).map(word));
+        }
+        notes
+    }
+
+    /// What [`Spans::notes`] wrote, and what stands behind it.
+    pub fn from_notes(notes: &[u64]) -> Option<(Self, &[u64])> {
+        let (&kinds, mut rest) = notes.split_first()?;
+        let mut rows = Vec::new();
+        for _kind in 0..kinds {
+            let head = rest.get(..HEAD)?;
+            let bytes = usize::try_from(head[4]).ok()?;
+            let words = bytes.div_ceil(8);
+            let body = rest.get(HEAD..HEAD.checked_add(words)?)?;
+            let mut packed: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
+            packed.truncate(bytes);
+            let latency =
+                if bytes == 0 { Latency::new() } else { Latency::from_bytes(&packed).ok()? };
+            let [count, failed, total_ns, longest_ns] = [head[0], head[1], head[2], head[3]];
+            rows.push(SpanRow { count, failed, total_ns, longest_ns, latency });
+            rest = &rest[HEAD + words..];
+        }
+        Some((Self { rows, ..Self::default() }, rest))
+    }
+}
+
+/// Up to eight bytes as a number, the first one least.
+fn word(bytes: &[u8]) -> u64 {
+    let mut padded = [0; 8];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spans;
+
+    #[test]
+    fn an_operation_lasts_from_its_first_step_to_its_last() {
+        let mut spans = Spans::new(2);
+        spans.begin();
+        spans.timed(100, 150);
+        spans.timed(160, 400);
+        assert_eq!(spans.end(1, false), Some(300));
+        // Between two operations nothing belongs to one.
+        spans.timed(500, 600);
+        spans.begin();
+        assert_eq!(spans.end(1, true), None);
+        let row = spans.row(1);
+        assert_eq!((row.count, row.failed, row.total_ns, row.longest_ns), (2, 1, 300, 300));
+        assert_eq!(row.latency.samples(), 1);
+        assert_eq!(spans.end(7, false), None);
+    }
+
+    #[test]
+    fn notes_tell_all_and_what_follows_is_left() {
+        let mut spans = Spans::new(3);
+        for took in [10, 1_000, 100_000] {
+            spans.begin();
+            spans.timed(0, took);
+            spans.end(2, false);
+        }
+        let mut notes = spans.notes();
+        notes.extend([7, 8]);
+        let (read, rest) = Spans::from_notes(&notes).unwrap();
+        assert_eq!(read.rows(), spans.rows());
+        assert_eq!(rest, [7, 8]);
+        let mut both = read.clone();
+        both.merge(&spans);
+        assert_eq!(both.row(2).count, 6);
+        assert_eq!(both.row(2).latency.samples(), 6);
+        both.reset();
+        assert_eq!(both.rows(), Spans::new(3).rows());
+    }
+
+    #[test]
+    fn odd_notes_are_refused() {
+        for odd in [&[][..], &[1], &[u64::MAX], &[1, 1, 0, 5, 5, u64::MAX], &[1, 1, 0, 5, 5, 8, 3]]
+        {
+            assert_eq!(Spans::from_notes(odd), None, "{odd:?}");
+        }
+    }
+}
