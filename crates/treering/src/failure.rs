@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use treering_lab::LabError;
-use treering_script::ConfigError;
+use treering_script::{ConfigError, with_causes};
 
 /// What kind of failure, each with an exit code. docs/exit-codes.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Failure {
 
     /// An error with its causes, each once.
     pub(crate) fn of(kind: Kind, error: &dyn std::error::Error) -> Self {
-        Self::new(kind, chain(error))
+        Self::new(kind, with_causes(error))
     }
 
     /// What to do about it.
@@ -122,18 +122,4 @@ pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
 
 fn show_error(message: &dyn Display) {
     eprintln!("treering: {message}");
-}
-
-/// An error and its causes in one line, no part said twice.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(below) = source {
-        let below_text = below.to_string();
-        if !text.contains(&below_text) {
-            text = format!("{text}: {below_text}");
-        }
-        source = below.source();
-    }
-    text
 }

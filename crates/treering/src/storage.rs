@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use treering_model::{Caution, CautionCode, Fingerprint, TrialId};
 use treering_store::{Access, Filter, Store, StoreError, TrialState, same_filesystem};
 
-use crate::failure::{Failure, Kind, chain};
+use crate::failure::{Failure, Kind};
 use crate::places;
+use treering_script::with_causes;
 
 /// Where the results of a run go.
 pub(crate) enum Keeping {
@@ -226,7 +227,7 @@ fn take_over(store: &mut Store, staged: &Path) -> Result<(), Failure> {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 let place = PathBuf::from(path);
-                let message = format!("cannot remove {}: {}", place.display(), chain(&error));
+                let message = format!("cannot remove {}: {}", place.display(), with_causes(&error));
                 return Err(Failure::new(Kind::Environment, message));
             }
             _ => {}

@@ -23,8 +23,8 @@ const MOST_WAITING: usize = 4096;
 ///
 /// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
 /// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
-/// with the next of those three; `TaskBegan` and `Ticked` are not kept. A recorder that is dropped before the
-/// trial ended leaves an interrupted trial with everything it was given.
+/// with the next of those three; `TaskBegan` and `Ticked` are not kept. A recorder that is dropped
+/// before the trial ended leaves an interrupted trial with everything it was given.
 ///
 /// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
 #[derive(Debug)]

@@ -264,31 +264,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 expected_bytes: task.expected_bytes,
             })?;
         }
-        let side_by_side = wave.side_by_side;
-        let finishes = side_by_side.on_signal == OnSignal::Finish;
-        let halting = Halting { stop: self.stop, finishes };
-        let start = side_by_side.start;
-        let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
-        let timer = timer.map_err(|source| EngineError::Start { worker: 0, source })?;
-        let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
-        let work = || match tasks {
-            [] => Ok(Vec::new()),
-            all if side_by_side.workers == WorkerKind::Process => {
-                on_processes(workers, all, start, halting)
-            }
-            [alone] => Ok(vec![workers[0].run(alone, halting)]),
-            several => on_threads(workers, several, start, halting),
-        };
-        let runs = match wave.tick_every {
-            None => work(),
-            Some(every) => ticking(every, work, |elapsed_ns| {
-                let notes = session.tick(elapsed_ns);
-                let at_ns = self.options.clock.at_ns(monotonic_ns());
-                self.sink.accept(&TrialEvent::Ticked { phase: totals.phase, at_ns, notes })
-            })?,
-        }?;
-        drop(timer);
-        let told = side_by_side.unfinished == Unfinished::Told;
+        let runs = self.work(session, totals.phase, &mut wave)?;
+        let told = wave.side_by_side.unfinished == Unfinished::Told;
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
         for ((number, worker), (task, mut run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
@@ -323,6 +300,38 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         }
         self.interrupted()?;
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
+    }
+
+    /// Does the tasks of a wave, side by side, within their time.
+    fn work(
+        &mut self,
+        session: &mut dyn Session,
+        phase: u32,
+        wave: &mut Wave,
+    ) -> Result<Vec<TaskRun>, EngineError> {
+        let side_by_side = wave.side_by_side;
+        let finishes = side_by_side.on_signal == OnSignal::Finish;
+        let halting = Halting { stop: self.stop, finishes };
+        let start = side_by_side.start;
+        let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
+        let _timer = timer.map_err(|source| EngineError::Start { worker: 0, source })?;
+        let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
+        let work = || match tasks {
+            [] => Ok(Vec::new()),
+            all if side_by_side.workers == WorkerKind::Process => {
+                on_processes(workers, all, start, halting)
+            }
+            [alone] => Ok(vec![workers[0].run(alone, halting)]),
+            several => on_threads(workers, several, start, halting),
+        };
+        match wave.tick_every {
+            None => work(),
+            Some(every) => ticking(every, work, |elapsed_ns| {
+                let notes = session.tick(elapsed_ns);
+                let at_ns = self.options.clock.at_ns(monotonic_ns());
+                self.sink.accept(&TrialEvent::Ticked { phase, at_ns, notes })
+            })?,
+        }
     }
 
     fn task_totals(

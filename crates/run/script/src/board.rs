@@ -1,4 +1,4 @@
-//! What the tasks of a wave have in common while they work, in threads or in processes of their own.
+//! What the tasks of a wave have in common while they work, in threads or in processes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use treering_sys::Shared;
 
 /// How many numbers a board has.
-pub const BOARD_CELLS: usize = 64;
+const BOARD_CELLS: usize = 64;
 
 /// Numbers that the scripts of a wave, its session and its ticks have in common, zero at first.
 ///

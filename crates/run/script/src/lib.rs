@@ -5,6 +5,7 @@
 //! the kernel, and a filesystem in memory as test oracle.
 
 mod board;
+mod causes;
 mod classic;
 mod job;
 mod names;
@@ -13,7 +14,8 @@ mod random;
 mod spans;
 mod step;
 
-pub use board::{BOARD_CELLS, Bell, Board};
+pub use board::{Bell, Board};
+pub use causes::with_causes;
 pub use classic::{
     ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said, Witness,
 };
@@ -29,5 +31,5 @@ pub use random::Random;
 pub use spans::{SpanRow, Spans};
 pub use step::{
     Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Step,
-    Tolerate,
+    Subject, Tolerate,
 };

@@ -327,6 +327,60 @@ pub enum Call<'a> {
     },
 }
 
+/// What a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// A path or name beneath an open directory.
+    Below(Dir, &'a CStr),
+    /// An open directory.
+    Directory(Dir),
+    /// An open file.
+    File(File),
+}
+
+impl<'a> Call<'a> {
+    /// What it is about, to be named when it fails; the target where it is about nothing else.
+    pub const fn subject(&self) -> Subject<'a> {
+        match *self {
+            Self::OpenDir { at, path, .. }
+            | Self::Create { at, path, .. }
+            | Self::Open { at, path, .. }
+            | Self::Unlink { at, path } => Subject::Below(at, path),
+            Self::MakeDir { at, name }
+            | Self::RemoveDir { at, name }
+            | Self::Rename { at, from: name, .. }
+            | Self::Link { at, from: name, .. }
+            | Self::Symlink { at, name, .. }
+            | Self::SetTimes { at, name }
+            | Self::GetXattr { at, name }
+            | Self::Size { at, name }
+            | Self::Stat { at, name } => Subject::Below(at, name),
+            Self::CloseDir { dir }
+            | Self::ReadDir { dir }
+            | Self::MakeAgain { dir }
+            | Self::SyncDir { dir, .. }
+            | Self::Statfs { dir } => Subject::Directory(dir),
+            Self::Sync { .. } | Self::OpenRoot { .. } | Self::Pause { .. } => {
+                Subject::Directory(Dir::TARGET)
+            }
+            Self::Read { file, .. }
+            | Self::Write { file, .. }
+            | Self::ReadAt { file, .. }
+            | Self::WriteAt { file, .. }
+            | Self::ReadEach { file, .. }
+            | Self::WriteEach { file, .. }
+            | Self::FileStat { file }
+            | Self::Lock { file, .. }
+            | Self::GetFileXattr { file }
+            | Self::SetFileXattr { file, .. }
+            | Self::Seek { file, .. }
+            | Self::Truncate { file, .. }
+            | Self::Fsync { file }
+            | Self::Close { file } => Subject::File(file),
+        }
+    }
+}
+
 impl Call<'_> {
     /// The kind of operation this is.
     pub const fn op(&self) -> Op {

@@ -7,7 +7,7 @@ use treering_workloads::compilebench::dataset::format::ListCount;
 use treering_workloads::compilebench::dataset::library::{DatasetInfo, Origin};
 use treering_workloads::compilebench::dataset::report::{DatasetReport, Difference, StateReport};
 
-use crate::failure::chain;
+use treering_script::with_causes;
 
 /// All data sets with the size of each state.
 pub(crate) fn list(all: &[DatasetInfo]) -> Report {
@@ -36,7 +36,7 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
             }
             Err(error) => {
                 row.extend([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
-                row.extend([Cell::Missing, Cell::text(format!("{place}: {}", chain(error)))]);
+                row.extend([Cell::Missing, Cell::text(format!("{place}: {}", with_causes(error)))]);
             }
         }
         table.rows.push(row);

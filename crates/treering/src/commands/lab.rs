@@ -9,7 +9,8 @@ use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
 use crate::arguments::LabVerb;
-use crate::failure::{Failure, Kind, chain};
+use crate::failure::{Failure, Kind};
+use treering_script::with_causes;
 
 /// Does what was asked for.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
@@ -75,7 +76,7 @@ fn release(dry_run: bool) -> Result<(), Failure> {
     for (leftover, freed) in lab.release(gone) {
         match freed {
             Ok(()) => say(&format!("freed {}", leftover.what)),
-            Err(error) => failed.push(format!("{}: {}", leftover.what, chain(&error))),
+            Err(error) => failed.push(format!("{}: {}", leftover.what, with_causes(&error))),
         }
     }
     if failed.is_empty() {

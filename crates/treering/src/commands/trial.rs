@@ -7,12 +7,12 @@ use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
-use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload};
+use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::AnyRunArgs;
-use crate::failure::{Failure, Kind, chain};
+use crate::failure::{Failure, Kind};
 use crate::sinks::Whole;
 use crate::storage::Keeping;
 
@@ -134,7 +134,7 @@ fn campaign_failure(error: &CampaignError) -> Failure {
         CampaignError::Job(_) => Kind::Usage,
         _ => Kind::Environment,
     };
-    Failure::new(kind, chain(error)).maybe_hint(error.hint())
+    Failure::new(kind, with_causes(error)).maybe_hint(error.hint())
 }
 
 /// The command line that repeats a trial, quoted for a shell.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Room, Step,
-    Tolerate,
+    Subject, Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -80,11 +80,7 @@ impl MemoryCaller {
             }
             Call::ReadDir { dir } => return self.read_dir(tree, dir),
             Call::MakeDir { at, name } => {
-                let (dir, name) = (self.dir(at)?, single(name)?);
-                if tree.child(dir, name)?.is_some() {
-                    return Err(Errno::EXIST);
-                }
-                tree.add(dir, name, EntryKind::Directory)?;
+                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
             }
             Call::MakeAgain { dir } => {
                 self.dir(dir)?;
@@ -101,6 +97,50 @@ impl MemoryCaller {
                 let opened = open(tree, self.dir(at)?, path.to_bytes(), how)?;
                 self.files[usize::from(into.0)] = Some(opened);
             }
+            Call::SyncDir { dir, .. } => {
+                self.dir(dir)?;
+            }
+            Call::Unlink { at, path } => {
+                tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
+            }
+            Call::Stat { at, name } | Call::SetTimes { at, name } => {
+                tree.find(self.dir(at)?, single(name)?)?;
+            }
+            Call::Size { at, name } => {
+                let node = tree.find(self.dir(at)?, single(name)?)?;
+                return Ok(Did::Found(size(tree, node)));
+            }
+            Call::Rename { at, from, to_at, to } => {
+                tree.rename(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
+            }
+            Call::Link { at, from, to_at, to } => {
+                tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
+            }
+            Call::Symlink { at, name, .. } => {
+                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Other)?;
+            }
+            // As on a filesystem without extended attributes.
+            Call::GetXattr { .. } | Call::GetFileXattr { .. } | Call::SetFileXattr { .. } => {
+                return Err(Errno::OPNOTSUPP);
+            }
+            Call::OpenRoot { root: 0, into } => {
+                *self.changeable(into)? = Some(OpenDirectory { node: ROOT, next: Some(0) });
+            }
+            Call::OpenRoot { .. } => return Err(Errno::BADF),
+            Call::Statfs { dir } => {
+                self.dir(dir)?;
+                return Ok(Did::Has(room(tree)));
+            }
+            // Nothing happens meanwhile.
+            Call::Pause { .. } | Call::Sync { .. } => {}
+            _ => return self.attempt_on_file(tree, call),
+        }
+        Ok(Did::Done)
+    }
+
+    /// What is asked of an open file.
+    fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Did, Errno> {
+        match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
             Call::ReadAt { file, bytes, position } => {
@@ -123,51 +163,16 @@ impl MemoryCaller {
             Call::Fsync { file } | Call::Lock { file, .. } => {
                 self.file(file)?;
             }
-            Call::SyncDir { dir, .. } => {
-                self.dir(dir)?;
-            }
-            Call::Close { file } => {
-                self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
-            }
-            Call::Unlink { at, path } => {
-                tree.remove(self.dir(at)?, path.to_bytes(), EntryKind::File)?;
-            }
             Call::FileStat { file } => {
                 let node = self.file(file)?.node;
                 return Ok(Did::Found(size(tree, node)));
             }
-            Call::Stat { at, name } | Call::SetTimes { at, name } => {
-                tree.find(self.dir(at)?, single(name)?)?;
-            }
-            Call::Size { at, name } => {
-                let node = tree.find(self.dir(at)?, single(name)?)?;
-                return Ok(Did::Found(size(tree, node)));
-            }
             Call::Seek { file, position } => seek(self.file(file)?, position)?,
-            Call::Rename { at, from, to_at, to } => {
-                tree.rename(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
+            Call::Close { file } => {
+                self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
             }
-            Call::Link { at, from, to_at, to } => {
-                tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
-            }
-            Call::Symlink { at, name, .. } => {
-                tree.add_link(self.dir(at)?, single(name)?)?;
-            }
-            // As on a filesystem without extended attributes.
-            Call::GetXattr { .. } | Call::GetFileXattr { .. } | Call::SetFileXattr { .. } => {
-                return Err(Errno::OPNOTSUPP);
-            }
-            Call::OpenRoot { root: 0, into } => {
-                *self.changeable(into)? = Some(OpenDirectory { node: ROOT, next: Some(0) });
-            }
-            Call::OpenRoot { .. } => return Err(Errno::BADF),
-            Call::Statfs { dir } => {
-                self.dir(dir)?;
-                return Ok(Did::Has(room(tree)));
-            }
-            // Nothing happens meanwhile.
-            Call::Pause { .. } => {}
-            Call::Sync { .. } => {}
+            // All others were attempted before.
+            _ => return Err(Errno::NOSYS),
         }
         Ok(Did::Done)
     }
@@ -196,42 +201,10 @@ impl MemoryCaller {
             Ok(node) => shown(tree, node),
             Err(_) => format!("directory slot {}", at.0).into(),
         };
-        let path = match *call {
-            Call::OpenDir { at, path, .. }
-            | Call::Create { at, path, .. }
-            | Call::Open { at, path, .. }
-            | Call::Unlink { at, path }
-            | Call::MakeDir { at, name: path }
-            | Call::RemoveDir { at, name: path }
-            | Call::Rename { at, from: path, .. }
-            | Call::Link { at, from: path, .. }
-            | Call::Symlink { at, name: path, .. }
-            | Call::SetTimes { at, name: path }
-            | Call::GetXattr { at, name: path }
-            | Call::Size { at, name: path }
-            | Call::Stat { at, name: path } => {
-                dir_path(at).join(OsStr::from_bytes(path.to_bytes()))
-            }
-            Call::CloseDir { dir }
-            | Call::ReadDir { dir }
-            | Call::MakeAgain { dir }
-            | Call::SyncDir { dir, .. }
-            | Call::Statfs { dir } => dir_path(dir),
-            Call::Sync { .. } | Call::OpenRoot { .. } | Call::Pause { .. } => shown(tree, ROOT),
-            Call::Read { file, .. }
-            | Call::Write { file, .. }
-            | Call::ReadAt { file, .. }
-            | Call::WriteAt { file, .. }
-            | Call::ReadEach { file, .. }
-            | Call::WriteEach { file, .. }
-            | Call::FileStat { file }
-            | Call::Lock { file, .. }
-            | Call::GetFileXattr { file }
-            | Call::SetFileXattr { file, .. }
-            | Call::Seek { file, .. }
-            | Call::Truncate { file, .. }
-            | Call::Fsync { file }
-            | Call::Close { file } => match self.files[usize::from(file.0)] {
+        let path = match call.subject() {
+            Subject::Below(at, path) => dir_path(at).join(OsStr::from_bytes(path.to_bytes())),
+            Subject::Directory(dir) => dir_path(dir),
+            Subject::File(file) => match self.files[usize::from(file.0)] {
                 Some(open) => shown(tree, open.node),
                 None => format!("file slot {}", file.0).into(),
             },

@@ -190,6 +190,19 @@ impl Tree {
         Ok(id)
     }
 
+    /// The same, unless there is something of that name.
+    pub(super) fn add_new(
+        &mut self,
+        dir: NodeId,
+        name: &[u8],
+        kind: EntryKind,
+    ) -> Result<(), Errno> {
+        match self.child(dir, name)? {
+            Some(_) => Err(Errno::EXIST),
+            None => self.add(dir, name, kind).map(|_id| ()),
+        }
+    }
+
     /// Removes a file, or an empty directory, as asked.
     pub(super) fn remove(&mut self, at: NodeId, path: &[u8], kind: EntryKind) -> Result<(), Errno> {
         let (dir, name) = self.parent_of(at, path)?;
@@ -281,14 +294,6 @@ impl Tree {
         self.made += 1;
         self.nodes[id].links += 1;
         Ok(())
-    }
-
-    /// Makes a symbolic link.
-    pub(super) fn add_link(&mut self, dir: NodeId, name: &[u8]) -> Result<(), Errno> {
-        if self.child(dir, name)?.is_some() {
-            return Err(Errno::EXIST);
-        }
-        self.add(dir, name, EntryKind::Other).map(|_id| ())
     }
 
     /// The place of the entry that is made next.

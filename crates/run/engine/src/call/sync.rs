@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Room,
-    Step, SyncScope, Tolerate,
+    Step, Subject, SyncScope, Tolerate,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, OpenHow, Through, attributes,
@@ -326,42 +326,10 @@ impl SyncCaller {
     #[cold]
     fn failure(&self, call: &Call<'_>, stumble: Stumble) -> CallFailure {
         let Stumble { errno, calls, bytes } = stumble;
-        let path = match *call {
-            Call::OpenDir { at, path, .. }
-            | Call::Create { at, path, .. }
-            | Call::Open { at, path, .. }
-            | Call::Unlink { at, path } => self.path_of(at, Some(path)),
-            Call::MakeDir { at, name }
-            | Call::RemoveDir { at, name }
-            | Call::Rename { at, from: name, .. }
-            | Call::Link { at, from: name, .. }
-            | Call::Symlink { at, name, .. }
-            | Call::SetTimes { at, name }
-            | Call::GetXattr { at, name }
-            | Call::Size { at, name }
-            | Call::Stat { at, name } => self.path_of(at, Some(name)),
-            Call::CloseDir { dir }
-            | Call::ReadDir { dir }
-            | Call::SyncDir { dir, .. }
-            | Call::MakeAgain { dir }
-            | Call::Statfs { dir } => self.path_of(dir, None),
-            Call::Sync { .. } | Call::OpenRoot { .. } | Call::Pause { .. } => {
-                self.path_of(Dir::TARGET, None)
-            }
-            Call::Read { file, .. }
-            | Call::Write { file, .. }
-            | Call::ReadAt { file, .. }
-            | Call::WriteAt { file, .. }
-            | Call::ReadEach { file, .. }
-            | Call::WriteEach { file, .. }
-            | Call::FileStat { file }
-            | Call::Lock { file, .. }
-            | Call::GetFileXattr { file }
-            | Call::SetFileXattr { file, .. }
-            | Call::Seek { file, .. }
-            | Call::Truncate { file, .. }
-            | Call::Fsync { file }
-            | Call::Close { file } => {
+        let path = match call.subject() {
+            Subject::Below(at, path) => self.path_of(at, Some(path)),
+            Subject::Directory(dir) => self.path_of(dir, None),
+            Subject::File(file) => {
                 let path = self.file(file).ok().and_then(fd_path);
                 path.unwrap_or_else(|| format!("file slot {}", file.0).into())
             }

@@ -4,12 +4,9 @@
 //! added to the user's options is said in its folder, with the reason; what the user gives wins.
 
 mod btrfs;
-mod ext2;
-mod ext3;
-mod ext4;
+mod ext;
 mod f2fs;
 mod getopt;
-mod mke2fs;
 mod tmpfs;
 mod xfs;
 
@@ -25,7 +22,7 @@ pub(crate) use getopt::paths_in;
 
 /// Every filesystem, in the order in which they are listed.
 pub const ALL: &[&dyn Filesystem] =
-    &[&ext4::Ext4, &ext3::Ext3, &ext2::Ext2, &xfs::Xfs, &btrfs::Btrfs, &f2fs::F2fs, &tmpfs::Tmpfs];
+    &[&ext::EXT4, &ext::EXT3, &ext::EXT2, &xfs::Xfs, &btrfs::Btrfs, &f2fs::F2fs, &tmpfs::Tmpfs];
 
 /// The filesystem with this name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {

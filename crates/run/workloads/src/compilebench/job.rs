@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use treering_model::{Caution, CautionCode, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, Kind as NameKind, NameId, OutlineLine, Random, Session, Settings,
-    TargetFacts,
+    TargetFacts, with_causes,
 };
 
 use super::classic_output;
@@ -260,27 +260,14 @@ fn load(source: &str, settings: &Settings) -> Result<Dataset, ConfigError> {
     let path = PathBuf::from(source);
     if is_directory(source) {
         return classic::read_directory(source, &path).map_err(|error| {
-            ConfigError::new(chain(&error)).hint(
+            ConfigError::new(with_causes(&error)).hint(
                 "give a directory with the original's four dataset files, or a name from \
                  `treering dataset list`",
             )
         });
     }
-    library::load(source, &settings.data_dirs).map_err(|error| ConfigError::new(chain(&error)))
-}
-
-/// An error with its sources in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(below) = source {
-        let below_text = below.to_string();
-        if !text.contains(&below_text) {
-            text = format!("{text}: {below_text}");
-        }
-        source = below.source();
-    }
-    text
+    library::load(source, &settings.data_dirs)
+        .map_err(|error| ConfigError::new(with_causes(&error)))
 }
 
 fn chunk(settings: &Settings, specs: &[treering_script::OptionSpec]) -> Result<u32, ConfigError> {

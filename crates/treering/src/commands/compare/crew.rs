@@ -21,9 +21,10 @@ use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
-use crate::failure::{Failure, Kind, chain};
+use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::storage::Keeping;
+use treering_script::with_causes;
 
 /// Runs a plan's trials into the store.
 pub(super) struct Crew<'a> {
@@ -202,7 +203,7 @@ impl Conducting for Crew<'_> {
     }
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
-        let why = chain(why);
+        let why = with_causes(why);
         say(&format!("{}: its place could not be made: {why}", planned.label(self.plan)));
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];

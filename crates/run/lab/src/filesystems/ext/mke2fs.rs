@@ -7,8 +7,8 @@
 
 use std::ffi::OsString;
 
-use super::getopt::{Given, read};
-use super::{MkfsRequest, OptionRefusal};
+use crate::filesystems::getopt::{Given, read};
+use crate::filesystems::{MkfsRequest, OptionRefusal};
 
 /// Letters that want a value.
 const WITH_VALUE: &str = "bCdeEgGiIJlLmMNoOrRTtUz";
