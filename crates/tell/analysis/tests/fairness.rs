@@ -174,6 +174,14 @@ fn places_on_one_disk_are_told_from_one_place() {
 }
 
 #[test]
+fn of_imported_runs_nobody_knows_the_places() {
+    let imported = [("import.tool", "bonnie++")];
+    assert_eq!(codes(&imported, &imported), [Code::PlacesUnknown]);
+    assert_eq!(codes(&imported, &[]), []);
+    assert_eq!(codes(&[("import.tool", "bonnie++"), ("device.disk", "sda")], &imported), []);
+}
+
+#[test]
 fn how_full_filesystems_were_counts_unless_they_were_just_made() {
     let filled = |free: &'static str| {
         [("filesystem.capacity_bytes", "1000"), ("filesystem.free_bytes", free)]

@@ -31,6 +31,8 @@ pub enum ComparisonCautionCode {
     DevicesDiffer,
     /// The sides are at different places of one disk.
     SameDisk,
+    /// Nobody knows on what disk, and where on it, imported runs worked.
+    PlacesUnknown,
     /// They are mounted with other options.
     MountOptionsDiffer,
     /// The machines differ.
@@ -61,7 +63,7 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
@@ -76,6 +78,7 @@ impl ComparisonCautionCode {
         Self::MetadataProfilesDiffer,
         Self::DevicesDiffer,
         Self::SameDisk,
+        Self::PlacesUnknown,
         Self::MountOptionsDiffer,
         Self::MachinesDiffer,
         Self::CachesDiffer,
@@ -108,6 +111,7 @@ impl ComparisonCautionCode {
             Self::MetadataProfilesDiffer => "metadata_profiles_differ",
             Self::DevicesDiffer => "devices_differ",
             Self::SameDisk => "same_disk",
+            Self::PlacesUnknown => "places_unknown",
             Self::MountOptionsDiffer => "mount_options_differ",
             Self::MachinesDiffer => "machines_differ",
             Self::CachesDiffer => "caches_differ",
@@ -170,6 +174,10 @@ impl ComparisonCautionCode {
             Self::SameDisk => {
                 "make both sides in turns on one partition (`treering compare --device`): the \
                  outer tracks of a disk are faster than the inner ones, and flash wears in common"
+            }
+            Self::PlacesUnknown => {
+                "make sure that both worked on one partition of one disk, or repeat it with \
+                 `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
             Self::MountOptionsDiffer => {
                 "mount both sides alike; make the option a variant of a plan when it is what is \

@@ -10,7 +10,7 @@ use treering_stats::median;
 
 use super::{Seen, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use crate::compare::side::Factor;
+use crate::compare::side::{Factor, fact};
 use crate::compare::terms::LEVEL_FACT;
 
 /// How the values of a fact are held against each other.
@@ -309,6 +309,9 @@ impl Pair<'_> {
         };
         let ((left_disk, left), (right_disk, right)) =
             (pairs(&self.baseline), pairs(&self.contender));
+        if left_disk.is_empty() && right_disk.is_empty() {
+            self.unknown_disks();
+        }
         let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
         if shared.is_empty() || !left.is_disjoint(&right) {
             return;
@@ -323,6 +326,21 @@ impl Pair<'_> {
             shared[0]
         );
         self.say(Code::SameDisk, said);
+    }
+
+    /// Logs do not tell where they were made. Ours do, but for what has no disk, as memory.
+    fn unknown_disks(&mut self) {
+        let is_imported =
+            |side: Seen<'_>| side.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some());
+        let (left, right) = (self.baseline.side, self.contender.side);
+        if is_imported(left) && is_imported(right) {
+            let said = format!(
+                "nothing tells on what disk, and where on it, '{}' and '{}' were measured: two \
+                 places of one disk, or two disks, are not equally fast",
+                left.name, right.name
+            );
+            self.say(Code::PlacesUnknown, said);
+        }
     }
 
     fn caches(&mut self) {
