@@ -167,6 +167,33 @@ impl ComparisonCautionCode {
                 "two copies are written for one: choose on purpose, with `-m single` or `-m dup` \
                  of mkfs.btrfs"
             }
+            Self::MachinesDiffer => "run both sides on one machine",
+            Self::CachesDiffer => {
+                "run both sides as root, or both without: warm caches against cold ones is no \
+                 comparison"
+            }
+            Self::MixedSide => {
+                "choose trials that were made under the same conditions (`treering list`)"
+            }
+            Self::DevicesDiffer
+            | Self::SameDisk
+            | Self::PlacesUnknown
+            | Self::MountOptionsDiffer => self.advice_about_devices(),
+            Self::TooFewRounds
+            | Self::TooShort
+            | Self::Unpaired
+            | Self::NotInterleaved
+            | Self::SerialRounds
+            | Self::Drifting
+            | Self::Unstable
+            | Self::MetricMissing
+            | Self::TrialCautions => self.advice_about_rounds(),
+        }
+    }
+
+    /// What to do about what lies below the filesystems.
+    const fn advice_about_devices(self) -> &'static str {
+        match self {
             Self::DevicesDiffer => {
                 "run both sides on one device, with its queue set alike; select by `target:` when \
                  devices are what is compared"
@@ -179,27 +206,11 @@ impl ComparisonCautionCode {
                 "make sure that both worked on one partition of one disk, or repeat it with \
                  `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
-            Self::MountOptionsDiffer => {
+            // MountOptionsDiffer; the other codes are told elsewhere.
+            _ => {
                 "mount both sides alike; make the option a variant of a plan when it is what is \
                  compared"
             }
-            Self::MachinesDiffer => "run both sides on one machine",
-            Self::CachesDiffer => {
-                "run both sides as root, or both without: warm caches against cold ones is no \
-                 comparison"
-            }
-            Self::MixedSide => {
-                "choose trials that were made under the same conditions (`treering list`)"
-            }
-            Self::TooFewRounds
-            | Self::TooShort
-            | Self::Unpaired
-            | Self::NotInterleaved
-            | Self::SerialRounds
-            | Self::Drifting
-            | Self::Unstable
-            | Self::MetricMissing
-            | Self::TrialCautions => self.advice_about_rounds(),
         }
     }
 
