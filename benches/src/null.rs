@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io;
 
 use treering_engine::{CallFailure, Caller, Payload, Place, Reply};
-use treering_script::{Call, Entries, Outcome, Step};
+use treering_script::{Call, Entries, Outcome, Queue, Step};
 
 /// Does nothing for so many turns at each step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +48,10 @@ impl Caller for NullCaller {
     }
 
     fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
+
+    fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
+        Ok(())
+    }
 
     fn close_all(&mut self) {}
 }

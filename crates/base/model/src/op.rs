@@ -13,9 +13,9 @@ pub enum Op {
     Create,
     /// `openat` or `openat2` of an existing file.
     Open,
-    /// `read` or `pread64`.
+    /// `read` or `pread64`; or a copy out of a mapped file.
     Read,
-    /// `write` or `pwrite64`.
+    /// `write` or `pwrite64`; or a copy into a mapped file.
     Write,
     /// `ftruncate`.
     Truncate,
@@ -37,7 +37,7 @@ pub enum Op {
     CloseDir,
     /// `syncfs` of the target, or `sync` of the whole machine in classic mode.
     Sync,
-    /// `fsync` of a file, `fsync` or `fdatasync` of a directory.
+    /// `fsync` or `fdatasync` of a file or directory, `msync` of a mapped file.
     Fsync,
     /// `lseek` of a file.
     Seek,
@@ -59,11 +59,21 @@ pub enum Op {
     GetXattr,
     /// `fsetxattr`.
     SetXattr,
+    /// `io_submit` or `io_uring_enter`: requests are given to the kernel.
+    Submit,
+    /// `io_getevents` or `io_uring_enter`: requests that have ended are waited for.
+    Reap,
+    /// `posix_fadvise`.
+    Advise,
+    /// `fallocate`.
+    Allocate,
+    /// `mmap` of a file.
+    Map,
 }
 
 impl Op {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 30] = [
         Self::Create,
         Self::Open,
         Self::Read,
@@ -89,6 +99,11 @@ impl Op {
         Self::Lock,
         Self::GetXattr,
         Self::SetXattr,
+        Self::Submit,
+        Self::Reap,
+        Self::Advise,
+        Self::Allocate,
+        Self::Map,
     ];
 
     /// How many kinds there are.
@@ -122,6 +137,11 @@ impl Op {
             Self::Lock => "lock",
             Self::GetXattr => "get_xattr",
             Self::SetXattr => "set_xattr",
+            Self::Submit => "submit",
+            Self::Reap => "reap",
+            Self::Advise => "advise",
+            Self::Allocate => "allocate",
+            Self::Map => "map",
         }
     }
 

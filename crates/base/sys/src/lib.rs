@@ -4,6 +4,7 @@
 //! knows steps, workloads or trials; what a call means to a run is said in the engine.
 
 mod blkdev;
+mod cached;
 mod caches;
 mod calls;
 mod clock;
@@ -12,10 +13,13 @@ mod fork;
 mod limits;
 mod lock;
 mod loopdev;
+mod mapping;
 mod mount;
 mod mountinfo;
+mod pages;
 mod parent;
 mod positioned;
+mod queue;
 mod range_lock;
 mod residency;
 mod rusage;
@@ -29,6 +33,7 @@ pub use blkdev::{
     DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
     sector_sizes,
 };
+pub use cached::{allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
@@ -44,10 +49,13 @@ pub use lock::{LockError, lock_exclusive};
 pub use loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, detach_loop, loop_status,
 };
+pub use mapping::Mapping;
 pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
 pub use mountinfo::{Mount, MountTable};
+pub use pages::Pages;
 pub use parent::end_with_parent;
 pub use positioned::{read_at, write_at, write_both_at};
+pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, thread_cpu};

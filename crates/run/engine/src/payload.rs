@@ -8,7 +8,7 @@
 use treering_script::Random;
 
 use crate::LARGEST_CALL_BYTES;
-use crate::call::pages::Pages;
+use treering_sys::Pages;
 
 /// The unit in which filesystems store, compress and deduplicate; each gets its number.
 const BLOCK_BYTES: usize = 4096;

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Identity, Outcome, Script, Task};
+use treering_script::{Completion, Identity, Outcome, Script, Task};
 use treering_sys::{Disguise, StopFlag, monotonic_ns, thread_cpu};
 
 use crate::handicap::lag;
@@ -89,6 +89,7 @@ impl<C: Caller> Worker<C> {
     /// or of the caller ends the task, not the process.
     pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
         let mut tally = Tally::default();
+        let queue = self.caller.open_queue(task.queue);
         let cpu_before = cpu_now();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
@@ -99,6 +100,9 @@ impl<C: Caller> Worker<C> {
                 Ok(worn) => worn,
                 Err(why) => return TaskEnd::Lost(why),
             };
+            if let Err(error) = queue {
+                return TaskEnd::Lost(format!("no queue for its requests: {error}"));
+            }
             task.script.began(self.clock.at_ns(began_ns));
             let end = self.follow(task.script.as_mut(), task.file_op, halting, &mut tally);
             lag(self.handicap_percent, began_ns, halting.stop);
@@ -150,10 +154,12 @@ impl<C: Caller> Worker<C> {
                 Outcome::Bytes(bytes) => (bytes, false),
                 Outcome::Refused | Outcome::Failed(_) => (0, true),
                 Outcome::Full(bytes) => (bytes, true),
+                Outcome::Reaped(completions) => (moved(completions), false),
                 Outcome::Start
                 | Outcome::Done
                 | Outcome::Entries(_)
                 | Outcome::Size(_)
+                | Outcome::Taken(_)
                 | Outcome::Room(_) => (0, false),
             };
             let timed = recorder.after(op, began, reply.calls, bytes, refused);
@@ -188,6 +194,11 @@ impl SyncTimer {
         share.wall_ns += monotonic_ns() - self.began_ns;
         share.cpu = share.cpu.plus(cpu_now().minus(self.cpu));
     }
+}
+
+/// The bytes of requests that have ended.
+fn moved(completions: &[Completion]) -> u64 {
+    completions.iter().filter_map(|one| one.result.ok()).map(u64::from).sum()
 }
 
 /// The worker works as somebody else until this is dropped.

@@ -48,6 +48,24 @@ pub trait Script: Send {
     }
 }
 
+/// What carries out the requests of a task while its script goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// By which calls.
+    pub kind: QueueKind,
+    /// How many may be under way at a time, at least 1.
+    pub depth: u16,
+}
+
+/// A kind of queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueKind {
+    /// Linux AIO: `io_submit` and `io_getevents`.
+    Libaio,
+    /// `io_uring_enter`.
+    IoUring,
+}
+
 /// A user and a group, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -77,6 +95,8 @@ pub struct Task {
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC`.
     pub synchronous: bool,
+    /// What carries its requests out, when it makes any.
+    pub queue: Option<Queue>,
     /// As whom it works; as ourselves where nobody is named.
     pub identity: Option<Identity>,
     /// The steps.
@@ -96,6 +116,7 @@ impl Task {
             file_op,
             direct: false,
             synchronous: false,
+            queue: None,
             identity: None,
             script,
         }

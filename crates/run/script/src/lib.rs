@@ -5,8 +5,10 @@
 //! the kernel, and a filesystem in memory as test oracle.
 
 mod board;
+mod call;
 mod causes;
 mod classic;
+mod entries;
 mod job;
 mod names;
 mod options;
@@ -15,13 +17,16 @@ mod spans;
 mod step;
 
 pub use board::{Bell, Board};
+pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
 pub use causes::with_causes;
 pub use classic::{
     ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Room, Said, Witness,
 };
+pub use entries::{Entries, Entry, EntryKind};
 pub use job::{
-    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Script, Session, SideBySide,
-    SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart, WorkerKind,
+    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Queue, QueueKind, Script,
+    Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart,
+    WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
@@ -29,7 +34,4 @@ pub use options::{
 };
 pub use random::Random;
 pub use spans::{SpanRow, Spans};
-pub use step::{
-    Call, CreateHow, Dir, Entries, Entry, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Step,
-    Subject, Tolerate,
-};
+pub use step::{Outcome, Step, Tolerate};

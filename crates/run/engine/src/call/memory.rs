@@ -4,12 +4,13 @@
 //! full here, and nothing fails but for what the steps themselves do wrong.
 
 use std::ffi::{CStr, OsStr};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use treering_script::{
-    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Room, Step,
-    Subject, Tolerate,
+    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Queue,
+    Request, Room, Step, Subject, Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -43,6 +44,9 @@ pub struct MemoryCaller {
     dirs: Vec<Option<OpenDirectory>>,
     files: Vec<Option<OpenFile>>,
     packed: Vec<u8>,
+    /// Requests end when they are given.
+    ended: Vec<Completion>,
+    reaped: Vec<Completion>,
 }
 
 impl MemoryCaller {
@@ -51,7 +55,14 @@ impl MemoryCaller {
         let mut dirs = vec![None; usize::from(MAX_DIRS)];
         dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
         let files = vec![None; usize::from(u8::MAX) + 1];
-        Self { filesystem: filesystem.clone(), dirs, files, packed: Vec::new() }
+        Self {
+            filesystem: filesystem.clone(),
+            dirs,
+            files,
+            packed: Vec::new(),
+            ended: Vec::new(),
+            reaped: Vec::new(),
+        }
     }
 
     fn dir(&self, dir: Dir) -> Result<NodeId, Errno> {
@@ -143,11 +154,12 @@ impl MemoryCaller {
         match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
-            Call::ReadAt { file, bytes, position } => {
+            Call::ReadAt { file, bytes, position } | Call::ReadMapped { file, bytes, position } => {
                 let mut there = OpenFile { position, ..*self.file(file)? };
                 return read(tree, &mut there, bytes);
             }
-            Call::WriteAt { file, bytes, position } => {
+            Call::WriteAt { file, bytes, position }
+            | Call::WriteMapped { file, bytes, position } => {
                 let mut there = OpenFile { position, ..*self.file(file)? };
                 return write(tree, &mut there, bytes);
             }
@@ -171,10 +183,46 @@ impl MemoryCaller {
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
             }
+            Call::DataSync { file }
+            | Call::Forget { file, .. }
+            | Call::Map { file, .. }
+            | Call::SyncMapped { file } => {
+                self.file(file)?;
+            }
+            Call::Allocate { file, bytes, keep_size } => {
+                let open = *self.file(file)?;
+                if !keep_size && bytes > size(tree, open.node) {
+                    truncate(tree, open, bytes)?;
+                }
+            }
+            Call::Submit { requests } => return Ok(self.submit(tree, requests)),
+            Call::Reap { .. } => {
+                self.reaped = std::mem::take(&mut self.ended);
+                return Ok(Did::Reaped(1));
+            }
             // All others were attempted before.
             _ => return Err(Errno::NOSYS),
         }
         Ok(Did::Done)
+    }
+
+    /// Does requests at once.
+    fn submit(&mut self, tree: &mut Tree, requests: &[Request]) -> Did {
+        for request in requests {
+            let Request { file, writes, bytes, position, tag } = *request;
+            let call = if writes {
+                Call::WriteAt { file, bytes, position }
+            } else {
+                Call::ReadAt { file, bytes, position }
+            };
+            let result = match self.attempt_on_file(tree, &call) {
+                Ok(Did::Moved(moved, _calls)) => Ok(u32::try_from(moved).unwrap_or(u32::MAX)),
+                Ok(_) => Ok(0),
+                Err(errno) => Err(errno.raw_os_error()),
+            };
+            self.ended.push(Completion { tag, result });
+        }
+        Did::Took(u32::try_from(requests.len()).unwrap_or(u32::MAX))
     }
 
     fn read_dir(&mut self, tree: &Tree, dir: Dir) -> Result<Did, Errno> {
@@ -342,6 +390,8 @@ impl Caller for MemoryCaller {
             Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
             Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
             Ok(Did::Has(room)) => (Outcome::Room(room), 1),
+            Ok(Did::Took(requests)) => (Outcome::Taken(requests), 1),
+            Ok(Did::Reaped(calls)) => (Outcome::Reaped(&self.reaped), calls),
             Err(errno) if is_tolerated(step.tolerate, errno) => (Outcome::Refused, 1),
             Err(errno) if step.tolerate == Tolerate::Anything => {
                 (Outcome::Failed(errno.raw_os_error()), 1)
@@ -353,6 +403,10 @@ impl Caller for MemoryCaller {
 
     /// There is no page cache here.
     fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
+
+    fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
+        Ok(())
+    }
 
     fn close_all(&mut self) {
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);

@@ -5,7 +5,7 @@
 
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
-pub(crate) mod pages;
+pub(crate) mod requests;
 pub(crate) mod sync;
 
 use std::fmt;
@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Outcome, Room, Step, Tolerate};
+use treering_script::{Outcome, Queue, Room, Step, Tolerate};
 use treering_sys::Errno;
 
 /// The most bytes that one call moves; a step that asks for more takes several.
@@ -31,7 +31,14 @@ pub trait Caller: Send {
     /// whether they are written synchronously (`O_SYNC`).
     fn open_through(&mut self, direct: bool, synchronous: bool);
 
-    /// Closes everything that a task left open, but for the target.
+    /// Makes what will carry out the requests of the task that begins, or none.
+    ///
+    /// # Errors
+    /// When the kernel, or a sandbox, has none for us.
+    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
+
+    /// Closes everything that a task left open, but for the target. Requests that are under way
+    /// have ended then.
     fn close_all(&mut self);
 }
 
@@ -96,6 +103,10 @@ enum Did {
     Found(u64),
     /// A filesystem has this room.
     Has(Room),
+    /// So many requests were taken.
+    Took(u32),
+    /// Requests that have ended are in the caller's list; so many calls that took.
+    Reaped(u32),
 }
 
 /// How a caller failed.

@@ -3,29 +3,33 @@
 //! Directories and files are kept open in slots; a step costs its one call and a few nanoseconds.
 //! That no name leads outside the target is seen to by `treering-sys`.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Room,
-    Step, Subject, SyncScope, Tolerate,
+    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Queue,
+    Room, Step, Subject, SyncScope, Tolerate,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, OpenHow, Through, attributes,
-    close, dir_again, fd_path, file_xattr, filesystem_facts, link, lock_range, make_again,
-    make_dir, open_dir, open_file, read, read_at, read_entries, remove_dir, rename, seek_to,
-    set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine,
-    truncate, unlink, write, write_at, write_both, write_both_at, xattr,
+    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through,
+    allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
+    lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries, remove_dir,
+    rename, seek_to, set_file_xattr, set_times, stat, symlink, sync_data, sync_file,
+    sync_filesystem, sync_machine, truncate, unlink, write, write_at, write_both, write_both_at,
+    xattr,
 };
 
+use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::call::pages::Pages;
+use crate::call::requests::Requests;
 use crate::call::{Did, Stumble, is_full, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
+use treering_sys::Pages;
 
 /// Bytes of entries that one `getdents64` may bring, as glibc asks for.
 const ENTRY_BYTES: usize = 32 * 1024;
@@ -54,6 +58,8 @@ pub struct SyncCaller {
     reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
+    mappings: HashMap<u8, Mapping>,
+    requests: Requests,
 }
 
 impl SyncCaller {
@@ -79,6 +85,8 @@ impl SyncCaller {
             reading: Pages::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
+            mappings: HashMap::new(),
+            requests: Requests::default(),
         })
     }
 
@@ -135,6 +143,9 @@ impl SyncCaller {
                 self.open(at, path, how, into)?;
             }
             Call::Close { file } => {
+                if !self.mappings.is_empty() {
+                    self.mappings.remove(&file.0);
+                }
                 let open = self.files[usize::from(file.0)].take();
                 close(open.ok_or(Errno::BADF)?)?;
             }
@@ -203,10 +214,51 @@ impl SyncCaller {
                 set_file_xattr(file.as_fd(), ATTRIBUTE, value)?;
                 return Ok(Did::Moved(value.len() as u64, 1));
             }
-            // All others were attempted before.
-            _ => return Err(Errno::NOSYS.into()),
+            Call::DataSync { file } => sync_data(self.file(file)?)?,
+            Call::Forget { file, start, bytes } => forget(self.file(file)?, start, bytes)?,
+            Call::Allocate { file, bytes, keep_size } => {
+                allocate(self.file(file)?, bytes, keep_size)?;
+            }
+            Call::Submit { requests } => {
+                let Self { files, payload, requests: queue, .. } = self;
+                return Ok(Did::Took(queue.submit(requests, &files[..], payload)?));
+            }
+            Call::Reap { least } => return Ok(Did::Reaped(self.requests.reap(least)?)),
+            _ => return Ok(self.attempt_on_mapping(call)?),
         }
         Ok(Did::Done)
+    }
+
+    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Did, Errno> {
+        let Self { mappings, reading, payload, .. } = self;
+        match *call {
+            Call::Map { file, bytes, writes } => {
+                let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
+                let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                self.mappings.insert(file.0, mapping);
+                Ok(Did::Done)
+            }
+            Call::ReadMapped { file, bytes, position } => {
+                let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
+                let into = reading.get_mut(..wanted).ok_or(Errno::INVAL)?;
+                mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, into)?;
+                Ok(Did::Moved(u64::from(bytes), 1))
+            }
+            Call::WriteMapped { file, bytes, position } => {
+                let mapping = mappings.get_mut(&file.0).ok_or(Errno::BADF)?;
+                let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
+                let (head, tail) = payload.take(position, wanted);
+                mapping.write(position, head)?;
+                mapping.write(position + head.len() as u64, tail)?;
+                Ok(Did::Moved((head.len() + tail.len()) as u64, 1))
+            }
+            Call::SyncMapped { file } => {
+                mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
+                Ok(Did::Done)
+            }
+            // All others were attempted before.
+            _ => Err(Errno::NOSYS),
+        }
     }
 
     #[inline]
@@ -387,6 +439,8 @@ impl Caller for SyncCaller {
             Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
             Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
             Ok(Did::Has(room)) => (Outcome::Room(room), 1),
+            Ok(Did::Took(requests)) => (Outcome::Taken(requests), 1),
+            Ok(Did::Reaped(calls)) => (Outcome::Reaped(self.requests.reaped()), calls),
             Err(stumble) if is_tolerated(step.tolerate, stumble.errno) => {
                 (Outcome::Refused, stumble.calls)
             }
@@ -405,7 +459,15 @@ impl Caller for SyncCaller {
         self.through = Through { direct, synchronous };
     }
 
+    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
+        self.requests = Requests::of(queue)?;
+        Ok(())
+    }
+
     fn close_all(&mut self) {
+        // Waits for those that are under way.
+        self.requests = Requests::default();
+        self.mappings.clear();
         // What is left open was not closed by a step: nobody asked what the close says.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);

@@ -12,6 +12,7 @@ mod full_disk;
 mod limits;
 mod oracle_agreement;
 mod processes;
+mod queues;
 mod removal;
 mod stage;
 mod waves;

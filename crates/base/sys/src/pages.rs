@@ -7,7 +7,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Bytes of which the first one lies at the start of a page.
 #[derive(Debug)]
-pub(crate) struct Pages {
+pub struct Pages {
     bytes: Vec<u8>,
     start: usize,
     length: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// So many bytes of this value. Zeros take no room before they are touched.
-    pub(crate) fn filled(value: u8, length: usize) -> Self {
+    pub fn filled(value: u8, length: usize) -> Self {
         let bytes = vec![value; length + PAGE_BYTES];
         let start = bytes.as_ptr().align_offset(PAGE_BYTES);
         // An address that cannot be aligned is none of this world; then it stays as it is.

@@ -1,0 +1,133 @@
+//! Linux AIO, by its system calls: what the library `libaio` wraps.
+
+use rustix::io::Errno;
+
+use super::{Ended, Raw};
+use crate::entries::last_error;
+
+/// `struct iocb` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct ControlBlock {
+    data: u64,
+    /// Key and flags, in the order of the machine's bytes; both are zero.
+    key_and_flags: [u32; 2],
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    address: u64,
+    bytes: u64,
+    position: i64,
+    reserved: u64,
+    flags: u32,
+    event_file: u32,
+}
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    more: i64,
+}
+
+/// The context of one queue.
+#[derive(Debug)]
+pub(super) struct Aio {
+    context: libc::c_ulong,
+    blocks: Vec<ControlBlock>,
+    events: Vec<Event>,
+}
+
+impl Aio {
+    /// A context for so many requests.
+    pub(super) fn new(depth: u32) -> Result<Self, Errno> {
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the pointer is valid for the number that the kernel fills.
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
+        if made < 0 {
+            return Err(last_error());
+        }
+        let events = vec![Event::default(); usize::try_from(depth).unwrap_or(1)];
+        Ok(Self { context, blocks: Vec::with_capacity(events.len()), events })
+    }
+
+    /// Gives requests to the kernel: how many it took.
+    ///
+    /// # Safety
+    /// Descriptors must be open, and addresses valid and nobody else's until a request has ended.
+    pub(super) unsafe fn submit(&mut self, requests: &[Raw]) -> Result<usize, Errno> {
+        self.blocks.clear();
+        for request in requests {
+            self.blocks.push(ControlBlock {
+                data: u64::from(request.tag),
+                opcode: if request.writes { WRITE } else { READ },
+                file: u32::try_from(request.file).map_err(|_closed| Errno::BADF)?,
+                address: request.address as u64,
+                bytes: u64::from(request.bytes),
+                position: i64::try_from(request.position).map_err(|_| Errno::INVAL)?,
+                ..ControlBlock::default()
+            });
+        }
+        let list: Vec<*mut ControlBlock> =
+            self.blocks.iter_mut().map(|block| &raw mut *block).collect();
+        loop {
+            // SAFETY: the list and the blocks are valid during the call, which copies them; the
+            // rest is what the caller promises.
+            let taken = unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, list.len(), list.as_ptr())
+            };
+            match usize::try_from(taken) {
+                Ok(taken) => return Ok(taken),
+                Err(_negative) if last_error() == Errno::INTR => {}
+                Err(_negative) => return Err(last_error()),
+            }
+        }
+    }
+
+    /// Waits for so many and tells all that have ended; how many calls that took.
+    pub(super) fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+        let (mut calls, mut came) = (0, 0);
+        loop {
+            let wanted = u64::from(least).saturating_sub(came);
+            // SAFETY: there is room for as many events as said; without a time it waits for ever.
+            let got = unsafe {
+                libc::syscall(
+                    libc::SYS_io_getevents,
+                    self.context,
+                    wanted,
+                    self.events.len(),
+                    self.events.as_mut_ptr(),
+                    std::ptr::null_mut::<libc::timespec>(),
+                )
+            };
+            calls += 1;
+            match usize::try_from(got) {
+                Ok(got) => {
+                    let events = self.events.iter().take(got);
+                    ended.extend(events.map(|event| Ended::new(event.data, event.result)));
+                    came += got as u64;
+                }
+                Err(_negative) if last_error() == Errno::INTR => {}
+                Err(_negative) => return Err(last_error()),
+            }
+            if came >= u64::from(least) {
+                return Ok(calls);
+            }
+        }
+    }
+}
+
+impl Drop for Aio {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours; the kernel waits for what is under way before it returns.
+        unsafe {
+            libc::syscall(libc::SYS_io_destroy, self.context);
+        }
+    }
+}

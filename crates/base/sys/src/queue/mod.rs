@@ -1,0 +1,338 @@
+//! Reads and writes of which many are under way at a time: Linux AIO (`libaio`) and `io_uring`.
+//!
+//! Each request has a tag and each tag a buffer, which belongs to the queue: the kernel works in it
+//! until the request has ended, and the queue lives until all have.
+#![expect(unsafe_code, reason = "the kernel works in our buffers while we go on")]
+
+mod aio;
+mod uring;
+
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+
+use crate::Pages;
+use aio::Aio;
+use uring::Uring;
+
+/// What carries the requests out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueKind {
+    /// `io_submit` and `io_getevents`.
+    Aio,
+    /// `io_uring_enter`.
+    Uring,
+}
+
+/// The most requests that may be under way.
+const QUEUE_DEPTH_MAX: u16 = 4096;
+
+/// A read or a write.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer<'f> {
+    /// Of which file.
+    pub file: BorrowedFd<'f>,
+    /// Whether it writes.
+    pub writes: bool,
+    /// So many bytes of the tag's buffer.
+    pub bytes: usize,
+    /// At which place of the file.
+    pub position: u64,
+    /// Which request; no other of this tag may be under way.
+    pub tag: u16,
+}
+
+/// A request that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which.
+    pub tag: u16,
+    /// The bytes it moved, or why it failed.
+    pub result: Result<u32, Errno>,
+}
+
+impl Ended {
+    /// From the kernel's own form: bytes, or an error number below zero.
+    fn new(tag: u64, result: i64) -> Self {
+        let result = match u32::try_from(result) {
+            Ok(bytes) => Ok(bytes),
+            Err(_negative) => {
+                let errno = i32::try_from(result.unsigned_abs()).unwrap_or(libc::EIO);
+                Err(Errno::from_raw_os_error(errno))
+            }
+        };
+        Self { tag: u16::try_from(tag).unwrap_or(u16::MAX), result }
+    }
+}
+
+#[derive(Debug)]
+enum Kernel {
+    Aio(Aio),
+    Uring(Box<Uring>),
+}
+
+/// A request as the kernel is told it.
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    file: i32,
+    writes: bool,
+    address: *mut u8,
+    bytes: u32,
+    position: u64,
+    tag: u16,
+}
+
+/// A queue of requests.
+#[derive(Debug)]
+pub struct RequestQueue {
+    kernel: Kernel,
+    buffers: Vec<Pages>,
+    /// Whether a tag's request is under way.
+    busy: Vec<bool>,
+    under_way: u32,
+    raw: Vec<Raw>,
+    /// Whether requests may lie in a ring of which nobody knows.
+    broken: bool,
+}
+
+// SAFETY: the addresses in `raw` are used within one call only; buffers and rings are ours alone.
+unsafe impl Send for RequestQueue {}
+
+impl RequestQueue {
+    /// A queue for so many requests at a time.
+    ///
+    /// # Errors
+    /// `EINVAL` for none or more than 4096, else as `io_setup` and `io_uring_setup`:
+    /// `ENOSYS` or `EPERM` where the kernel or a sandbox has none for us, `EAGAIN` when there are
+    /// too many already.
+    pub fn new(kind: QueueKind, depth: u16) -> Result<Self, Errno> {
+        if depth == 0 || depth > QUEUE_DEPTH_MAX {
+            return Err(Errno::INVAL);
+        }
+        let kernel = match kind {
+            QueueKind::Aio => Kernel::Aio(Aio::new(u32::from(depth))?),
+            QueueKind::Uring => Kernel::Uring(Box::new(Uring::new(u32::from(depth))?)),
+        };
+        let tags = usize::from(depth);
+        Ok(Self {
+            kernel,
+            buffers: (0..tags).map(|_| Pages::filled(0, 0)).collect(),
+            busy: vec![false; tags],
+            under_way: 0,
+            raw: Vec::with_capacity(tags),
+            broken: false,
+        })
+    }
+
+    /// The buffer of a tag, of at least so many bytes: what a write takes, and a read has left.
+    ///
+    /// # Errors
+    /// `EINVAL` when there is no such tag, `EBUSY` while its request is under way.
+    pub fn buffer(&mut self, tag: u16, bytes: usize) -> Result<&mut [u8], Errno> {
+        let number = usize::from(tag);
+        if *self.busy.get(number).ok_or(Errno::INVAL)? {
+            return Err(Errno::BUSY);
+        }
+        let buffer = &mut self.buffers[number];
+        if buffer.len() < bytes {
+            *buffer = Pages::filled(0, bytes);
+        }
+        Ok(&mut buffer[..bytes])
+    }
+
+    /// Gives requests to the kernel: how many it took, perhaps fewer than given. After an error of
+    /// a ring nothing more can be given.
+    ///
+    /// # Errors
+    /// `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is given; else as `io_submit`
+    /// and `io_uring_enter`.
+    pub fn submit(&mut self, transfers: &[Transfer<'_>]) -> Result<u32, Errno> {
+        use std::os::fd::AsRawFd;
+        if self.broken {
+            return Err(Errno::IO);
+        }
+        self.raw.clear();
+        for transfer in transfers {
+            let Transfer { file, writes, bytes, position, tag } = *transfer;
+            let address = self.buffer(tag, bytes)?.as_mut_ptr();
+            let bytes = u32::try_from(bytes).map_err(|_too_many| Errno::INVAL)?;
+            self.raw.push(Raw { file: file.as_raw_fd(), writes, address, bytes, position, tag });
+        }
+        let taken = match &mut self.kernel {
+            // SAFETY: the descriptors are borrowed until this returns, when the kernel holds the
+            // files itself; the buffers are ours, no other request works in them, and they are
+            // not touched, moved or freed before the request has ended: `busy` sees to that.
+            Kernel::Aio(aio) => unsafe { aio.submit(&self.raw) },
+            // SAFETY: as above.
+            Kernel::Uring(uring) => unsafe { uring.submit(&self.raw) },
+        };
+        self.broken = taken.is_err() && matches!(self.kernel, Kernel::Uring(_));
+        let taken = taken?;
+        for raw in self.raw.iter().take(taken) {
+            self.busy[usize::from(raw.tag)] = true;
+        }
+        let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+        self.under_way += taken;
+        Ok(taken)
+    }
+
+    /// Waits until so many requests have ended, as far as so many are under way, and tells all that
+    /// have. How many system calls that took: none, when they were seen to have ended.
+    ///
+    /// # Errors
+    /// As `io_getevents` and `io_uring_enter`.
+    pub fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+        let before = ended.len();
+        let least = least.min(self.under_way);
+        let calls = match &mut self.kernel {
+            Kernel::Aio(aio) => aio.reap(least, ended),
+            Kernel::Uring(uring) => uring.reap(least, ended),
+        };
+        for one in &ended[before..] {
+            self.under_way = self.under_way.saturating_sub(1);
+            if let Some(busy) = self.busy.get_mut(usize::from(one.tag)) {
+                *busy = false;
+            }
+        }
+        calls
+    }
+
+    /// How many requests are under way.
+    #[cfg(test)]
+    pub(crate) fn under_way(&self) -> u32 {
+        self.under_way
+    }
+}
+
+impl Drop for RequestQueue {
+    fn drop(&mut self) {
+        // The kernel still works in the buffers. Where it cannot be waited for they are left to it.
+        let mut ended = Vec::new();
+        while self.under_way > 0 && !self.broken {
+            self.broken = self.reap(self.under_way, &mut ended).is_err();
+        }
+        if self.broken {
+            std::mem::take(&mut self.buffers).into_iter().for_each(std::mem::forget);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+    use std::os::fd::AsFd;
+
+    use rustix::io::Errno;
+
+    use super::{Ended, QueueKind, RequestQueue, Transfer};
+
+    const BLOCK: usize = 4096;
+
+    /// A queue, unless this kernel or sandbox has none.
+    fn queue(kind: QueueKind, depth: u16) -> Option<RequestQueue> {
+        match RequestQueue::new(kind, depth) {
+            Ok(queue) => Some(queue),
+            Err(errno) => {
+                assert!(matches!(errno, Errno::NOSYS | Errno::PERM | Errno::ACCESS), "{errno}");
+                None
+            }
+        }
+    }
+
+    fn all(queue: &mut RequestQueue) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        while queue.under_way() > 0 {
+            queue.reap(1, &mut ended).unwrap();
+        }
+        ended.sort_by_key(|one| one.tag);
+        ended
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for kind in [QueueKind::Aio, QueueKind::Uring] {
+            let Some(mut queue) = queue(kind, 8) else { continue };
+            let mut file = tempfile::tempfile().unwrap();
+            let twin = file.try_clone().unwrap();
+            let transfer = |writes: bool, tag: u16| Transfer {
+                file: twin.as_fd(),
+                writes,
+                bytes: BLOCK,
+                position: u64::from(tag) * BLOCK as u64,
+                tag,
+            };
+            for tag in 0..8 {
+                queue.buffer(tag, BLOCK).unwrap().fill(b'a' + u8::try_from(tag).unwrap());
+            }
+            let writes: Vec<_> = (0..8).map(|tag| transfer(true, tag)).collect();
+            assert_eq!(queue.submit(&writes), Ok(8), "{kind:?}");
+            let ended = all(&mut queue);
+            assert_eq!(ended.len(), 8);
+            assert!(ended.iter().all(|one| one.result == Ok(4096)), "{kind:?} {ended:?}");
+            let mut content = Vec::new();
+            file.rewind().unwrap();
+            file.read_to_end(&mut content).unwrap();
+            assert_eq!(content.len(), 8 * BLOCK);
+            assert!(
+                content
+                    .chunks(BLOCK)
+                    .zip(b'a'..)
+                    .all(|(block, with)| { block.iter().all(|byte| *byte == with) })
+            );
+            file.rewind().unwrap();
+            file.write_all(&[b'z'; 2 * BLOCK]).unwrap();
+            let reads = [transfer(false, 1), transfer(false, 7)];
+            assert_eq!(queue.submit(&reads), Ok(2));
+            assert_eq!(queue.buffer(1, BLOCK).err(), Some(Errno::BUSY));
+            assert_eq!(queue.submit(&reads[..1]), Err(Errno::BUSY));
+            assert_eq!(all(&mut queue).len(), 2);
+            assert_eq!(queue.buffer(1, BLOCK).unwrap()[0], b'z');
+            assert_eq!(queue.buffer(7, BLOCK).unwrap()[0], b'h');
+        }
+    }
+
+    #[test]
+    fn failures_come_back_with_their_tags() {
+        for kind in [QueueKind::Aio, QueueKind::Uring] {
+            let Some(mut queue) = queue(kind, 2) else { continue };
+            let read_only = std::fs::File::open("/dev/null").unwrap();
+            let write = Transfer {
+                file: read_only.as_fd(),
+                writes: true,
+                bytes: BLOCK,
+                position: 0,
+                tag: 1,
+            };
+            match queue.submit(&[write]) {
+                // Linux AIO looks at the file when it is given.
+                Err(errno) => assert_eq!((kind, errno), (QueueKind::Aio, Errno::BADF)),
+                Ok(1) => {
+                    let expected = [Ended { tag: 1, result: Err(Errno::BADF) }];
+                    assert_eq!(all(&mut queue), expected, "{kind:?}");
+                }
+                Ok(odd) => panic!("{odd} taken"),
+            }
+            let beyond = Transfer { tag: 2, ..write };
+            assert_eq!(queue.submit(&[beyond]), Err(Errno::INVAL));
+            assert_eq!(queue.reap(5, &mut Vec::new()).map(|_calls| ()), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_queue_can_go_with_requests_under_way() {
+        for kind in [QueueKind::Aio, QueueKind::Uring] {
+            let Some(mut queue) = queue(kind, 4) else { continue };
+            let file = tempfile::tempfile().unwrap();
+            let write = |tag| Transfer {
+                file: file.as_fd(),
+                writes: true,
+                bytes: 1 << 20,
+                position: 0,
+                tag,
+            };
+            assert_eq!(queue.submit(&[write(0), write(1), write(2)]), Ok(3));
+            drop(queue);
+        }
+        assert!(RequestQueue::new(QueueKind::Aio, 0).is_err());
+    }
+}

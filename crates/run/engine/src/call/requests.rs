@@ -1,0 +1,75 @@
+//! The requests of a task that are under way while its script goes on.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use treering_script::{Completion, Queue, QueueKind, Request};
+use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
+
+use crate::{LARGEST_CALL_BYTES, Payload};
+
+/// A queue, when the task has one, and what has ended of it.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    queue: Option<RequestQueue>,
+    ended: Vec<Ended>,
+    completions: Vec<Completion>,
+}
+
+impl Requests {
+    /// The queue of a task, or none.
+    pub(crate) fn of(queue: Option<Queue>) -> Result<Self, Errno> {
+        let make = |Queue { kind, depth }| {
+            let kind = match kind {
+                QueueKind::Libaio => Kind::Aio,
+                QueueKind::IoUring => Kind::Uring,
+            };
+            RequestQueue::new(kind, depth)
+        };
+        Ok(Self { queue: queue.map(make).transpose()?, ..Self::default() })
+    }
+
+    /// Gives requests to the kernel; how many it took.
+    pub(crate) fn submit(
+        &mut self,
+        requests: &[Request],
+        files: &[Option<OwnedFd>],
+        payload: &mut Payload,
+    ) -> Result<u32, Errno> {
+        let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
+        let mut transfers = Vec::with_capacity(requests.len());
+        for request in requests {
+            let Request { file, writes, bytes, position, tag } = *request;
+            let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            if bytes > LARGEST_CALL_BYTES {
+                return Err(Errno::INVAL);
+            }
+            if writes {
+                let (head, tail) = payload.take(position, bytes);
+                let buffer = queue.buffer(tag, bytes)?;
+                buffer[..head.len()].copy_from_slice(head);
+                buffer[head.len()..].copy_from_slice(tail);
+            }
+            transfers.push(Transfer { file, writes, bytes, position, tag });
+        }
+        queue.submit(&transfers)
+    }
+
+    /// Waits for so many to end; how many calls that took.
+    pub(crate) fn reap(&mut self, least: u16) -> Result<u32, Errno> {
+        self.ended.clear();
+        let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
+        let calls = queue.reap(u32::from(least), &mut self.ended)?;
+        self.completions.clear();
+        self.completions.extend(self.ended.iter().map(|one| Completion {
+            tag: one.tag,
+            result: one.result.map_err(Errno::raw_os_error),
+        }));
+        Ok(calls)
+    }
+
+    /// Those that the last reaping brought.
+    pub(crate) fn reaped(&self) -> &[Completion] {
+        &self.completions
+    }
+}

@@ -1,0 +1,86 @@
+//! The entries of a directory, as a batch of them reaches a script.
+
+use std::ffi::CStr;
+
+/// What an entry of a directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// Anything else; never followed.
+    Other,
+}
+
+/// An entry of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Its name.
+    pub name: &'a CStr,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// A batch of directory entries, in the engine's buffer.
+///
+/// The form of the buffer: for each entry one byte for the kind (0 file, 1 directory, 2 other),
+/// then the name with its closing NUL.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    packed: &'a [u8],
+}
+
+impl<'a> Entries<'a> {
+    /// Entries packed by [`Entries::pack`].
+    pub const fn new(packed: &'a [u8]) -> Self {
+        Self { packed }
+    }
+
+    /// Appends an entry to a buffer.
+    pub fn pack(buffer: &mut Vec<u8>, kind: EntryKind, name: &CStr) {
+        buffer.push(kind as u8);
+        buffer.extend_from_slice(name.to_bytes_with_nul());
+    }
+
+    /// Whether the directory has no more entries.
+    pub const fn is_empty(&self) -> bool {
+        self.packed.is_empty()
+    }
+
+    /// The packed bytes.
+    pub const fn packed(&self) -> &'a [u8] {
+        self.packed
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (&kind, rest) = self.packed.split_first()?;
+        let name = CStr::from_bytes_until_nul(rest).ok()?;
+        self.packed = &rest[name.to_bytes_with_nul().len()..];
+        let kind = match kind {
+            0 => EntryKind::File,
+            1 => EntryKind::Directory,
+            _ => EntryKind::Other,
+        };
+        Some(Entry { name, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entries, EntryKind};
+
+    #[test]
+    fn entries_are_unpacked_as_packed() {
+        let mut buffer = Vec::new();
+        Entries::pack(&mut buffer, EntryKind::Directory, c"drivers");
+        Entries::pack(&mut buffer, EntryKind::File, c"Makefile");
+        let got: Vec<_> = Entries::new(&buffer).map(|entry| (entry.kind, entry.name)).collect();
+        assert_eq!(got, [(EntryKind::Directory, c"drivers"), (EntryKind::File, c"Makefile")]);
+        assert!(Entries::new(&[]).is_empty());
+    }
+}
