@@ -246,10 +246,8 @@ impl fmt::Display for Report {
             "", "files/s", "to bare loop", "CPU us", "CPU to bare loop", "to original"
         )?;
         for way in &self.ways {
-            let spread = |spread: &Spread| {
-                format!("{:.3} ({:.3}-{:.3})", spread.median, spread.low, spread.high)
-            };
-            let or_dash = |one: &Option<Spread>| one.as_ref().map_or("-".to_owned(), spread);
+            let or_dash =
+                |one: &Option<Spread>| one.map_or("-".to_owned(), |ratio| ratio.to_string());
             let (original, cpu) = (or_dash(&way.to_original), or_dash(&way.cpu_to_bare));
             let cpu_us = way.cpu_us.map_or("-".to_owned(), |cpu| format!("{:.2}", cpu.median));
             writeln!(
@@ -257,7 +255,7 @@ impl fmt::Display for Report {
                 "{:<32} {:>8.0}  {:<20} {cpu_us:>8} {cpu:<20} {original:<20}",
                 way.way,
                 way.files_per_second.median,
-                spread(&way.to_bare)
+                way.to_bare.to_string()
             )?;
         }
         Ok(())

@@ -302,18 +302,15 @@ impl fmt::Display for Report {
             "", "ops/s", "to bare loop", "CPU us", "CPU to bare loop", "to one thread"
         )?;
         for way in &self.ways {
-            let spread = |spread: &Spread| {
-                format!("{:.3} ({:.3}-{:.3})", spread.median, spread.low, spread.high)
-            };
-            let scaling = way.to_one_thread.as_ref().map_or("-".to_owned(), spread);
+            let scaling = way.to_one_thread.map_or("-".to_owned(), |ratio| ratio.to_string());
             writeln!(
                 f,
                 "{:<32} {:>9.0}  {:<20} {:>8.3} {:<20} {scaling:<20}",
                 way.way,
                 way.operations_per_second.median,
-                spread(&way.to_bare),
+                way.to_bare.to_string(),
                 way.cpu_us.median,
-                spread(&way.cpu_to_bare)
+                way.cpu_to_bare.to_string()
             )?;
         }
         Ok(())

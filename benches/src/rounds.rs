@@ -1,5 +1,7 @@
 //! Rounds: every way in turns, in another order each round, and what the medians say.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::Fault;
@@ -35,6 +37,13 @@ impl Spread {
         };
         let (sure_low, sure_high) = sure(&figures);
         Self { median: at(0.5), low: at(0.25), high: at(0.75), sure_low, sure_high }
+    }
+}
+
+impl fmt::Display for Spread {
+    /// The median and the middle half.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} ({:.3}-{:.3})", self.median, self.low, self.high)
     }
 }
 
@@ -91,6 +100,7 @@ mod tests {
         let spread = Spread::of(vec![5.0, 1.0, 2.0, 4.0, 3.0]);
         assert_eq!((spread.low, spread.median, spread.high), (2.0, 3.0, 4.0));
         assert_eq!((spread.sure_low, spread.sure_high), (1.0, 5.0));
+        assert_eq!(spread.to_string(), "3.000 (2.000-4.000)");
         assert_eq!(Spread::of(vec![1.0, 2.0]).median, 1.5);
         let many = Spread::of((0..100).map(f64::from).collect());
         // The binomial itself says ranks 40 and 61 of 100.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use treering_benches::create_tree::{Options, measure};
-use treering_benches::{Fault, program};
+use treering_benches::{Fault, program, show};
 
 /// Makes the clean tree of a data set by treering's engine (latency off, sampled, all), by the
 /// program itself, and by two bare loops, in turns, and compares user and system time.
@@ -53,10 +53,5 @@ fn main() -> Result<(), Fault> {
         strace: arguments.strace,
         original: arguments.original.map(|script| (script, arguments.python)),
     })?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        println!("{report}");
-    }
-    Ok(())
+    show(&report, arguments.json)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use treering_benches::mark_files::{Options, measure};
-use treering_benches::{Fault, program};
+use treering_benches::{Fault, program, show};
 
 /// Makes small files with one worker by a bare loop, by treering's native and classic fs_mark, and
 /// by the original, in turns, and compares files per second.
@@ -38,10 +38,5 @@ fn main() -> Result<(), Fault> {
         program: Some(arguments.program.map_or_else(program::beside_us, Ok)?),
         original: arguments.original,
     })?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{report}");
-    }
-    Ok(())
+    show(&report, arguments.json)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use treering_benches::names_scale::{Options, Own, measure};
-use treering_benches::{Fault, program};
+use treering_benches::{Fault, program, show};
 
 /// Writes a data set in the original's format, and reads, plans and runs it (every call succeeding
 /// at once), each in a process of its own; then asks the program for dry runs.
@@ -43,10 +43,5 @@ fn main() -> Result<(), Fault> {
     };
     let own = std::env::current_exe()?;
     let report = measure(&Options { names: arguments.names, dir: arguments.dir, own, program })?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        println!("{report}");
-    }
-    Ok(())
+    show(&report, arguments.json)
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use treering_benches::Fault;
 use treering_benches::profile_rates::{Operation, Options, measure};
+use treering_benches::{Fault, show};
 
 /// What is done to the files.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -50,10 +50,5 @@ fn main() -> Result<(), Fault> {
         operations: arguments.operations.max(1),
         rounds: arguments.rounds.max(1),
     })?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{report}");
-    }
-    Ok(())
+    show(&report, arguments.json)
 }
