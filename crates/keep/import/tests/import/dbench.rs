@@ -206,13 +206,13 @@ fn a_wait_of_the_warm_up_is_not_taken_for_an_operation() {
 #[test]
 fn parts_of_outputs_in_a_mail_are_trials() {
     let (head, table) = DBENCH.split_once("\n Operation").unwrap();
-    let seconds: String = head
-        .lines()
-        .filter(|line| line.contains("execute"))
-        .map(|line| format!("> {line} *1\n"))
-        .collect();
-    let table: String =
-        format!(" Operation{table}").lines().map(|line| format!("> {line}\n")).collect();
+    let quoted = |lines: Vec<&str>, behind: &str| -> String {
+        lines.iter().flat_map(|line| ["> ", line, behind, "\n"]).collect()
+    };
+    let seconds = head.lines().filter(|line| line.contains("execute")).collect();
+    let seconds = quoted(seconds, " *1");
+    let table = format!(" Operation{table}");
+    let table = quoted(table.lines().collect(), "");
     let other = table.replace("150 MB/sec", "75.5 MB/sec");
     let mail = format!(
         "Hi,\n4.14:\n{other}\n4.19:\n{table}> + uname -r\n> 5.11\n>\n> detail:\n{seconds}>\nBye\n\

@@ -12,7 +12,8 @@ use super::side::is_completed;
 /// the same in both trials of a pair; and where a profile was read, since what it says counts.
 const ASIDE: [&str; 2] = ["seed", "profile"];
 
-/// With another value of these it is another benchmark: its figures are never set against each other.
+/// With another value of these it is another benchmark: its figures are never set against those of
+/// the first.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
 /// Whether a parameter makes a job another one.
