@@ -63,6 +63,7 @@ impl BlogSession {
             root,
             read_bytes: run.config.read_bytes,
             finishes: run.classic,
+            is_timed: !run.classic,
         };
         Self {
             common: Arc::new(common),

@@ -40,6 +40,8 @@ pub(super) struct Common {
     pub(super) read_bytes: u32,
     /// Whether a blog is done to its end when the bell has rung.
     pub(super) finishes: bool,
+    /// Whether every call is timed: latencies of some calls are those of no file.
+    pub(super) is_timed: bool,
 }
 
 impl Common {
@@ -271,8 +273,10 @@ impl Script for Thread {
     }
 
     fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.files.timed(began_ns, ended_ns);
-        self.blogs.timed(began_ns, ended_ns);
+        if self.common.is_timed {
+            self.files.timed(began_ns, ended_ns);
+            self.blogs.timed(began_ns, ended_ns);
+        }
     }
 
     fn notes(&mut self) -> Vec<u64> {
