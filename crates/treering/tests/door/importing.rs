@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{PhaseTotals, Scope, TaskTotals, Trial};
 use treering_store::{Access, Store};
-use treering_testkit::{FourLists, Program, shared, skip};
+use treering_testkit::{FourLists, Program, shared, skip, temp_dir_in};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -316,6 +317,27 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     }
     assert!(compared >= 12, "{compared}");
     imported
+}
+
+#[test]
+fn our_own_classic_blogbench_is_imported_as_what_it_was() {
+    let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
+    let dir = place.path().to_str().unwrap();
+    let words = ["blogbench", "-d", dir, "-i", "2", "-s", "1", "-w", "1", "-r", "2"];
+    let (run, imported) = run_and_imported(&program, &words);
+    assert_eq!(imported.ending, run.ending);
+    assert_eq!(imported.beginning.target, dir);
+    let value = |trial: &Trial, name: &str| {
+        let mut all = trial.metrics.iter();
+        all.find(|metric| metric.name == name && metric.scope == Scope::Trial).unwrap().value
+    };
+    for name in ["write_score", "read_score"] {
+        assert!((value(&run, name) - value(&imported, name)).abs() < 0.5, "{name}");
+    }
+    for (name, said) in &imported.beginning.parameters {
+        let (_, asked) = run.beginning.parameters.iter().find(|(known, _)| known == name).unwrap();
+        assert_eq!(asked, said, "{name}");
+    }
 }
 
 /// An output of dbench at this rate, in 10^6 bytes per second, with passes of these milliseconds.
