@@ -89,8 +89,9 @@ impl ClassicVoice for Voice {
         out(opening(&self.config, &self.directory))
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said::err_line(&format!("treering: {}", error.message))
+    fn refused(&mut self, _error: &ConfigError) -> Said {
+        // The original refuses nothing: who runs it says why.
+        Said::default()
     }
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
