@@ -82,11 +82,13 @@ mod tests {
         let sums = counts.sums();
         assert_eq!(
             row(&sums, &sums),
-            "        95            2          4939             0          5250             0          3003\n"
+            "        95            2          4939             0          5250             0          \
+             3003\n"
         );
         assert_eq!(
             row(&sums, &Sums::default()),
-            "        95            0             0             0             0             0             0\n"
+            "        95            0             0             0             0             0             \
+             0\n"
         );
         assert_eq!(
             scores(&sums),
