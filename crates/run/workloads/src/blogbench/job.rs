@@ -11,6 +11,9 @@ use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, Run};
 use super::voice::{directory, full};
 
+/// No device takes more of such small files in a second: with the time of the run it says how much
+/// of the room can be used at all.
+const WRITTEN_MOST: u64 = 1 << 30;
 /// Fewer blogs than this, and those that are being written, are no mix.
 const BLOGS_FEWEST: u64 = 2;
 
@@ -91,13 +94,16 @@ impl Job for BlogJob {
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let blogs = self.standing(facts);
         let names = blogs.saturating_mul(full_names());
+        let seconds = self.config.iterations.saturating_mul(self.config.sleep_seconds);
+        let in_time = seconds.saturating_mul(WRITTEN_MOST);
+        let bytes = blogs.saturating_mul(mean_bytes()).min(in_time);
         Footprint {
             peak_files: names.saturating_sub(blogs),
             peak_dirs: blogs.saturating_add(1),
-            peak_bytes: blogs.saturating_mul(mean_bytes()),
+            peak_bytes: bytes,
             peak_block_bytes: blogs.saturating_mul(full_bytes(facts.block_bytes)),
             written_files: names.saturating_sub(blogs),
-            written_bytes: blogs.saturating_mul(mean_bytes()),
+            written_bytes: bytes,
         }
     }
 
@@ -139,5 +145,43 @@ impl Job for BlogJob {
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let (config, standing) = (self.config.clone(), self.standing(facts));
         Box::new(BlogSession::new(Run { config, classic: self.is_classic(), standing }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BlogJob;
+    use treering_script::{Job, Settings, TargetFacts};
+
+    fn job(given: &[(&str, &str)]) -> BlogJob {
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        BlogJob::native(&Settings::new(given.iter().map(own).collect())).unwrap()
+    }
+
+    #[test]
+    fn the_footprint_keeps_to_the_room_and_to_what_the_time_allows() {
+        let facts = TargetFacts { free_bytes: 1 << 40, ..TargetFacts::unknown() };
+        let minute = job(&[]).footprint(&facts);
+        assert!(minute.peak_block_bytes <= 1 << 39, "half of what is free");
+        assert_eq!(minute.peak_bytes, 60 << 30);
+        let little = job(&[("max-size", "100M")]).footprint(&facts);
+        assert!(little.peak_block_bytes <= 100 << 20);
+        assert_eq!(little.peak_files, 300 * little.peak_dirs.saturating_sub(1));
+        assert!(little.peak_bytes < little.peak_block_bytes);
+        // Nothing overflows where nothing is known.
+        let unknown = job(&[("iterations", "1000000"), ("sleep", "1000000"), ("max-size", "100%")]);
+        assert!(unknown.footprint(&TargetFacts::unknown()).peak_files > 1 << 40);
+    }
+
+    #[test]
+    fn a_place_that_is_taken_or_too_small_is_refused() {
+        let mut facts = TargetFacts { free_bytes: 200 << 20, ..TargetFacts::unknown() };
+        job(&[]).check(&facts).unwrap();
+        facts.existing.push("blogbench-0".to_owned());
+        assert!(job(&[]).check(&facts).unwrap_err().message.contains("there already"));
+        facts.existing.clear();
+        facts.free_bytes = 20 << 20;
+        assert!(job(&[]).check(&facts).unwrap_err().hint.is_some());
+        job(&[("writers", "0"), ("max-size", "100%")]).check(&facts).unwrap();
     }
 }
