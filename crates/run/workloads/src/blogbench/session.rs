@@ -2,11 +2,12 @@
 
 use std::ffi::CString;
 use std::sync::Arc;
+use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Bell, Board, OnSignal, Phase, Random, Script, Session, SideBySide, SyncScope, Task, Unfinished,
-    Wave, WaveStart,
+    Bell, Board, OnSignal, Phase, Random, Script, Session, SideBySide, SyncScope, Task, TimeLimit,
+    Unfinished, Wave, WaveStart,
 };
 
 use super::config::{Config, Role};
@@ -22,6 +23,9 @@ pub(super) const BENCHMARK: &str = "benchmark";
 const FINAL_SYNC: &str = "final sync";
 /// The directory of a native run's blogs.
 pub(super) const ROOT: &str = "blogbench-0";
+
+/// A run that takes twice its time and this has lost its rows.
+const GRACE_SECONDS: u64 = 60;
 
 /// How it is run.
 #[derive(Clone, Debug)]
@@ -104,6 +108,14 @@ impl BlogSession {
         tasks
     }
 
+    /// The rows end the work, unless nobody can hear of them any more.
+    fn end(&self) -> TimeLimit {
+        let Config { iterations, sleep_seconds, .. } = self.run.config;
+        let seconds = iterations.saturating_mul(sleep_seconds).saturating_mul(2);
+        let after = Duration::from_secs(seconds.saturating_add(GRACE_SECONDS));
+        TimeLimit { after, bell: self.common.bell.clone() }
+    }
+
     fn sums(&self) -> Sums {
         self.counts.iter().map(Counts::sums).fold(Sums::default(), Sums::plus)
     }
@@ -147,7 +159,9 @@ impl Session for BlogSession {
                     ..SideBySide::default()
                 };
                 let tick_every = Some(self.run.config.interval());
-                Wave { tasks: self.threads(), side_by_side, tick_every, ..Wave::default() }
+                let time_limit = Some(self.end());
+                let tasks = self.threads();
+                Wave { tasks, side_by_side, tick_every, time_limit, ..Wave::default() }
             }
         })
     }

@@ -208,6 +208,7 @@ fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
         let wave = session.next_wave().unwrap();
         if phase.name == "benchmark" {
             assert_eq!(wave.side_by_side.start, WaveStart::AsMade);
+            assert!(wave.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
         } else {
             let task = wave.tasks.into_iter().next().unwrap();
             assert_eq!(Actor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
