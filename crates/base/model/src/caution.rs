@@ -62,15 +62,22 @@ pub enum CautionCode {
     Misaligned,
     /// Files got the name of another and overwrote it.
     NamesCollided,
+    /// Syncing took most of the time, so that the figures are those of the device's cache.
+    FlushesDecide,
+    /// The log does not say which version wrote it, and versions measure different things.
+    VersionUnknown,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
 /// published mix of FFSB the coefficient of variation of its transactions is 13 % for as many.
 pub const OPERATIONS_FEW: u64 = 5_000;
 
+/// From such a share of the time of all operations on, in percent, syncing decides the figures.
+pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
+
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -99,6 +106,8 @@ impl CautionCode {
         Self::Throttled,
         Self::Misaligned,
         Self::NamesCollided,
+        Self::FlushesDecide,
+        Self::VersionUnknown,
     ];
 
     /// The word used in JSON and in the store.
@@ -132,6 +141,8 @@ impl CautionCode {
             Self::Throttled => "throttled",
             Self::Misaligned => "misaligned",
             Self::NamesCollided => "names_collided",
+            Self::FlushesDecide => "flushes_decide",
+            Self::VersionUnknown => "version_unknown",
         }
     }
 
@@ -181,6 +192,13 @@ impl CautionCode {
                  (all of it is lost)"
             }
             Self::NamesCollided => "use longer names or more random characters",
+            Self::FlushesDecide => {
+                "compare the time of a pass and the latency of each operation, and use throughput \
+                 for the sync rate of the device only"
+            }
+            Self::VersionUnknown => {
+                "find out which version it was, and compare with logs of the same only"
+            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
             Self::NotQuiet

@@ -18,12 +18,13 @@ mod trial;
 mod variant;
 mod work;
 
-pub use caution::{Caution, CautionCode, OPERATIONS_FEW};
+pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
 pub use imported::{
-    IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
+    BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, DBENCH_PASS_SECONDS,
+    DBENCH_THROUGHPUT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};

@@ -5,8 +5,10 @@
 //! understand within is remarked with the number of the line, never guessed. One folder for each
 //! tool, one line in `ALL`.
 
+mod blogbench;
 mod bonnie;
 mod compilebench;
+mod dbench;
 mod ffsb;
 mod fs_mark;
 mod own;
@@ -23,8 +25,15 @@ pub use trial::{Content, ForeignTrial, events_of};
 use log::Log;
 
 /// Every importer, in the order in which they are asked.
-const ALL: &[&dyn Importer] =
-    &[&own::Own, &compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb, &bonnie::Bonnie];
+const ALL: &[&dyn Importer] = &[
+    &own::Own,
+    &compilebench::Compilebench,
+    &fs_mark::FsMark,
+    &ffsb::Ffsb,
+    &bonnie::Bonnie,
+    &dbench::Dbench,
+    &blogbench::Blogbench,
+];
 
 /// Reads the output of one tool.
 trait Importer: Sync {

@@ -36,6 +36,9 @@ impl<'t> Log<'t> {
         }
         // Only what is shorter than a mail's width and goes on can have been broken.
         let mut whole = self.line(at).trim_end().to_owned();
+        if whole.is_empty() {
+            return None;
+        }
         for more in 1..BROKEN_INTO_MOST {
             let next = self.line(at + more).trim();
             if next.is_empty() {
@@ -85,6 +88,7 @@ mod tests {
         let read = |text: &str| (text == "a b c").then_some(());
         assert_eq!(log.read(0, read), Some(((), 2)));
         assert_eq!(log.read(1, |text| (text == "c d").then_some(())), None, "over an empty line");
+        assert_eq!(log.read(2, |text| (text == " d").then_some(())), None, "from an empty line");
         assert_eq!(log.line(9), "");
     }
 

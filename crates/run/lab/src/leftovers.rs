@@ -115,7 +115,7 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 fn is_tree(name: &str) -> bool {
-    let ours = ["kernel-", "native-", "fs_mark-", "ffsb-"];
+    let ours = ["kernel-", "native-", "fs_mark-", "ffsb-", "blogbench-"];
     let number = ours.iter().find_map(|prefix| name.strip_prefix(prefix));
     number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -159,7 +159,11 @@ mod tests {
 
     #[test]
     fn names_of_trees_are_told_exactly() {
-        assert!(["kernel-0", "native-12", "fs_mark-0", "ffsb-3"].into_iter().all(is_tree));
+        assert!(
+            ["kernel-0", "native-12", "fs_mark-0", "ffsb-3", "blogbench-0"]
+                .into_iter()
+                .all(is_tree)
+        );
         for name in [
             "kernel-",
             "fs_mark-",

@@ -157,7 +157,8 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     };
     // Where the tool works stands among its own options, or in the file that it is given.
     let mut names = beginning.parameters.iter().map(|(name, _)| name.as_str());
-    let names_dirs = names.any(|name| name == "dir" || (classic && is_operand(name)));
+    let names_dirs =
+        names.any(|name| ["dir", "directory"].contains(&name) || (classic && is_operand(name)));
     let dir = match (names_dirs, classic) {
         (true, _) => String::new(),
         (false, true) => format!(" -D {target}"),

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{PhaseTotals, Scope, TaskTotals, Trial};
 use treering_store::{Access, Store};
-use treering_testkit::{FourLists, Program, shared, skip};
+use treering_testkit::{FourLists, Program, shared, skip, temp_dir_in};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -316,4 +317,111 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     }
     assert!(compared >= 12, "{compared}");
     imported
+}
+
+#[test]
+fn our_own_classic_blogbench_is_imported_as_what_it_was() {
+    let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
+    let dir = place.path().to_str().unwrap();
+    let words = ["blogbench", "-d", dir, "-i", "2", "-s", "1", "-w", "1", "-r", "2"];
+    let (run, imported) = run_and_imported(&program, &words);
+    assert_eq!(imported.ending, run.ending);
+    assert_eq!(imported.beginning.target, dir);
+    let value = |trial: &Trial, name: &str| {
+        let mut all = trial.metrics.iter();
+        all.find(|metric| metric.name == name && metric.scope == Scope::Trial).unwrap().value
+    };
+    for name in ["write_score", "read_score"] {
+        assert!((value(&run, name) - value(&imported, name)).abs() < 0.5, "{name}");
+    }
+    for (name, said) in &imported.beginning.parameters {
+        let (_, asked) = run.beginning.parameters.iter().find(|(known, _)| known == name).unwrap();
+        assert_eq!(asked, said, "{name}");
+    }
+}
+
+/// An output of dbench at this rate, in 10^6 bytes per second, with passes of these milliseconds.
+fn dbench(rate: u32, passes_ms: &[u32]) -> String {
+    let mut text = format!(
+        "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n\n\
+         Running for 2 seconds with load 'client-tiny.txt' and minimum warmup 0 secs\n\
+         1 of 1 processes prepared for launch   0 sec\nreleasing clients\n   \
+         1      1000   {rate}.00 MB/sec  execute   1 sec  latency 12.500 ms\n"
+    );
+    for ms in passes_ms {
+        text += &format!("   0 completed in {ms} ms at time {ms} ms\n");
+    }
+    text + &format!(
+        " Operation      Count    AvgLat    MaxLat\n {}\n NTCreateX        900     0.010    \
+         10.000\n Flush             80     2.000    12.000\n\nThroughput {rate} MB/sec  1 clients  \
+         1 procs  max_latency=12.500 ms\n",
+        "-".repeat(40)
+    )
+}
+
+#[test]
+fn runs_of_dbench_are_compared_by_the_time_of_a_pass() {
+    let program = program();
+    let log = program.home().join("dbench.txt");
+    fs::write(&log, dbench(100, &[500, 700]) + "\n" + &dbench(50, &[1000, 1400])).unwrap();
+    let log = log.to_str().unwrap();
+    program.run(["import", log, "--label", "old,new"]).ends_with(0);
+    let report = ["report", "--baseline", "old", "--contender", "new", "--format", "json"];
+    let document = json(&program, &report);
+    let all = document["comparisons"].as_array().unwrap();
+    let one = |name: &str| all.iter().find(|one| one["metric"] == name).unwrap();
+    let primary: Vec<&Value> = all.iter().filter(|one| one["primary"] == true).collect();
+    assert_eq!(primary.len(), 1);
+    assert_eq!(primary[0]["metric"], "pass_seconds");
+    assert!((primary[0]["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    assert_eq!(primary[0]["verdict"], "single-run");
+    assert!((one("throughput_mib_per_second")["ratio"].as_f64().unwrap() - 0.5).abs() < 1e-9);
+    let said = document["cautions"].to_string();
+    assert!(said.contains("flushes_decide"), "{said}");
+    assert!(!codes(&document).contains(&"unequal_work"), "it works for a given time");
+}
+
+/// An output of blogbench with rows of five seconds.
+fn blogbench(version: &str, rows: u32, blogs: u32) -> String {
+    let mut text = format!(
+        "\n{version}\n\nFrequency = 5 secs\nScratch dir = [/m]\nSpawning 3 writers...\n\
+         Benchmarking for {rows} iterations.\nThe test will run during 0 minutes.\n\n\
+         Nb blogs R articles W articles R pictures W pictures R comments W comments\n"
+    );
+    for row in 1..=rows {
+        text += &format!("{} {} 200 300 400 500 600\n", row * blogs, 100 * blogs);
+    }
+    let (writes, reads) = (rows * blogs, rows * blogs * 10);
+    text + &format!("\nFinal score for writes: {writes}\nFinal score for reads : {reads}\n")
+}
+
+#[test]
+fn scores_of_two_versions_of_blogbench_are_never_compared() {
+    let program = program();
+    let log = program.home().join("blogbench.txt");
+    let outputs = [
+        blogbench("blogbench-1.1", 6, 10),
+        blogbench("blogbench-1.1", 6, 20),
+        blogbench("blogbench-1.2", 6, 20),
+    ];
+    fs::write(&log, outputs.join("\n")).unwrap();
+    let log = log.to_str().unwrap();
+    program.run(["import", log, "--label", "old,new,other"]).ends_with(0);
+    let report = |contender: &str| {
+        let words = ["report", "--baseline", "old", "--contender", contender, "--format", "json"];
+        json(&program, &words)
+    };
+    let same = report("new");
+    let all = same["comparisons"].as_array().unwrap();
+    let find = |name: &str| all.iter().find(|one| one["metric"] == name).unwrap();
+    for name in ["write_score_per_second", "read_score_per_second"] {
+        let one = find(name);
+        assert!((one["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{one}");
+        assert_eq!((&one["primary"], &one["verdict"]), (&true.into(), &"single-run".into()));
+    }
+    let row = find("row/blogs_written_per_second");
+    assert_eq!((&row["pairs"], &row["within_one_run"]), (&6.into(), &true.into()));
+    let other = report("other");
+    assert_eq!(other["comparisons"], Value::Array(Vec::new()));
+    assert!(other["cautions"].to_string().contains("is two benchmarks"), "{other}");
 }

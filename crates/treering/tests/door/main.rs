@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// blogbench: what it prints, leaves and stores.
+mod blogbench;
+
 /// The HTML in a real browser.
 mod browser;
 

@@ -4,12 +4,14 @@ use proptest::prelude::*;
 use treering_import::{Content, events_of, import};
 use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 
+use crate::blogbench::BLOGBENCH;
 use crate::bonnie::BONNIE;
+use crate::dbench::DBENCH;
 use crate::logs::{COMPILEBENCH, FS_MARK};
 
 /// Pieces of logs, whole lines and torn ones, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let lines: Vec<String> = [COMPILEBENCH, FS_MARK, BONNIE]
+    let lines: Vec<String> = [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH]
         .into_iter()
         .flat_map(str::lines)
         .map(str::to_owned)
@@ -20,6 +22,11 @@ fn pieces() -> impl Strategy<Value = String> {
         "Benchmark took 11.44 sec",
         "create : 20\t 1.75\t 0.189%\t\t 5.263%\t 6.99KB/sec",
         "10.0% CPU Utilization",
+        "@R@2@90760@95.00@9@355.893@",
+        ";95;2;2;3.1;",
+        "@E@0@812",
+        "   0 completed in 800 ms at time 800 ms",
+        "blogbench 1.2",
         "{\"treering_export\":{\"version\":1},\"trials\":[",
         "{\"event\":\"began\"}",
         "trial,workload,mode,label,metric,scope,scope_name,value,unit,better,primary,tasks",

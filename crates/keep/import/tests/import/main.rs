@@ -1,7 +1,9 @@
 //! Tests of the importers from outside: whole files in, trials and remarks out.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
+mod blogbench;
 mod bonnie;
+mod dbench;
 mod hostile;
 mod logs;
 mod mail;

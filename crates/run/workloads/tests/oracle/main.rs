@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod blogbench;
 mod compilebench;
 mod ffsb;
 mod fs_mark;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Mode, Trial};
+use treering_model::{BLOGBENCH_READ_BYTES, Mode, Trial};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::side::is_completed;
@@ -11,6 +11,10 @@ use super::side::is_completed;
 /// What does not make a job another one: the seed differs from round to round where a plan says so,
 /// the same in both trials of a pair; and where a profile was read, since what it says counts.
 const ASIDE: [&str; 2] = ["seed", "profile"];
+
+/// With another value of these it is another benchmark: its figures are never set against those of
+/// the first.
+const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
 /// Whether a parameter makes a job another one.
 fn counts(name: &str) -> bool {
@@ -90,6 +94,11 @@ fn of_workload<'t>(
         base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
     if pairs.is_empty() {
         if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
+            if let Some(why) = apart(&base.parameters, &other.parameters, names) {
+                let message = format!("{what} is two benchmarks: {why}");
+                cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
+                return Vec::new();
+            }
             let message = format!(
                 "{what}: {}",
                 differing(&base.parameters, &other.parameters, names).join(", ")
@@ -227,6 +236,18 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
     };
     let said: Vec<String> = all.iter().filter_map(say).collect();
     if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
+}
+
+/// What makes two benchmarks of a workload, when something does.
+fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Option<String> {
+    let value = |of: &Parameters<'_>, name: &str| {
+        of.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    };
+    APART.into_iter().find_map(|name| {
+        let (left, right) = (value(left, name)?, value(right, name)?);
+        let said = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
+        (left != right).then_some(said)
+    })
 }
 
 /// The parameters that are not the same in all jobs: `files=1000 size=4096`.

@@ -54,6 +54,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::Handicapped,
     CautionCode::TooFewOperations,
     CautionCode::NamesCollided,
+    CautionCode::FlushesDecide,
+    CautionCode::VersionUnknown,
 ];
 
 /// What was found.

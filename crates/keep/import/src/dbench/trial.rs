@@ -1,0 +1,292 @@
+//! A run of dbench as a trial.
+
+use treering_model::{
+    Better, Caution, CautionCode, DBENCH_PASS_SECONDS, DBENCH_THROUGHPUT, FLUSH_PERCENT_MUCH,
+    IMPORT_FACT, Metric, PhaseTotals, Scope, Unit, Work,
+};
+
+use super::lines::{Outcome, Row, Tick};
+use super::rates::{MB, intervals};
+use super::{Run, TOOL};
+use crate::number::nanoseconds;
+use crate::trial::ForeignTrial;
+
+/// The fact with the whole name of the load file.
+const LOAD_FACT: &str = "import.loadfile";
+/// How the table calls a flush; dbench 5 has the same word.
+const FLUSH: &str = "Flush";
+/// What dbench 5 calls by longer names than dbench 4.
+const NAMES: [(&str, &str); 5] = [
+    ("FIND_FIRST", "Find"),
+    ("SET_FILE_INFORMATION", "Sfileinfo"),
+    ("QUERY_FILE_INFORMATION", "Qfileinfo"),
+    ("QUERY_PATH_INFORMATION", "Qpathinfo"),
+    ("QUERY_FS_INFORMATION", "Qfsinfo"),
+];
+/// Operations of load files for files; other backends have their own.
+const OPS: [&str; 17] = [
+    "NTCreateX",
+    "Close",
+    "Rename",
+    "Unlink",
+    "Deltree",
+    "Rmdir",
+    "Mkdir",
+    "Qpathinfo",
+    "Qfileinfo",
+    "Qfsinfo",
+    "Sfileinfo",
+    "Find",
+    "WriteX",
+    "ReadX",
+    "LockX",
+    "UnlockX",
+    FLUSH,
+];
+/// A wait so many times as long as any operation was none of theirs.
+const WAIT_RATIO: f64 = 2.0;
+
+/// The trial, when there is one, and what is to be said about it.
+pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
+    let mut telling = Telling::new(run);
+    if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !telling.has_rate() {
+        let what = "dbench has no result: it failed, or only its beginning is here";
+        return (None, vec![what.to_owned()]);
+    }
+    telling.parameters();
+    telling.course();
+    telling.operations();
+    telling.longest();
+    telling.results();
+    (Some(telling.trial), telling.remarks)
+}
+
+/// What a run becomes.
+struct Telling<'r> {
+    run: &'r Run,
+    trial: ForeignTrial,
+    remarks: Vec<String>,
+}
+
+impl<'r> Telling<'r> {
+    fn new(run: &'r Run) -> Self {
+        let trial = ForeignTrial { workload: TOOL, ..ForeignTrial::default() };
+        Self { run, trial, remarks: Vec::new() }
+    }
+
+    fn has_rate(&self) -> bool {
+        self.run.outcome.is_some_and(|outcome| outcome.mb_per_second > 0.0)
+    }
+
+    fn remark(&mut self, what: impl Into<String>) {
+        self.remarks.push(what.into());
+    }
+
+    fn measured(&mut self, name: &str, value: f64, unit: Unit, better: Better) {
+        self.trial.metrics.push(Metric::new(name, Scope::Trial, value, unit, better));
+    }
+
+    fn parameters(&mut self) {
+        let version = self.run.version.as_deref().unwrap_or("");
+        self.trial.fact(IMPORT_FACT, format!("{TOOL} {version}").trim());
+        self.trial.fact(Work::FACT, Work::Timed.name());
+        if let Some(Outcome { clients, processes, synchronous, .. }) = self.run.outcome {
+            self.trial.parameter("clients", clients);
+            self.trial.parameter("procs", processes);
+            if let Some((open, dirs)) = synchronous {
+                self.trial.parameter("sync", open);
+                self.trial.parameter("sync-dir", dirs);
+            }
+        } else if let Some(tick) = self.run.ticks.last() {
+            self.trial.parameter("clients", tick.clients);
+        }
+        if let Some((seconds, load, warm_up)) = &self.run.plan {
+            self.trial.parameter("timelimit", seconds);
+            self.trial.parameter("warmup", warm_up);
+            let file = load.rsplit('/').next().unwrap_or(load);
+            self.trial.parameter("loadfile", file);
+            self.trial.fact(LOAD_FACT, load);
+        }
+    }
+
+    /// The measured time, and what was moved in each of its seconds.
+    fn course(&mut self) {
+        let ticks = &self.run.ticks;
+        let Some(last) = ticks.last() else { return };
+        let mut phase = PhaseTotals {
+            name: "execute".to_owned(),
+            wall_ns: nanoseconds(last.seconds as f64).unwrap_or(0),
+            bytes: whole_bytes(last.mb_per_second * MB * last.seconds as f64),
+            ..PhaseTotals::default()
+        };
+        let has_no_warm_up = self.run.plan.as_ref().is_some_and(|(_, _, seconds)| *seconds == 0);
+        let before = match self.run.warm_up.last() {
+            Some(tick) => Some(tick.lines),
+            None => has_no_warm_up.then_some(0),
+        };
+        match intervals(ticks, before) {
+            Some((seconds, error)) => {
+                phase.intervals = seconds;
+                let mib = error / 1_048_576.0;
+                self.remark(format!(
+                    "dbench prints the mean since the start each second: what each second moved is \
+                     worked out from it, to {mib:.2} MiB"
+                ));
+            }
+            None => self.remark(
+                "what each second moved cannot be told from the means that dbench prints: some \
+                 are missing, or their digits too few",
+            ),
+        }
+        self.trial.wall_ns = phase.wall_ns;
+        self.trial.phases.push(phase);
+    }
+
+    /// The table.
+    fn operations(&mut self) {
+        let all_ms = time_ms(&self.run.rows);
+        for row in &self.run.rows {
+            let op = short_name(&row.op);
+            if !OPS.contains(&op) {
+                self.remark(format!("{op} is no operation on files that dbench has"));
+            }
+            let ms = |ms: f64| ms * 1e6;
+            let figures = [
+                ("calls", row.count as f64, Unit::Count, Better::Higher),
+                ("latency_ns_mean", ms(row.mean_ms), Unit::Nanoseconds, Better::Lower),
+                ("latency_ns_max", ms(row.longest_ms), Unit::Nanoseconds, Better::Lower),
+            ];
+            for (name, value, unit, better) in figures {
+                let scope = Scope::Kind(op.to_owned());
+                self.trial.metrics.push(Metric::new(name, scope, value, unit, better));
+            }
+        }
+        if self.run.client_tables > 0 {
+            self.remark("tables of single clients were skipped: they are in that of all");
+        }
+        let flushes: Vec<Row> =
+            self.run.rows.iter().filter(|row| row.op == FLUSH).cloned().collect();
+        if flushes.is_empty() || all_ms <= 0.0 {
+            return;
+        }
+        let percent = 100.0 * time_ms(&flushes) / all_ms;
+        self.measured("flush_time_percent", percent, Unit::Percent, Better::Lower);
+        if percent >= FLUSH_PERCENT_MUCH {
+            let message = format!(
+                "{percent:.0} % of the time of all operations went into Flush: throughput says how \
+                 fast the device syncs"
+            );
+            self.trial.cautions.push(Caution { code: CautionCode::FlushesDecide, message });
+        }
+    }
+
+    /// The longest operation, and the longest wait that dbench prints, which need not be one: its
+    /// maximum goes on from the warm-up.
+    fn longest(&mut self) {
+        let of_rows = self.run.rows.iter().map(|row| row.longest_ms).reduce(f64::max);
+        if let Some(ms) = of_rows {
+            self.measured("latency_ns_max", ms * 1e6, Unit::Nanoseconds, Better::Lower);
+        }
+        let Some(printed) = self.run.outcome.and_then(|outcome| outcome.latency_ms) else { return };
+        let first = self.run.ticks.first().and_then(|tick: &Tick| tick.latency_ms);
+        let is_first = first.is_some_and(|first| (first - printed).abs() < 0.001);
+        let is_no_operation = of_rows.is_some_and(|longest| printed > WAIT_RATIO * longest);
+        if is_no_operation {
+            let whose =
+                if is_first { "it is from the warm-up" } else { "it may be of the warm-up" };
+            let longest = of_rows.unwrap_or(0.0);
+            self.remark(format!(
+                "max_latency {printed} ms is not taken: the longest operation took {longest} ms; \
+                 {whose}"
+            ));
+        } else {
+            let name = "classic_latency_ns_max";
+            self.measured(name, printed * 1e6, Unit::Nanoseconds, Better::Lower);
+        }
+    }
+
+    /// What decides: the time of a pass where it is there, since throughput leaves all out that
+    /// moves no bytes.
+    fn results(&mut self) {
+        let passes = self.passes();
+        let printed = self.run.outcome.map(|outcome| outcome.mb_per_second);
+        let last = self.run.ticks.last().map(|tick| tick.mb_per_second);
+        let rate = match (printed, last) {
+            (Some(printed), Some(last)) if printed <= 0.0 => {
+                self.remark("its result is 0, as some versions print: the last second's is taken");
+                Some(last)
+            }
+            (Some(printed), None) if printed <= 0.0 => {
+                self.remark("its result is 0, as with --run-once: there is no throughput");
+                None
+            }
+            (Some(printed), last) => {
+                if last.is_some_and(|last| (last - printed).abs() >= 0.01) {
+                    self.remark(format!(
+                        "its result, {printed} MB/sec, is not that of the last second here"
+                    ));
+                }
+                Some(printed)
+            }
+            (None, _) => None,
+        };
+        if let Some(rate) = rate {
+            let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+            let value = rate * MB / 1_048_576.0;
+            let metric = Metric::new(DBENCH_THROUGHPUT, Scope::Trial, value, unit, better);
+            self.trial.metrics.push(metric.primary_if(!passes));
+        }
+        if self.run.has_failed {
+            self.remark("a client failed; kept as interrupted");
+            self.trial.is_interrupted = true;
+        } else if self.run.outcome.is_none() {
+            self.remark("the result is missing; kept as interrupted");
+            self.trial.is_interrupted = true;
+        }
+    }
+
+    /// The time of the passes. Says whether there are any.
+    fn passes(&mut self) -> bool {
+        let seconds: Vec<f64> = self.run.passes.iter().map(|one| one.ms as f64 / 1e3).collect();
+        let (Some(least), Some(most)) =
+            (seconds.iter().copied().reduce(f64::min), seconds.iter().copied().reduce(f64::max))
+        else {
+            return false;
+        };
+        let count = seconds.len() as u64;
+        let mean = seconds.iter().sum::<f64>() / count as f64;
+        let (unit, better) = (Unit::Seconds, Better::Lower);
+        let metric = Metric::new(DBENCH_PASS_SECONDS, Scope::Trial, mean, unit, better);
+        self.trial.metrics.push(metric.primary().of_tasks(count));
+        self.measured("pass_seconds_min", least, unit, better);
+        self.measured("pass_seconds_max", most, unit, better);
+        self.measured("passes", count as f64, Unit::Count, Better::Higher);
+        let mut clients: Vec<u64> = self.run.passes.iter().map(|pass| pass.client).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        let all = self.run.outcome.map_or(0, |outcome| outcome.clients);
+        let without = all.saturating_sub(clients.len() as u64);
+        if without > 0 {
+            self.remark(format!("{without} of {all} clients ended no pass"));
+        }
+        if self.run.plan.as_ref().is_some_and(|(_, _, warm_up)| *warm_up > 0) {
+            self.remark("passes of the warm-up are among those that it lists");
+        }
+        true
+    }
+}
+
+/// The time of all operations of these kinds, in milliseconds.
+fn time_ms(rows: &[Row]) -> f64 {
+    rows.iter().map(|row| row.mean_ms * row.count as f64).sum()
+}
+
+fn short_name(op: &str) -> &str {
+    NAMES.iter().find(|(long, _)| *long == op).map_or(op, |(_, short)| short)
+}
+
+fn whole_bytes(bytes: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let bytes = bytes.round() as u64;
+    bytes
+}

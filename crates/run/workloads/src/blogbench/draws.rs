@@ -1,0 +1,123 @@
+//! What is drawn: numbers, sizes, blogs.
+
+use treering_script::Random;
+
+use super::counts::Count;
+
+/// Files of each kind that a blog has, at most.
+pub(super) const FILES_MOST: u32 = 100;
+
+/// The files of a blog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum File {
+    Article,
+    Picture,
+    Comment,
+}
+
+impl File {
+    pub(super) const ALL: [Self; 3] = [Self::Article, Self::Picture, Self::Comment];
+
+    /// Its place in tables.
+    pub(super) const fn place(self) -> usize {
+        self as usize
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Article => "article",
+            Self::Picture => "picture",
+            Self::Comment => "comment",
+        }
+    }
+
+    /// What stands before the number in its name, and behind it.
+    pub(super) const fn affixes(self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Article => (b"article-", b".xml"),
+            Self::Picture => (b"picture-", b".jpg"),
+            Self::Comment => (b"comment-", b".xml"),
+        }
+    }
+
+    /// The least of its bytes, and what is more than the most.
+    pub(super) const fn sizes(self) -> (u64, u64) {
+        match self {
+            Self::Article => (1024, 32_768),
+            Self::Picture => (8192, 65_536),
+            Self::Comment => (2048, 10_240),
+        }
+    }
+
+    pub(super) const fn read(self) -> Count {
+        match self {
+            Self::Article => Count::ArticlesRead,
+            Self::Picture => Count::PicturesRead,
+            Self::Comment => Count::CommentsRead,
+        }
+    }
+
+    pub(super) const fn written(self) -> Count {
+        match self {
+            Self::Article => Count::ArticlesWritten,
+            Self::Picture => Count::PicturesWritten,
+            Self::Comment => Count::CommentsWritten,
+        }
+    }
+}
+
+/// Bytes of a new file.
+pub(super) fn size(random: &mut Random, file: File) -> u64 {
+    let (least, beyond) = file.sizes();
+    least + random.below(beyond - least)
+}
+
+/// The number of a file, or how many are made: 1 to 100.
+pub(super) fn number(random: &mut Random) -> u32 {
+    u32::try_from(random.below(FILES_MOST.into())).unwrap_or(0) + 1
+}
+
+/// One of two things.
+pub(super) fn coin(random: &mut Random) -> bool {
+    random.below(2) == 0
+}
+
+/// A blog, any but the one that was begun last, when so many were begun and no more than so many
+/// stand. 0 also when there is none.
+pub(super) fn blog(random: &mut Random, begun: u64, standing: u64) -> u64 {
+    random.below(begun.saturating_sub(1).min(standing))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{File, blog, number, size};
+    use treering_script::Random;
+
+    #[test]
+    fn draws_have_the_bounds_of_the_original() {
+        let mut random = Random::new(1);
+        for file in File::ALL {
+            let sizes: BTreeSet<u64> = (0..200_000).map(|_| size(&mut random, file)).collect();
+            let (least, beyond) = file.sizes();
+            let (first, last) = (*sizes.first().unwrap(), *sizes.last().unwrap());
+            assert!(first >= least && first < least + 50, "{first}");
+            assert!(last < beyond && last > beyond - 50, "{last}");
+        }
+        let numbers: BTreeSet<u32> = (0..5000).map(|_| number(&mut random)).collect();
+        assert_eq!((numbers.len(), numbers.first(), numbers.last()), (100, Some(&1), Some(&100)));
+    }
+
+    #[test]
+    fn the_newest_blog_is_never_drawn() {
+        let mut random = Random::new(2);
+        let mut drawn = |begun, standing| -> BTreeSet<u64> {
+            (0..500).map(|_| blog(&mut random, begun, standing)).collect()
+        };
+        assert_eq!(drawn(0, 9), BTreeSet::from([0]));
+        assert_eq!(drawn(1, 9), BTreeSet::from([0]));
+        assert_eq!(drawn(5, 9), BTreeSet::from([0, 1, 2, 3]));
+        assert_eq!(drawn(50, 3), BTreeSet::from([0, 1, 2]));
+    }
+}

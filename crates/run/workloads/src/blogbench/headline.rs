@@ -1,0 +1,242 @@
+//! The headline numbers: scores by the second, the same of the best and the worst interval, and the
+//! latencies of files and of whole blogs.
+
+use treering_model::{
+    BLOGBENCH_RATES, BLOGBENCH_SCORES, Better, Metric, Op, Scope, TaskTotals, Unit,
+};
+use treering_script::{SpanRow, Spans};
+
+use super::config::Role;
+use super::counts::{Count, Sums};
+use super::draws::File;
+use super::thread::{SPANS, span_place};
+
+/// What was done when an interval ended.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    elapsed_ns: u64,
+    sums: Sums,
+}
+
+/// Adds up a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headline {
+    rows: Vec<Row>,
+    threads: u64,
+    /// Latencies of files, and of blogs by [`Role::place`].
+    files: Option<Spans>,
+    blogs: Option<Spans>,
+    read_bytes: u64,
+    written_bytes: u64,
+    longest_ns: u64,
+    cpu_ns: u64,
+    final_sync_ns: Option<u64>,
+}
+
+impl Headline {
+    /// An interval ended. How many there are.
+    pub(super) fn row(&mut self, elapsed_ns: u64, sums: Sums) -> u64 {
+        self.rows.push(Row { elapsed_ns, sums });
+        self.rows.len() as u64
+    }
+
+    /// A thread ended.
+    pub(super) fn worked(&mut self, task: &TaskTotals) {
+        self.threads += 1;
+        self.longest_ns = self.longest_ns.max(task.wall_ns);
+        self.cpu_ns += task.cpu.total_ns();
+        for op in &task.ops {
+            match op.op {
+                Op::Read => self.read_bytes += op.bytes,
+                Op::Write => self.written_bytes += op.bytes,
+                _ => {}
+            }
+        }
+        let Some((files, rest)) = Spans::from_notes(&task.notes) else { return };
+        let Some((blogs, _)) = Spans::from_notes(rest) else { return };
+        self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(&files);
+        self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(&blogs);
+    }
+
+    /// The sync after the work ended.
+    pub(super) fn synced(&mut self, task: &TaskTotals) {
+        self.final_sync_ns = Some(task.wall_ns);
+    }
+
+    /// The numbers so far: none before the first interval has ended.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let Some(last) = self.rows.last().filter(|last| last.elapsed_ns > 0) else {
+            return Vec::new();
+        };
+        let seconds = last.elapsed_ns as f64 / 1e9;
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let figure = |name: &str, value: f64, unit, better| {
+            Metric::new(name, Scope::Trial, value, unit, better).of_tasks(self.threads.max(1))
+        };
+        let mut metrics = Vec::new();
+        let sides = [Count::BlogsWritten, Count::BlogsRead];
+        for ((side, name), rate) in sides.into_iter().zip(BLOGBENCH_SCORES).zip(BLOGBENCH_RATES) {
+            let score = last.sums.of(side) as f64;
+            let (unit, rates) = (Unit::OpsPerSecond, self.rates(side));
+            metrics.push(figure(rate, score / seconds, unit, higher).primary());
+            metrics.push(figure(name, score, Unit::Count, higher));
+            let of = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick).unwrap_or(0.0);
+            metrics.push(figure(&format!("{rate}_min"), of(f64::min), unit, higher));
+            metrics.push(figure(&format!("{rate}_max"), of(f64::max), unit, higher));
+        }
+        metrics.extend([
+            figure("waits", last.sums.of(Count::Waits) as f64, Unit::Count, lower),
+            figure("blogs_written_anew", last.sums.of(Count::Anew) as f64, Unit::Count, lower),
+            figure("cpu_seconds", self.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
+        ]);
+        let working = self.longest_ns as f64 / 1e9;
+        for (name, bytes) in
+            [("read_mib_per_second", self.read_bytes), ("write_mib_per_second", self.written_bytes)]
+        {
+            if bytes > 0 && working > 0.0 {
+                let mib = bytes as f64 / 1_048_576.0;
+                metrics.push(figure(name, mib / working, Unit::MibPerSecond, higher));
+            }
+        }
+        if let Some(ns) = self.final_sync_ns {
+            metrics.push(figure("final_sync_seconds", ns as f64 / 1e9, Unit::Seconds, lower));
+        }
+        metrics.extend(self.of_files(&last.sums, seconds));
+        metrics.extend(self.of_blogs());
+        metrics
+    }
+
+    /// Blogs by the second in each interval.
+    fn rates(&self, side: Count) -> Vec<f64> {
+        let mut before = Row { elapsed_ns: 0, sums: Sums::default() };
+        let mut rates = Vec::new();
+        for row in &self.rows {
+            let seconds = row.elapsed_ns.saturating_sub(before.elapsed_ns).max(1) as f64 / 1e9;
+            rates.push(row.sums.since(before.sums).of(side) as f64 / seconds);
+            before = *row;
+        }
+        rates
+    }
+
+    /// Of each kind of file, written and read: its rate, its latencies.
+    fn of_files(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for reads in [false, true] {
+            for file in File::ALL {
+                let (verb, count) =
+                    if reads { ("read", file.read()) } else { ("write", file.written()) };
+                let count = sums.of(count);
+                if count == 0 {
+                    continue;
+                }
+                let scope = Scope::Kind(format!("{verb} {}", file.name()));
+                let rate = count as f64 / seconds;
+                let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
+                let metric = Metric::new("files_per_second", scope.clone(), rate, unit, better);
+                metrics.push(metric.of_tasks(count));
+                let row = self.files.as_ref().map(|spans| spans.row(span_place(file, reads)));
+                metrics.extend(row.into_iter().flat_map(|row| latencies(&scope, row)));
+            }
+        }
+        metrics
+    }
+
+    /// What a whole blog takes each kind of thread.
+    fn of_blogs(&self) -> Vec<Metric> {
+        let Some(blogs) = &self.blogs else { return Vec::new() };
+        let verb = |role: Role| match role {
+            Role::Writer => "write blog",
+            Role::Rewriter => "rewrite blog",
+            Role::Commenter => "comment blog",
+            Role::Reader => "read blog",
+        };
+        let of_role =
+            |role: Role| latencies(&Scope::Kind(verb(role).to_owned()), blogs.row(role.place()));
+        Role::ALL.into_iter().flat_map(of_role).collect()
+    }
+}
+
+/// Latencies of one kind, where they were taken.
+fn latencies(scope: &Scope, row: &SpanRow) -> Vec<Metric> {
+    if row.latency.samples() == 0 {
+        return Vec::new();
+    }
+    let quantile = |quantile: f64| row.latency.quantile_ns(quantile) as f64;
+    let figures = [
+        ("latency_ns_mean", row.mean_ns()),
+        ("latency_ns_p50", quantile(0.5)),
+        ("latency_ns_p99", quantile(0.99)),
+        ("latency_ns_max", row.longest_ns as f64),
+    ];
+    let metric = |(name, ns): (&str, f64)| {
+        let (unit, better) = (Unit::Nanoseconds, Better::Lower);
+        Metric::new(name, scope.clone(), ns, unit, better).of_tasks(row.count)
+    };
+    figures.into_iter().map(metric).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Headline;
+    use crate::blogbench::counts::{Count, Counts};
+    use treering_model::{Op, OpTotals, Scope, TaskTotals};
+    use treering_script::Spans;
+
+    #[test]
+    fn scores_are_by_the_second_and_of_each_interval() {
+        let mut headline = Headline::default();
+        assert!(headline.metrics().is_empty());
+        let counts = Counts::default();
+        for (elapsed_ns, written, read) in [(2_000_000_000, 4, 1), (4_000_000_000, 2, 9)] {
+            (0..written).for_each(|_| counts.add(Count::BlogsWritten));
+            (0..read).for_each(|_| counts.add(Count::BlogsRead));
+            counts.add(Count::PicturesRead);
+            headline.row(elapsed_ns, counts.sums());
+        }
+        let mut files = Spans::new(6);
+        files.begin();
+        files.timed(1000, 3000);
+        files.end(4, false);
+        let mut blogs = Spans::new(4);
+        blogs.begin();
+        blogs.timed(0, 9000);
+        blogs.end(3, false);
+        let notes = [files.notes(), blogs.notes()].concat();
+        let op = OpTotals {
+            op: Op::Read,
+            calls: 1,
+            errors: 0,
+            bytes: 8 << 20,
+            latency: treering_model::Latency::new(),
+        };
+        let task =
+            TaskTotals { wall_ns: 4_000_000_000, notes, ops: vec![op], ..TaskTotals::default() };
+        headline.worked(&task);
+        headline.synced(&TaskTotals { wall_ns: 500_000_000, ..TaskTotals::default() });
+        let metrics = headline.metrics();
+        let value = |scope: &Scope, name: &str| {
+            let found = metrics.iter().find(|one| one.name == name && one.scope == *scope);
+            found.map_or(f64::NAN, |one| one.value)
+        };
+        let trial = Scope::Trial;
+        for (name, wanted) in [
+            ("write_score", 6.0),
+            ("write_score_per_second", 1.5),
+            ("write_score_per_second_min", 1.0),
+            ("write_score_per_second_max", 2.0),
+            ("read_score", 10.0),
+            ("read_score_per_second_max", 4.5),
+            ("read_mib_per_second", 2.0),
+            ("final_sync_seconds", 0.5),
+            ("waits", 0.0),
+        ] {
+            assert!((value(&trial, name) - wanted).abs() < 1e-9, "{name}: {}", value(&trial, name));
+        }
+        let picture = Scope::Kind("read picture".to_owned());
+        assert!((value(&picture, "files_per_second") - 0.5).abs() < 1e-9);
+        assert!((value(&picture, "latency_ns_max") - 2000.0).abs() < 1e-9);
+        let blog = Scope::Kind("read blog".to_owned());
+        assert!((value(&blog, "latency_ns_mean") - 9000.0).abs() < 1e-9);
+        assert_eq!(metrics.iter().filter(|metric| metric.primary).count(), 2);
+    }
+}

@@ -1,0 +1,123 @@
+//! blogbench's own way to run and to speak: how it is run, a row each interval, two scores.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use treering_model::{CautionCode, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+};
+
+use super::classic_output::{opening, row, scores, starting};
+use super::config::Config;
+use super::counts::{Count, Sums};
+use super::options::{CLASSIC, DIRECTORY};
+use super::session::BENCHMARK;
+
+/// The directory, as it was named.
+pub(super) fn directory(settings: &Settings) -> Result<String, ConfigError> {
+    let named = settings.text(DIRECTORY).filter(|named| !named.is_empty());
+    named
+        .map(str::to_owned)
+        .ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
+}
+
+/// The original makes no directory.
+fn enter(directory: &str) -> Result<(), ConfigError> {
+    let why = match std::fs::metadata(directory) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "Not a directory".to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            "No such file or directory".to_owned()
+        }
+        Err(error) => error.to_string(),
+    };
+    Err(ConfigError::new(format!("Unable to enter the scratch dir [{directory}]: [{why}]")))
+}
+
+/// How a classic command line is run.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let config = Config::read(settings, CLASSIC)?;
+    let directory = directory(settings)?;
+    enter(&directory)?;
+    Ok(Impersonation {
+        roots: vec![PathBuf::from(&directory)],
+        make_roots: MakeRoots::OneLevel,
+        log: None,
+        times_all: false,
+        seed: config.seed,
+        signal_exit: 130,
+        voice: Box::new(Voice { config, directory, so_far: Sums::default() }),
+    })
+}
+
+struct Voice {
+    config: Config,
+    directory: String,
+    /// When the last row was printed.
+    so_far: Sums,
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+impl Voice {
+    fn row(&mut self, notes: &[u64]) -> Said {
+        let Some(sums) = Sums::from_notes(notes) else { return Said::default() };
+        let since = sums.since(self.so_far);
+        self.so_far = sums;
+        out(row(&sums, &since))
+    }
+
+    fn scores(&self) -> Said {
+        let anew = self.so_far.of(Count::Anew);
+        let err = if anew == 0 {
+            String::new()
+        } else {
+            format!(
+                "treering: {anew} blogs were written in place of older ones, to keep the room \
+                 that --max-size gives them\n"
+            )
+        };
+        Said { err, ..out(scores(&self.so_far)) }
+    }
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        out(opening(&self.config, &self.directory))
+    }
+
+    fn refused(&mut self, _error: &ConfigError) -> Said {
+        // The original refuses nothing: who runs it says why.
+        Said::default()
+    }
+
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(starting(&self.config)),
+            TrialEvent::Ticked { notes, .. } => self.row(notes),
+            // Also when it failed: what was done before is not lost.
+            TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::NotLocked | CautionCode::ConfinedByWalk | CautionCode::MayNotFit => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}
+
+/// The full path of a directory.
+pub(super) fn full(directory: &str) -> String {
+    let path = Path::new(directory);
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    full.to_string_lossy().into_owned()
+}
