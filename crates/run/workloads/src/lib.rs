@@ -1,5 +1,6 @@
 //! The workloads: one folder each, one line each in [`ALL`].
 
+pub mod bonnie;
 pub mod compilebench;
 pub mod ffsb;
 pub mod fs_mark;
@@ -7,7 +8,8 @@ pub mod fs_mark;
 use treering_script::Workload;
 
 /// Every workload, in the order in which they are listed.
-pub const ALL: &[&dyn Workload] = &[&compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb];
+pub const ALL: &[&dyn Workload] =
+    &[&compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb, &bonnie::Bonnie];
 
 #[cfg(test)]
 mod tests {
