@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// bonnie++, beside the original where it is installed.
+mod bonnie;
+
 /// The HTML in a real browser.
 mod browser;
 

@@ -5,10 +5,11 @@ use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, SyncScope, TargetFacts,
 };
 
-use super::config::{self, ClassicConfig, CsvVersion};
+use super::config::{ClassicConfig, CsvVersion};
 use super::dice::Source;
+use super::native;
 use super::session::{BonnieSession, Style};
-use super::shape::{FileKind, Fsync, Shape};
+use super::shape::{FileKind, Fsync, Shape, possible_tests};
 use super::test::Test;
 
 /// A dry run lists no more lines.
@@ -37,7 +38,7 @@ impl BonnieJob {
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let shape = config::native(settings)?;
+        let shape = native::shape(settings)?;
         let parameters = native_parameters(&shape);
         Ok(Self { shape, style: Style::Native, parameters })
     }
@@ -129,6 +130,7 @@ fn native_parameters(shape: &Shape) -> Vec<(String, String)> {
         }
         None => parameters.push(parameter("files", 0)),
     }
+    let all = possible_tests(shape.io, shape.files, |_| true) == shape.tests;
     let tests: Vec<String> = shape.tests.iter().map(|test| test.name().replace(' ', "-")).collect();
     let fsync = match shape.fsync {
         Fsync::Never => "never",
@@ -136,7 +138,7 @@ fn native_parameters(shape: &Shape) -> Vec<(String, String)> {
         Fsync::Each => "each",
     };
     parameters.extend([
-        parameter("tests", tests.join(",")),
+        parameter("tests", if all { "all".to_owned() } else { tests.join(",") }),
         parameter("fsync", fsync),
         parameter("direct", shape.direct),
         parameter("copies", shape.copies),

@@ -1,6 +1,6 @@
 //! bonnie++: twelve tests, six on one large file and six on many small ones, as bonnie++ 2.00a.
 //!
-//! `config` and `spec` read what is asked for into a `shape`; the operations are in the scripts
+//! `config`, `spec` and `native` read what is asked for into a `shape`; the operations are in the scripts
 //! (`io`, `seeks`, `files`, `prepare`); `meter` is what they take down, `headline` the numbers made
 //! of it, `classic_output` the original's table and line. Nothing here calls the kernel.
 
@@ -14,6 +14,7 @@ mod io;
 mod job;
 mod meter;
 mod names;
+mod native;
 mod options;
 mod prepare;
 mod seeks;

@@ -170,6 +170,7 @@ impl<'t> Fields<'t> {
 #[cfg(test)]
 mod tests {
     use super::{CHUNK, FileKind, FilesSpec, SEEKERS, SEEKS, SizeSpec};
+    use proptest::proptest;
 
     #[test]
     fn sizes_of_the_wild_are_read() {
@@ -242,6 +243,18 @@ mod tests {
             "1:99999999999g",
         ] {
             assert_eq!(FilesSpec::read(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_them_panic(text in "[0-9kmgt:x\u{212a}-]{0,40}") {
+            if let Some(spec) = SizeSpec::read(&text) {
+                assert!(spec.chunk >= 256 && spec.seekers > 0);
+            }
+            if let Some(spec) = FilesSpec::read(&text) {
+                assert!(spec.min <= spec.max && (1..100_000).contains(&spec.dirs));
+            }
         }
     }
 }

@@ -156,6 +156,23 @@ impl Walk {
         }
     }
 
+    /// Opens the directory of all files.
+    fn open_top(&mut self) -> Call<'_> {
+        self.progressed = false;
+        self.stage = if self.has_subdirs() { Stage::Open } else { Stage::List };
+        let (at, path) = (self.ground.home.dir(), self.ground.home.name.as_c_str());
+        Call::OpenDir { at, path, into: TOP }
+    }
+
+    /// Opens the present subdirectory.
+    fn open_subdir(&mut self) -> Call<'_> {
+        self.meter.step(Part::Outside);
+        self.progressed = false;
+        self.stage = Stage::List;
+        self.subdir_name = subdir_name(self.subdir);
+        Call::OpenDir { at: TOP, path: &self.subdir_name, into: HERE }
+    }
+
     /// What is done to the present entry first.
     fn entry(&mut self) -> Step<'_> {
         self.present = self.next;
@@ -206,19 +223,8 @@ impl Script for Walk {
             self.stage = Stage::List;
         }
         let call = match self.stage {
-            Stage::Enter | Stage::Top => {
-                self.progressed = false;
-                self.stage = if self.has_subdirs() { Stage::Open } else { Stage::List };
-                let (at, path) = (self.ground.home.dir(), self.ground.home.name.as_c_str());
-                Call::OpenDir { at, path, into: TOP }
-            }
-            Stage::Open => {
-                self.meter.step(Part::Outside);
-                self.progressed = false;
-                self.stage = Stage::List;
-                self.subdir_name = subdir_name(self.subdir);
-                Call::OpenDir { at: TOP, path: &self.subdir_name, into: HERE }
-            }
+            Stage::Enter | Stage::Top => self.open_top(),
+            Stage::Open => self.open_subdir(),
             Stage::List => {
                 self.meter.step(Part::Outside);
                 Call::ReadDir { dir: self.here() }
