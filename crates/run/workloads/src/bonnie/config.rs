@@ -12,7 +12,6 @@ use super::identity::Accounts;
 use super::options::CLASSIC;
 use super::shape::{FilesShape, Fsync, IoShape, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
-use super::test::Test;
 
 /// MiB that the file has at least by default.
 const LEAST_MIB: u64 = 300;
