@@ -152,7 +152,7 @@ fn word(call: &str, large: bool) -> Option<String> {
     let of_fd = call.split('<').nth(1).and_then(|rest| rest.split('>').next());
     let named = call.split('"').skip(1).step_by(2).last().unwrap_or_default();
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let on_fd = of_fd.map(last).filter(|name| is_file(name, large)).is_some();
+    let on_fd = of_fd.map(last).is_some_and(|name| is_file(&name, large));
     let on_name = is_file(&last(named), large);
     let word = match name {
         "mkdir" | "mkdirat" if last(named).starts_with("Bonnie.") || named.starts_with("000") => {

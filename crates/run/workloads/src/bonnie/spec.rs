@@ -30,7 +30,7 @@ impl SizeSpec {
     /// From its text; `None` when it is none.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut fields = Fields::of(text, 4)?;
-        let mib = match fields.next("mgt", SIZE_MAX)? {
+        let mib = match fields.next("mgt", SIZE_MAX).ok()? {
             None => None,
             Some((number, letter)) => {
                 // The suffix m says what is meant anyway.
@@ -45,8 +45,8 @@ impl SizeSpec {
         Some(Self {
             mib,
             chunk: chunk(&mut fields)?,
-            seeks: fields.scaled("k", SEEKS_MAX)?.unwrap_or(SEEKS),
-            seekers: match fields.scaled("", SEEKERS_MAX)? {
+            seeks: fields.scaled("k", SEEKS_MAX).ok()?.unwrap_or(SEEKS),
+            seekers: match fields.scaled("", SEEKERS_MAX).ok()? {
                 None => SEEKERS,
                 Some(0) => return None,
                 Some(seekers) => u16::try_from(seekers).ok()?,
@@ -71,7 +71,7 @@ impl FilesSpec {
     /// From its text; `None` when it is none.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut fields = Fields::of(text, 5)?;
-        let k = match fields.next("km", FILES_MAX)? {
+        let k = match fields.next("km", FILES_MAX).ok()? {
             Some((number, Some('m'))) => number.checked_mul(1024)?,
             Some((number, _)) => number,
             None => return None,
@@ -85,9 +85,9 @@ impl FilesSpec {
             fields.skip();
         }
         let links = kind != FileKind::Regular;
-        let max = if links { 0 } else { fields.scaled("kmg", u64::MAX)?.unwrap_or(0) };
-        let min = fields.scaled("kmg", u64::MAX)?;
-        let dirs = fields.scaled("k", DIRS_END - 1)?.unwrap_or(1).max(1);
+        let max = if links { 0 } else { fields.scaled("kmg", u64::MAX).ok()?.unwrap_or(0) };
+        let min = fields.scaled("kmg", u64::MAX).ok()?;
+        let dirs = fields.scaled("k", DIRS_END - 1).ok()?.unwrap_or(1).max(1);
         let spec = Self {
             k,
             kind,
@@ -102,7 +102,7 @@ impl FilesSpec {
 
 /// A size of calls, or the usual one.
 fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
-    match fields.scaled("kmg", u64::MAX)? {
+    match fields.scaled("kmg", u64::MAX).ok()? {
         None => Some(CHUNK),
         Some(bytes) => is_chunk(bytes).then(|| u32::try_from(bytes).ok())?,
     }
@@ -118,6 +118,9 @@ struct Fields<'t> {
     fields: Vec<&'t str>,
     next: usize,
 }
+
+/// A field that is no number, or too large a one.
+struct Wrong;
 
 /// A number and the letter behind it.
 type Lettered = (u64, Option<char>);
@@ -136,34 +139,31 @@ impl<'t> Fields<'t> {
         self.next += 1;
     }
 
-    /// The next number, with one of these letters behind it or none. `Some(None)` when it is left
-    /// out, `None` when it is wrong.
-    fn next(&mut self, letters: &str, most: u64) -> Option<Option<Lettered>> {
+    /// The next number, with one of these letters behind it or none; nothing when it is left out.
+    fn next(&mut self, letters: &str, most: u64) -> Result<Option<Lettered>, Wrong> {
         let text = self.peek();
         self.skip();
-        if text.is_empty() {
-            return Some(None);
-        }
-        let last = text.chars().next_back()?.to_ascii_lowercase();
+        let Some(last) = text.chars().next_back() else { return Ok(None) };
+        let last = last.to_ascii_lowercase();
         let letter = letters.contains(last).then_some(last);
         let digits = &text[..text.len() - letter.map_or(0, char::len_utf8)];
         // No sign, which a parser of numbers would take.
         let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse::<u64>().ok().filter(|number| all_digits && *number <= most)?;
-        Some(Some((number, letter)))
+        let number = digits.parse::<u64>().ok().filter(|number| all_digits && *number <= most);
+        Ok(Some((number.ok_or(Wrong)?, letter)))
     }
 
     /// The same with letters as powers of 1024.
-    fn scaled(&mut self, letters: &str, most: u64) -> Option<Option<u64>> {
-        let Some((number, letter)) = self.next(letters, u64::MAX)? else { return Some(None) };
+    fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, Wrong> {
+        let Some((number, letter)) = self.next(letters, u64::MAX)? else { return Ok(None) };
         let shift = match letter {
             Some('k') => 10,
             Some('m') => 20,
             Some('g') => 30,
             _ => 0,
         };
-        let scaled = number.checked_mul(1 << shift).filter(|scaled| *scaled <= most)?;
-        Some(Some(scaled))
+        let scaled = number.checked_mul(1 << shift).filter(|scaled| *scaled <= most);
+        scaled.ok_or(Wrong).map(Some)
     }
 }
 

@@ -86,7 +86,7 @@ impl Voice {
 
     /// A test begins; where a line is waited for, it has come.
     fn begin(&mut self, witness: &mut dyn Witness) -> Said {
-        if self.begun % self.shape.tests.len().max(1) == 0 {
+        if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.measured = Default::default();
         }
         self.begun += 1;
@@ -110,8 +110,11 @@ impl Voice {
         let Some(test) = self.present() else { return Said::default() };
         let progress = self.progress(ending(test));
         let all = self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
-        let results =
-            if self.begun % self.shape.tests.len() == 0 { self.results() } else { Said::default() };
+        let results = if self.begun.is_multiple_of(self.shape.tests.len()) {
+            self.results()
+        } else {
+            Said::default()
+        };
         let prompt = if self.begun < all { self.prompt() } else { String::new() };
         Said { out: results.out + &prompt, err: progress.err + &results.err, log: String::new() }
     }

@@ -33,7 +33,7 @@ impl Slots {
         if self.open.len() <= place {
             self.open.resize(place + 1, None);
         }
-        std::mem::replace(&mut self.open[place], Some(subdir)) != Some(subdir)
+        self.open[place].replace(subdir) != Some(subdir)
     }
 }
 
