@@ -83,6 +83,11 @@ impl Witness for Looking<'_> {
     fn time(&mut self) -> String {
         local_time()
     }
+
+    fn wait_for_line(&mut self) {
+        // Whatever comes, and also when nothing can.
+        let _anything = io::stdin().lines().next();
+    }
 }
 
 /// A line on standard error; nobody listening is no reason to stop a run.

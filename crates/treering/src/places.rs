@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use treering_script::Machine;
+
 use crate::failure::{Failure, Kind};
 
 /// The directory for a user's data: `$TREERING_DATA`, else `$XDG_DATA_HOME/treering`, else
@@ -37,4 +39,18 @@ pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.into_iter().chain([PathBuf::from("/dev/shm")]).filter(|dir| dir.is_dir()).collect()
+}
+
+/// What classic tools ask of the machine before they begin.
+pub(crate) fn machine() -> Machine {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let memory = read("/proc/meminfo");
+    let kib =
+        memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split(' ').rev().nth(1));
+    Machine {
+        name: read("/proc/sys/kernel/hostname").trim().to_owned(),
+        memory_bytes: kib.and_then(|kib| kib.parse().ok()).map_or(0, |kib: u64| kib << 10),
+        is_root: treering_sys::is_root(),
+        process: std::process::id(),
+    }
 }

@@ -82,6 +82,8 @@ pub fn conduct(
             remove(place, &remains, removing)?;
         }
         place.unmark()?;
+    } else {
+        remove(place, &remains, &mut |_| {})?;
     }
     Ok(told?)
 }
@@ -133,7 +135,10 @@ fn perform(
     };
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
-    *remains = session.remains();
+    *remains = match plan.job.mode() {
+        Mode::Native => session.remains(),
+        Mode::Classic => session.litter(),
+    };
     let mut seen = watching.end();
     seen.cautions.extend(session.cautions());
     if !matches!(ran, Err(EngineError::Sink(_))) {
@@ -242,10 +247,7 @@ fn remove(
     let there = place.target().facts()?.existing;
     for tree in trees.iter().filter(|tree| there.contains(tree)) {
         removing(tree);
-        place
-            .target()
-            .remove_tree(tree, &mut |_| ControlFlow::Continue(()))
-            .map_err(LabError::from)?;
+        place.target().remove(tree, &mut |_| ControlFlow::Continue(())).map_err(LabError::from)?;
     }
     Ok(())
 }

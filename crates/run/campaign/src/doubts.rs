@@ -33,9 +33,19 @@ impl<'a> Tally<'a> {
             ops.map(|one| one.bytes).sum::<u64>()
         };
         self.read_bytes += bytes(Op::Read);
-        // A sync is one of the whole filesystem: it writes what earlier tasks left too.
-        self.unsynced_bytes =
-            if task.sync_ns > 0 { 0 } else { self.unsynced_bytes + bytes(Op::Write) };
+        let calls = |kind: Op| {
+            let ops = task.ops.iter().filter(|one| one.op == kind);
+            ops.map(|one| one.calls).sum::<u64>()
+        };
+        let opens = calls(Op::Create) + calls(Op::Open);
+        let fsynced = opens > 0 && calls(Op::Fsync) >= opens;
+        // A sync is one of the whole filesystem: it writes what earlier tasks left too. Fsyncs of
+        // all its files write what the task itself wrote.
+        self.unsynced_bytes = match task.sync_ns {
+            0 if fsynced => self.unsynced_bytes,
+            0 => self.unsynced_bytes + bytes(Op::Write),
+            _ => 0,
+        };
     }
 
     /// What was done, when all of it is over. `renewals` is how often the place was mounted anew.

@@ -106,6 +106,26 @@ pub fn remove_tree(
     Ok(removal.removed)
 }
 
+/// Removes the file `name` in `dir`, or the directory as [`remove_tree`].
+///
+/// # Errors
+/// As [`remove_tree`].
+pub(crate) fn remove(
+    dir: BorrowedFd<'_>,
+    confinement: Confinement,
+    name: &str,
+    progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
+) -> Result<Removed, RemoveError> {
+    let plain = CString::new(name).ok().filter(|name| is_single_name(name.to_bytes()));
+    let plain = plain.ok_or_else(|| RemoveError::NotPlain { name: name.to_owned() })?;
+    match unlink(confinement, dir, &plain) {
+        Ok(()) => Ok(Removed { files: 1, dirs: 0 }),
+        Err(Errno::NOENT) => Ok(Removed::default()),
+        Err(Errno::ISDIR) => remove_tree(dir, confinement, name, progress),
+        Err(errno) => Err(failed("remove", dir, Some(&plain), errno)),
+    }
+}
+
 struct Removal<'p> {
     confinement: Confinement,
     buffer: EntryBuffer,

@@ -123,6 +123,18 @@ impl Target {
     ) -> Result<Removed, RemoveError> {
         remove_tree(self.dir(), self.confinement, name, progress)
     }
+
+    /// Removes what a run made directly in the target: a file, or a tree as [`remove_tree`].
+    ///
+    /// # Errors
+    /// As [`remove_tree`].
+    pub fn remove(
+        &self,
+        name: &str,
+        progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
+    ) -> Result<Removed, RemoveError> {
+        crate::remove::remove(self.dir(), self.confinement, name, progress)
+    }
 }
 
 fn error(what: &'static str, path: &Path, errno: Errno) -> TargetError {

@@ -81,6 +81,9 @@ pub trait Witness {
 
     /// The time now, as `ctime` writes it, without newline.
     fn time(&mut self) -> String;
+
+    /// Waits until a line comes on standard input, or its end.
+    fn wait_for_line(&mut self);
 }
 
 /// Speaks as the imitated tool.

@@ -251,6 +251,12 @@ pub trait Session: Send {
 
     /// The trees left standing, to be removed when the user does not keep them.
     fn remains(&self) -> Vec<String>;
+
+    /// Files and trees that the imitated tool removes itself, whatever happens: they go also in
+    /// classic mode, where a run was ended early.
+    fn litter(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a job will ask of a filesystem.

@@ -30,7 +30,7 @@ pub use job::{
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
-    ConfigError, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
+    ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
 };
 pub use random::Random;
 pub use spans::{SpanRow, Spans};

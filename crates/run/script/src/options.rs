@@ -131,6 +131,19 @@ impl ConfigError {
     }
 }
 
+/// What the door knows of the machine and the process: classic tools decide by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// What it is called.
+    pub name: String,
+    /// Its memory, 0 where nobody knows.
+    pub memory_bytes: u64,
+    /// Whether the user is root.
+    pub is_root: bool,
+    /// The number of our process.
+    pub process: u32,
+}
+
 /// What the user gave: option names with values as typed, checked when read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -142,6 +155,8 @@ pub struct Settings {
     pub base_dir: Option<std::path::PathBuf>,
     /// When the command was given, in milliseconds since 1970: what classic tools begin from.
     pub started_unix_ms: u64,
+    /// Where it was given.
+    pub machine: Machine,
 }
 
 impl Settings {

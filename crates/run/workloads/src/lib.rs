@@ -1,6 +1,7 @@
 //! The workloads: one folder each, one line each in [`ALL`].
 
 pub mod blogbench;
+pub mod bonnie;
 pub mod compilebench;
 pub mod ffsb;
 pub mod fs_mark;
@@ -8,8 +9,13 @@ pub mod fs_mark;
 use treering_script::Workload;
 
 /// Every workload, in the order in which they are listed.
-pub const ALL: &[&dyn Workload] =
-    &[&compilebench::Compilebench, &fs_mark::FsMark, &ffsb::Ffsb, &blogbench::Blogbench];
+pub const ALL: &[&dyn Workload] = &[
+    &compilebench::Compilebench,
+    &fs_mark::FsMark,
+    &ffsb::Ffsb,
+    &bonnie::Bonnie,
+    &blogbench::Blogbench,
+];
 
 #[cfg(test)]
 mod tests {

@@ -422,7 +422,7 @@ fn argument(spec: &OptionSpec) -> Arg {
             value(arg, "TEXT").num_args(0..=1).default_missing_value(missing)
         }
         ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
-        ValueKind::Text => value(arg, "TEXT"),
+        ValueKind::Text => value(arg, "TEXT").allow_negative_numbers(true),
     }
 }
 
@@ -446,6 +446,7 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     let mut settings = Settings::new(given.collect());
     settings.data_dirs = crate::places::dataset_dirs();
     settings.started_unix_ms = crate::clock::unix_ms();
+    settings.machine = crate::places::machine();
     settings
 }
 

@@ -4,6 +4,8 @@
 
 /// blogbench: what it prints, leaves and stores.
 mod blogbench;
+/// bonnie++, beside the original where it is installed.
+mod bonnie;
 
 /// The HTML in a real browser.
 mod browser;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod blogbench;
+mod bonnie;
 mod compilebench;
 mod ffsb;
 mod fs_mark;

@@ -1,0 +1,51 @@
+//! The tests on many files: they are made, looked at and removed, in the order of the directory or
+//! in a random one.
+
+mod create;
+mod slots;
+mod visit;
+mod walk;
+
+pub(super) use create::Create;
+pub(super) use visit::Visit;
+pub(super) use walk::Walk;
+
+use super::dice::Source;
+use super::names::FileNames;
+use super::shape::{FileKind, FilesShape, Fsync, Home};
+use treering_script::SyncScope;
+
+/// What the scripts of a copy have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Ground {
+    pub(super) home: Home,
+    pub(super) files: FilesShape,
+    pub(super) source: Source,
+    pub(super) fsync: Fsync,
+    pub(super) sync: SyncScope,
+    pub(super) all_timed: bool,
+}
+
+impl Ground {
+    fn names(&self, random: bool) -> FileNames {
+        FileNames::new(self.source.dice(if random { "random names" } else { "names" }), random)
+    }
+
+    fn syncs(&self) -> bool {
+        self.fsync >= Fsync::Updates
+    }
+
+    /// Whether files have content that is read.
+    fn has_content(&self) -> bool {
+        self.files.kind == FileKind::Regular && self.files.max_bytes > 0
+    }
+}
+
+/// What is done to files that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Their attributes are read, and their content where there is any.
+    Stat,
+    /// They are unlinked, and everything synced at the end.
+    Delete,
+}

@@ -1,0 +1,120 @@
+//! As whom the work is done: users and groups by their names or numbers, as `/etc/passwd` and
+//! `/etc/group` have them.
+
+use std::path::Path;
+
+use treering_script::Identity;
+
+/// The group of a number that has no user.
+const NO_GROUP: &str = "nogroup";
+/// No such file is longer; more is not read.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// What the two files say.
+#[derive(Debug, Default)]
+pub(super) struct Accounts {
+    users: String,
+    groups: String,
+}
+
+impl Accounts {
+    /// Those of this machine.
+    pub(super) fn of_machine() -> Self {
+        Self { users: read(Path::new("/etc/passwd")), groups: read(Path::new("/etc/group")) }
+    }
+
+    /// Who is meant by `USER[:GROUP]` and a group that was given by itself, which counts more.
+    ///
+    /// # Errors
+    /// When one of them is not known; in the original's words.
+    pub(super) fn find(&self, user: &str, group: Option<&str>) -> Result<Identity, String> {
+        let (user, own) = match user.split_once(':') {
+            Some((user, own)) => (user, Some(own)),
+            None => (user, None),
+        };
+        let (number, usual) = self.user(user).ok_or_else(|| format!("Can't find user {user}"))?;
+        let named = group.or(own).filter(|group| !group.is_empty());
+        let group = match named {
+            Some(group) => self.group(group).ok_or_else(|| format!("Can't find group {group}"))?,
+            None => usual.or_else(|| self.group(NO_GROUP)).unwrap_or(number),
+        };
+        Ok(Identity { user: number, group })
+    }
+
+    /// The group that was given by itself.
+    ///
+    /// # Errors
+    /// As [`Accounts::find`].
+    pub(super) fn find_group(&self, group: &str) -> Result<u32, String> {
+        self.group(group).ok_or_else(|| format!("Can't find group {group}"))
+    }
+
+    /// A user's number and group.
+    fn user(&self, user: &str) -> Option<(u32, Option<u32>)> {
+        let of = |is: &dyn Fn(&[&str]) -> bool| {
+            rows(&self.users).find(|row| is(row)).and_then(|row| {
+                Some((row.get(2)?.parse().ok()?, row.get(3).and_then(|group| group.parse().ok())))
+            })
+        };
+        of(&|row| row.first() == Some(&user)).or_else(|| {
+            let number = number(user)?;
+            of(&|row| row.get(2) == Some(&user)).or(Some((number, None)))
+        })
+    }
+
+    fn group(&self, group: &str) -> Option<u32> {
+        let row = rows(&self.groups).find(|row| row.first() == Some(&group));
+        row.and_then(|row| row.get(2)?.parse().ok()).or_else(|| number(group))
+    }
+}
+
+/// A number without a sign. The last one means nobody to the kernel.
+fn number(text: &str) -> Option<u32> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number != u32::MAX)
+}
+
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().map(|line| line.split(':').collect())
+}
+
+fn read(path: &Path) -> String {
+    use std::io::Read;
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path);
+    let _nobody_is_known_then = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Accounts;
+    use treering_script::Identity;
+
+    fn accounts() -> Accounts {
+        Accounts {
+            users: "root:x:0:0:root:/root:/bin/sh\noak:x:1000:1001::/:/\nodd\nodd2:x:y\n".into(),
+            groups: "root:x:0:\nnogroup:x:65534:\ntrees:x:50:oak\n".into(),
+        }
+    }
+
+    #[test]
+    fn names_and_numbers_are_found() {
+        let find = |user, group| accounts().find(user, group);
+        let identity = |user, group| Ok(Identity { user, group });
+        assert_eq!(find("root", None), identity(0, 0));
+        assert_eq!(find("0", None), identity(0, 0));
+        assert_eq!(find("oak", None), identity(1000, 1001));
+        assert_eq!(find("1000", None), identity(1000, 1001));
+        assert_eq!(find("oak:trees", None), identity(1000, 50));
+        assert_eq!(find("oak:7", None), identity(1000, 7));
+        assert_eq!(find("oak:7", Some("trees")), identity(1000, 50));
+        assert_eq!(find("12345", None), identity(12_345, 65_534), "nobody's number");
+        assert_eq!(find("birch", None), Err("Can't find user birch".into()));
+        assert_eq!(find("odd", None), Err("Can't find user odd".into()));
+        assert_eq!(find("-1", None), Err("Can't find user -1".into()));
+        assert_eq!(find("4294967295", None), Err("Can't find user 4294967295".into()));
+        assert_eq!(find("oak", Some("birch")), Err("Can't find group birch".into()));
+        assert_eq!(accounts().find_group("birch"), Err("Can't find group birch".into()));
+    }
+}

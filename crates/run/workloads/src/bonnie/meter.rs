@@ -1,0 +1,225 @@
+//! What a task takes down beside what the engine counts: how long the original's loop bodies took,
+//! what the end took, and how steady it went.
+
+use treering_script::Spans;
+
+/// A task is cut into so many pieces of equal work.
+const PIECES: u64 = 32;
+/// From so few pieces nothing is said of how steady it went.
+const PIECES_FEW: usize = 6;
+
+/// What the step in hand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Before the loop, or between two bodies.
+    Outside,
+    /// The first of a body.
+    First,
+    /// One more of it.
+    Middle,
+    /// The last of it.
+    Last,
+    /// The whole body.
+    Only,
+    /// The fsync and the close, or the sync, after the loop.
+    Closing,
+}
+
+/// Takes it down.
+#[derive(Debug)]
+pub(super) struct Meter {
+    /// Where every step is timed.
+    spans: Option<Spans>,
+    pub(super) part: Part,
+    closing_ns: u64,
+    /// Bodies that were done, and at how many the next mark comes.
+    done: u64,
+    piece: u64,
+    next_mark: u64,
+    marks: Vec<(u64, u64)>,
+    /// Whether something was not as it must be.
+    pub(super) trouble: Trouble,
+}
+
+/// What was not as it must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Trouble {
+    #[default]
+    None,
+    /// A read ended before its file should.
+    ShortRead,
+    /// A directory was not empty after all files in it had been unlinked.
+    NotEmpty,
+}
+
+impl Meter {
+    /// For a task of so many bodies, in which every step is timed or not.
+    pub(super) fn new(bodies: u64, all_timed: bool) -> Self {
+        Self {
+            spans: all_timed.then(|| Spans::new(1)),
+            part: Part::Outside,
+            closing_ns: 0,
+            done: 0,
+            piece: (bodies / PIECES).max(1),
+            next_mark: 0,
+            marks: Vec::new(),
+            trouble: Trouble::None,
+        }
+    }
+
+    /// The step in hand was timed.
+    #[inline]
+    pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        let ends = matches!(self.part, Part::Last | Part::Only);
+        if let Some(spans) = &mut self.spans {
+            if matches!(self.part, Part::First | Part::Only) {
+                spans.begin();
+            }
+            spans.timed(began_ns, ended_ns);
+            if ends {
+                spans.end(0, false);
+            }
+        }
+        match self.part {
+            Part::Closing => self.closing_ns += ended_ns.saturating_sub(began_ns),
+            Part::Outside => {}
+            _ if self.done + u64::from(ends) >= self.next_mark => {
+                let done = self.done + u64::from(ends);
+                self.next_mark = done + self.piece;
+                self.marks.push((done, ended_ns));
+            }
+            _ => {}
+        }
+    }
+
+    /// The step that now comes is this part of a body.
+    #[inline]
+    pub(super) fn step(&mut self, part: Part) {
+        // The one before is over now, timed or not.
+        self.done += u64::from(matches!(self.part, Part::Last | Part::Only));
+        self.part = part;
+    }
+
+    /// As notes.
+    pub(super) fn notes(&self) -> Vec<u64> {
+        let mut notes = vec![self.trouble as u64, self.closing_ns, self.marks.len() as u64];
+        notes.extend(self.marks.iter().flat_map(|(done, at_ns)| [*done, *at_ns]));
+        notes.extend(self.spans.iter().flat_map(Spans::notes));
+        notes
+    }
+}
+
+/// What a task took down.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Noted {
+    pub(super) trouble: Trouble,
+    /// What the fsync and the close, or the sync, at its end took.
+    pub(super) closing_ns: u64,
+    /// Bodies done, and when.
+    pub(super) marks: Vec<(u64, u64)>,
+    /// The bodies, where every step was timed.
+    pub(super) bodies: Option<Spans>,
+}
+
+impl Noted {
+    /// From notes; `None` when they are none.
+    pub(super) fn from_notes(notes: &[u64]) -> Option<Self> {
+        let (&[trouble, closing_ns, marks], rest) = notes.split_first_chunk::<3>()?;
+        let words = usize::try_from(marks).ok()?.checked_mul(2)?;
+        let (marks, rest) = rest.split_at_checked(words)?;
+        let trouble = match trouble {
+            0 => Trouble::None,
+            1 => Trouble::ShortRead,
+            _ => Trouble::NotEmpty,
+        };
+        let marks = marks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let bodies = match rest {
+            [] => None,
+            rest => Some(Spans::from_notes(rest)?.0),
+        };
+        Some(Self { trouble, closing_ns, marks, bodies })
+    }
+
+    /// The standard error of its rate in bodies per second, as the pieces of work tell it, and that
+    /// rate; `None` when there are too few.
+    pub(super) fn rate_error(&self) -> Option<(f64, f64)> {
+        let pieces: Vec<(f64, f64)> = self
+            .marks
+            .windows(2)
+            .map(|pair| {
+                let (done, ns) = (pair[1].0 - pair[0].0, pair[1].1.saturating_sub(pair[0].1));
+                (done as f64, ns as f64 / 1e9)
+            })
+            .collect();
+        let seconds: f64 = pieces.iter().map(|piece| piece.1).sum();
+        let done: f64 = pieces.iter().map(|piece| piece.0).sum();
+        if pieces.len() < PIECES_FEW || seconds <= 0.0 {
+            return None;
+        }
+        let rate = done / seconds;
+        // The variance of a ratio of sums (Cochran).
+        let squares: f64 = pieces.iter().map(|(done, took)| (done - rate * took).powi(2)).sum();
+        let count = pieces.len() as f64;
+        Some(((squares * count / (count - 1.0)).sqrt() / seconds, rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meter, Noted, Part};
+
+    fn metered(took: impl Fn(u64) -> u64, bodies: u64) -> Noted {
+        let mut meter = Meter::new(bodies, true);
+        let mut now = 1_000;
+        let mut step = |meter: &mut Meter, part, ns| {
+            meter.step(part);
+            meter.timed(now, now + ns);
+            now += ns;
+        };
+        step(&mut meter, Part::Outside, 77_000_000);
+        for body in 0..bodies {
+            step(&mut meter, Part::First, 10);
+            step(&mut meter, Part::Middle, took(body));
+            step(&mut meter, Part::Last, 20);
+        }
+        step(&mut meter, Part::Closing, 500);
+        step(&mut meter, Part::Closing, 50);
+        Noted::from_notes(&meter.notes()).unwrap()
+    }
+
+    #[test]
+    fn bodies_and_the_end_are_apart() {
+        let noted = metered(|body| if body == 7 { 3_000 } else { 100 }, 64);
+        let bodies = noted.bodies.as_ref().unwrap().row(0);
+        assert_eq!((bodies.count, bodies.longest_ns), (64, 3_030));
+        assert_eq!(noted.closing_ns, 550);
+        assert_eq!(Noted::from_notes(&[0, 1]), None);
+        assert_eq!(Noted::from_notes(&[0, 1, u64::MAX]), None);
+        assert_eq!(Noted::from_notes(&[0, 5, 0]).unwrap().closing_ns, 5);
+    }
+
+    #[test]
+    fn steady_work_has_no_error_and_unsteady_work_has_one() {
+        let error = |noted: Noted| noted.rate_error().unwrap().0 / (1e9 / 130.0);
+        assert!(error(metered(|_| 100, 3200)) < 0.001);
+        let unsteady = error(metered(|body| if body / 100 % 2 == 0 { 60 } else { 140 }, 3200));
+        assert!((0.03..0.2).contains(&unsteady), "{unsteady}");
+        assert_eq!(metered(|_| 100, 3).rate_error(), None);
+    }
+
+    #[test]
+    fn a_sample_of_the_steps_is_enough_for_the_marks() {
+        let mut meter = Meter::new(6400, false);
+        for body in 0..6400_u64 {
+            meter.step(Part::Only);
+            if body % 29 == 0 {
+                meter.timed(body * 100, body * 100 + 90);
+            }
+        }
+        let noted = Noted::from_notes(&meter.notes()).unwrap();
+        assert!((20..=33).contains(&noted.marks.len()), "{}", noted.marks.len());
+        let error = noted.rate_error().unwrap().0 / 1e7;
+        assert!(error < 0.001, "{error}");
+        assert_eq!(noted.bodies, None);
+    }
+}

@@ -1,0 +1,51 @@
+//! bonnie++: twelve tests, six on one large file and six on many small ones, as bonnie++ 2.00a.
+//!
+//! `config`, `spec` and `native` read what is asked for into a `shape`; the operations are in the scripts
+//! (`io`, `seeks`, `files`, `prepare`); `meter` is what they take down, `headline` the numbers made
+//! of it, `classic_output` the original's table and line. Nothing here calls the kernel.
+
+mod classic_output;
+mod config;
+mod dice;
+mod files;
+mod headline;
+mod identity;
+mod io;
+mod job;
+mod meter;
+mod names;
+mod native;
+mod options;
+mod prepare;
+mod seeks;
+mod session;
+mod shape;
+mod spec;
+mod test;
+mod voice;
+
+use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+
+use job::BonnieJob;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Bonnie;
+
+impl Workload for Bonnie {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(BonnieJob::classic(settings)?))
+    }
+
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
+        voice::impersonation(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(BonnieJob::native(settings)?))
+    }
+}

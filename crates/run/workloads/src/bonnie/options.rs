@@ -1,0 +1,267 @@
+//! The options of bonnie++, each declared once: the letters of 2.00a and the native ones.
+
+use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
+
+/// bonnie++'s name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "bonnie++",
+    aliases: &["bonnie"],
+    about: "Writes, rewrites, reads and seeks in a large file, then makes, stats and removes many",
+    imitates: "bonnie++ 2.00a",
+    classic: CLASSIC,
+    native: NATIVE,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 1,
+};
+
+const fn spec(
+    name: &'static str,
+    short: Option<char>,
+    value: ValueKind,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, value, default, doc, support: Support::Full }
+}
+
+const fn letter(
+    short: char,
+    name: &'static str,
+    value: ValueKind,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> OptionSpec {
+    spec(name, Some(short), value, default, doc)
+}
+
+/// Options of the classic command line.
+pub(super) const CLASSIC: &[OptionSpec] = &[
+    letter(
+        'd',
+        "dir",
+        ValueKind::Paths,
+        Some("."),
+        "The directory to work in, which must be there; a second one is relative to the first.",
+    ),
+    letter(
+        's',
+        "size",
+        ValueKind::Text,
+        None,
+        "SIZE[:CHUNK[:SEEKS[:SEEKERS]]]: MiB of the large file (or with g, t), bytes of a call \
+         (8192), seeks (8192), seekers (5); 0 leaves these tests out. Without it, twice the \
+         memory, at least 300.",
+    ),
+    letter(
+        'n',
+        "number",
+        ValueKind::Text,
+        Some("16"),
+        "NUMBER[:MAX[:MIN[:DIRS[:CHUNK]]]]: files in multiples of 1024, their largest and least \
+         size (-1: hard links, -2: symbolic links), subdirectories, bytes of a call; 0 leaves \
+         these tests out.",
+    ),
+    letter('m', "machine", ValueKind::Text, None, "The name in the output; the machine's own."),
+    letter(
+        'r',
+        "ram",
+        ValueKind::Number,
+        None,
+        "MiB of memory, of which the file should have twice as much; 0 does without the check.",
+    ),
+    letter(
+        'x',
+        "runs",
+        ValueKind::Number,
+        None,
+        "How often all is done; lines for each, no table.",
+    ),
+    letter(
+        'u',
+        "user",
+        ValueKind::Text,
+        None,
+        "USER[:GROUP]: as whom to work on the files, by names or numbers; needed by root.",
+    ),
+    letter('g', "group", ValueKind::Text, None, "The group to work as."),
+    letter('q', "quiet", ValueKind::Flag, None, "The table to standard error, and no progress."),
+    letter(
+        'f',
+        "byte-size",
+        ValueKind::Optional("0"),
+        Some("3"),
+        "MiB that are moved byte by byte; without a number these tests are left out.",
+    ),
+    letter(
+        'b',
+        "fsync",
+        ValueKind::Flag,
+        None,
+        "Fsync files that are made and their directories, after each unlink, and after each seek \
+         that writes.",
+    ),
+    letter(
+        'D',
+        "direct",
+        ValueKind::Flag,
+        None,
+        "O_DIRECT in all tests of the large file; needs -f.",
+    ),
+    OptionSpec {
+        support: Support::Rejected(
+            "semaphores are not made; run copies side by side with -c, which start together",
+        ),
+        ..letter('p', "semaphores", ValueKind::Text, None, "Make semaphores for so many copies.")
+    },
+    letter(
+        'y',
+        "wait",
+        ValueKind::Text,
+        None,
+        "p: wait for a line on standard input before each test; s, for semaphores, is refused.",
+    ),
+    letter('z', "seed", ValueKind::Number, None, "The seed; process and time without it."),
+    letter(
+        'Z',
+        "random-file",
+        ValueKind::Path,
+        None,
+        "A file of random numbers instead of a seed: 32 bits each, big-endian.",
+    ),
+    letter(
+        'c',
+        "copies",
+        ValueKind::Number,
+        Some("1"),
+        "Copies of each test that run side by side, each with files of its own.",
+    ),
+    OptionSpec {
+        support: Support::Ignored("it has none in 2.00a; latencies are in the store"),
+        ..letter('l', "detail-log", ValueKind::Path, None, "A log of each operation.")
+    },
+    OptionSpec {
+        support: Support::Ignored("it is that of a patched version, for its detail log"),
+        ..letter('R', "report-interval", ValueKind::Number, None, "Operations of a line there.")
+    },
+    spec(
+        "csv-version",
+        None,
+        ValueKind::Choice(&["1.96", "1.97", "1.98"]),
+        Some("1.98"),
+        "The format of the line with commas.",
+    ),
+    spec(
+        "csv-columns",
+        None,
+        ValueKind::Choice(&["right", "original"]),
+        Some("right"),
+        "Whether chunk sizes and the number of directories are in their columns, or where the \
+         original has them.",
+    ),
+    spec(
+        "sync-scope",
+        None,
+        ValueKind::Choice(&["filesystem", "machine"]),
+        Some("filesystem"),
+        "What the sync after making and removing files covers; the original's is the machine.",
+    ),
+    spec(
+        "fsync-writes",
+        None,
+        ValueKind::Flag,
+        None,
+        "As -b, and an fsync after each block that is written, which -b of the original lacks.",
+    ),
+];
+
+/// Options of the native command line and of plans.
+pub(super) const NATIVE: &[OptionSpec] = &[
+    spec(
+        "size",
+        Some('s'),
+        ValueKind::Size,
+        Some("256M"),
+        "Bytes of the large file; 0 leaves its tests out.",
+    ),
+    spec("chunk", None, ValueKind::Size, Some("8K"), "Bytes of each call on the large file."),
+    spec("seeks", None, ValueKind::Number, Some("8192"), "Seeks, of which a tenth write."),
+    spec("seekers", None, ValueKind::Number, Some("5"), "Threads that share the seeks."),
+    spec(
+        "byte-size",
+        Some('f'),
+        ValueKind::Size,
+        Some("0"),
+        "Bytes that are moved byte by byte, which measures system calls; 0 leaves that out.",
+    ),
+    spec(
+        "files",
+        Some('n'),
+        ValueKind::Number,
+        Some("16384"),
+        "Files that are made, looked at and removed; 0 leaves that out.",
+    ),
+    spec("max-size", None, ValueKind::Size, Some("0"), "Bytes of a file, at most."),
+    spec(
+        "min-size",
+        None,
+        ValueKind::Size,
+        None,
+        "Bytes of a file, at least; the same without it.",
+    ),
+    spec("dirs", None, ValueKind::Number, Some("1"), "Directories that the files are spread over."),
+    spec("file-chunk", None, ValueKind::Size, Some("8K"), "Bytes of each call on the files."),
+    spec(
+        "links",
+        None,
+        ValueKind::Choice(&["none", "hard", "symbolic"]),
+        Some("none"),
+        "Whether all files but the first are links to it.",
+    ),
+    spec(
+        "tests",
+        None,
+        ValueKind::Text,
+        Some("all"),
+        "The tests, with commas between, in the original's order whatever theirs: per-char-write, \
+         block-write, rewrite, per-char-read, block-read, seeks, sequential-create, \
+         sequential-stat, sequential-delete, random-create, random-stat, random-delete.",
+    ),
+    spec(
+        "fsync",
+        None,
+        ValueKind::Choice(&["never", "updates", "each"]),
+        Some("never"),
+        "What is fsynced beyond the end of each test: files that are made, directories, and seeks \
+         that write; or every write to the large file as well.",
+    ),
+    spec("direct", Some('D'), ValueKind::Flag, None, "O_DIRECT in the tests of the large file."),
+    spec(
+        "copies",
+        Some('c'),
+        ValueKind::Number,
+        Some("1"),
+        "Copies of each test that run side by side, each with files of its own.",
+    ),
+    spec(
+        "drop-caches",
+        None,
+        ValueKind::Choice(&["never", "each"]),
+        Some("never"),
+        "Whether the kernel's caches are dropped before each test, so that reads and seeks come \
+         from the device.",
+    ),
+    spec("seed", Some('z'), ValueKind::Number, Some("1"), "The seed of names, sizes and seeks."),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::CLASSIC;
+
+    #[test]
+    fn every_letter_of_the_original_is_there() {
+        let letters: HashSet<char> = CLASSIC.iter().filter_map(|spec| spec.short).collect();
+        assert_eq!(letters, "bcdfglmnpqrsuxyzZDR".chars().collect());
+    }
+}
