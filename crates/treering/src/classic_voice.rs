@@ -7,6 +7,7 @@ use std::path::Path;
 use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_script::{ClassicVoice, Room, Said, Witness};
+use treering_sys::Semaphores;
 
 use crate::clock::local_time;
 
@@ -16,6 +17,10 @@ pub(crate) struct Speaker {
     log: Option<File>,
     /// The first root, to ask its filesystem for its room.
     root: Target,
+    /// Where other processes are met.
+    meetings: Option<Semaphores>,
+    /// Why they could not be met.
+    missed: Option<io::Error>,
 }
 
 impl Speaker {
@@ -29,7 +34,18 @@ impl Speaker {
         root: Target,
     ) -> io::Result<Self> {
         let open = |path| OpenOptions::new().append(true).create(true).open(path);
-        Ok(Self { voice, log: log.map(open).transpose()?, root })
+        let log = log.map(open).transpose()?;
+        Ok(Self { voice, log, root, meetings: None, missed: None })
+    }
+
+    /// The same, which meets others there.
+    pub(crate) fn meeting_at(self, meetings: Option<Semaphores>) -> Self {
+        Self { meetings, ..self }
+    }
+
+    /// Why other processes could not be met, which ended the run.
+    pub(crate) fn missed(&mut self) -> Option<io::Error> {
+        self.missed.take()
     }
 
     /// Lets the voice say something.
@@ -64,8 +80,11 @@ impl Speaker {
 
 impl TrialSink for &mut Speaker {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let Speaker { voice, root, .. } = &mut **self;
-        let said = voice.hear(event, &mut Looking { root });
+        let Speaker { voice, root, meetings, missed, .. } = &mut **self;
+        let said = voice.hear(event, &mut Looking { root, meetings: *meetings, missed });
+        if missed.is_some() {
+            return Err(SinkError::new("cannot meet others", io::Error::other("see its cause")));
+        }
         self.tell(&said).map_err(|error| SinkError::new("cannot write the tool's lines", error))
     }
 }
@@ -73,6 +92,8 @@ impl TrialSink for &mut Speaker {
 /// Looks at the clock and at the first root.
 struct Looking<'t> {
     root: &'t Target,
+    meetings: Option<Semaphores>,
+    missed: &'t mut Option<io::Error>,
 }
 
 impl Witness for Looking<'_> {
@@ -87,6 +108,15 @@ impl Witness for Looking<'_> {
     fn wait_for_line(&mut self) {
         // Whatever comes, and also when nothing can.
         let _anything = io::stdin().lines().next();
+    }
+
+    fn meet(&mut self, number: u16) {
+        let met = self.meetings.map_or(Ok(()), |meetings| meetings.meet(number));
+        match met.map_err(io::Error::from) {
+            // Who is asked to stop stops a little later.
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => *self.missed = Some(error),
+            _ => {}
+        }
     }
 }
 

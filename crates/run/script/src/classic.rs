@@ -83,7 +83,38 @@ pub trait Witness {
     fn time(&mut self) -> String;
 
     /// Waits until a line comes on standard input, or its end.
-    fn wait_for_line(&mut self);
+    fn wait_for_line(&mut self) {}
+
+    /// Waits until all have come to the meeting of this number. What fails ends the run.
+    fn meet(&mut self, _number: u16) {}
+}
+
+/// Where processes of the imitated tool wait for one another, by the key of its semaphores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// So many meetings are made for so many processes; nothing else is done.
+    Make {
+        /// The key.
+        key: i32,
+        /// How many meetings.
+        meetings: u16,
+        /// How many meet.
+        processes: u16,
+    },
+    /// They are removed; nothing else is done.
+    Remove {
+        /// The key.
+        key: i32,
+        /// How many meetings.
+        meetings: u16,
+    },
+    /// The run goes to them.
+    Join {
+        /// The key.
+        key: i32,
+        /// How many meetings.
+        meetings: u16,
+    },
 }
 
 /// Speaks as the imitated tool.
@@ -96,6 +127,11 @@ pub trait ClassicVoice {
 
     /// Something happened.
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said;
+
+    /// Whether others are met, and where.
+    fn meeting(&self) -> Option<Meeting> {
+        None
+    }
 
     /// After everything, unless it failed; a signal may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;

@@ -1,6 +1,6 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,9 +9,10 @@ use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_script::{
-    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, OptionSpec, Settings, Support,
-    TargetFacts, Workload,
+    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Settings,
+    Support, TargetFacts, Workload,
 };
+use treering_sys::Semaphores;
 
 use super::native::classic_payload;
 use super::trial::{Asked, outline, run as run_trial};
@@ -59,15 +60,22 @@ fn perform(
     tool: Impersonation,
     any: &AnyRunArgs,
 ) -> Result<ExitCode, Failure> {
+    let meetings = match tool.voice.meeting().map(meet).transpose()? {
+        Some(Met::Done(words)) => return done(&words),
+        Some(Met::At(meetings)) => Some(meetings),
+        None => None,
+    };
     let place = take(&tool)?;
     let facts = facts(&place)?;
     let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
-    let mut speaker = Speaker::begin(voice, log.as_deref(), first).map_err(|error| {
-        let log = log.unwrap_or_default();
-        Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
-    })?;
+    let mut speaker = Speaker::begin(voice, log.as_deref(), first)
+        .map_err(|error| {
+            let log = log.unwrap_or_default();
+            Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
+        })?
+        .meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene {
         words: classic_words(),
@@ -99,7 +107,12 @@ fn perform(
         remount: None,
     };
     let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
-    let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {})?;
+    let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
+    if let Some(error) = speaker.missed() {
+        return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
+            .hint("make semaphores for as many processes as are started, anew for each time"));
+    }
+    let done = done?;
     if let Some(failure) = &done.unmoved {
         // The imitated tool keeps nothing: its exit code does not speak of it.
         say(&format!("treering: {}", failure.message()));
@@ -110,6 +123,44 @@ fn perform(
     told(speaker.speak(|voice| voice.close(done.conclusion.signal)))?;
     let interrupted = done.conclusion.ending == Ending::Interrupted;
     Ok(ExitCode::from(if interrupted { signal_exit } else { 0 }))
+}
+
+/// What came of semaphores.
+enum Met {
+    /// That was all; what is said of it.
+    Done(String),
+    /// The run goes there.
+    At(Semaphores),
+}
+
+/// Makes, removes or finds the semaphores at which processes of the tool meet.
+fn meet(meeting: Meeting) -> Result<Met, Failure> {
+    let failed = |what: &str, errno| {
+        let error = io::Error::from(errno);
+        Failure::new(Kind::Classic, format!("Can't {what}: {error}"))
+    };
+    let find = |key, meetings| {
+        Semaphores::find(key, meetings).map_err(|errno| failed("get semaphore ID", errno))
+    };
+    match meeting {
+        Meeting::Make { key, meetings, processes } => {
+            Semaphores::make(key, meetings, processes)
+                .map_err(|errno| failed("set semaphore value", errno))?;
+            Ok(Met::Done(format!("Creating semaphore for {processes} procs.\n")))
+        }
+        Meeting::Remove { key, meetings } => {
+            let found = find(key, meetings)?;
+            found.remove().map_err(|errno| failed("remove semaphore", errno))?;
+            Ok(Met::Done("Semaphore removed.\n".to_owned()))
+        }
+        Meeting::Join { key, meetings } => find(key, meetings).map(Met::At),
+    }
+}
+
+/// Says it, and ends well.
+fn done(words: &str) -> Result<ExitCode, Failure> {
+    told(io::stdout().lock().write_all(words.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Takes the directories, unless a killed run has left its trees there.

@@ -402,8 +402,8 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
     says("-u root -c 0", "-c: from 1 to 200");
     says("-u root -s 0 -n 0", "there is no test");
     says("-u root extra", "extra");
-    let refused = program.run(["bonnie++", "-p", "3"]);
-    assert!(refused.code != Some(0) && refused.stderr.contains("semaphores"), "{refused}");
+    says("-u root -p 0", "-p: '0' is neither");
+    says("-u root -p 2 -y s", "not both");
 }
 
 #[test]
@@ -436,6 +436,39 @@ fn a_prompt_waits_for_a_line_before_each_test() {
     let prompts: Vec<&str> = out.lines().filter(|line| line.ends_with(':')).collect();
     assert_eq!(prompts, ["1:", "2:", "4:", "5:", "6:", "7:", "8:", "9:", "10:", "11:"]);
     assert!(out.starts_with("\n1:\n"), "{out}");
+}
+
+/// The key is one for the whole machine: one test has all of it.
+#[test]
+fn processes_meet_at_semaphores_also_with_the_original() {
+    require_root!();
+    let Some(original) = installed(ORIGINAL) else { return };
+    let program = program();
+    let made = classic(&program, "-u root -p 2");
+    if made.stderr.contains("not implemented") || made.stderr.contains("Permission") {
+        skip("there are no semaphores here");
+        return;
+    }
+    assert_eq!(made.ends_with(0).stdout, "Creating semaphore for 2 procs.\n");
+    let place = temp_dir();
+    let words = "-d . -u root -r 0 -s 1 -n 1 -f -q -m oak -y s";
+    let mut theirs = Command::new(&original);
+    theirs.args(words.split_whitespace()).current_dir(place.path());
+    let theirs = theirs.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // Alone neither of them would come to its end.
+    let ours = classic(&program, words).ends_with(0);
+    let theirs = theirs.wait_with_output().unwrap();
+    assert!(theirs.status.success());
+    assert_eq!(fields(&ours.stdout).len(), 50);
+    let used = classic(&program, words).ends_with(1);
+    assert!(used.stderr.contains("semop failed"), "{used}");
+    let removed = classic(&program, "-u root -p -1").ends_with(0);
+    assert_eq!(removed.stdout, "Semaphore removed.\n");
+    let missing = classic(&program, words).ends_with(1);
+    assert!(missing.stderr.contains("Can't get semaphore ID: No such file"), "{missing}");
+    classic(&program, "-u root -p -1").ends_with(1);
+    let left = fs::read_dir(program.home()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().contains("Bonnie")));
 }
 
 #[test]

@@ -5,19 +5,23 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_script::{ConfigError, Identity, Settings, SyncScope};
+use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
 
 use super::dice::Source;
 use super::identity::Accounts;
 use super::options::CLASSIC;
 use super::shape::{FilesShape, Fsync, IoShape, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
+use super::test::Test;
 
 /// MiB that the file has at least by default.
 const LEAST_MIB: u64 = 300;
 /// Copies, at most; the original's limit.
 pub(super) const COPIES_MAX: u64 = 200;
 const RUNS_MAX: u64 = 1 << 20;
+/// The key of the original's semaphores, and what the kernel lets them count to.
+const MEETING_KEY: i32 = 4711;
+const MEETING_MAX: u16 = 32_767;
 /// Bytes that the original reckons for each file, by 1024 of them.
 const FILE_KIB: u64 = 37;
 const FILES_KIB_MAX: u64 = 1 << 20;
@@ -45,8 +49,10 @@ pub(super) struct Telling {
     /// Whether only lines are printed, and how many.
     pub(super) lines_only: bool,
     pub(super) quiet: bool,
-    /// Whether a line is waited for before each test.
-    pub(super) prompts: bool,
+    /// What is waited for before each test.
+    pub(super) wait: Wait,
+    /// Where others are met.
+    pub(super) meeting: Option<Meeting>,
     pub(super) csv: CsvVersion,
     /// Whether columns are where the original has them.
     pub(super) csv_as_original: bool,
@@ -85,14 +91,17 @@ impl ClassicConfig {
             Some(file) => Source::List(random_numbers(file, &settings.file(file))?),
         };
         let greeting = identity(settings)?;
-        let prompts = prompts(settings)?;
+        let wait = wait(settings)?;
+        let meeting = meeting(settings, wait)?;
         let after = Greeted { greeting, quiet: settings.flag("quiet") };
         let ram_mib = settings
             .number(CLASSIC, "ram", 0..=1 << 40)
             .or_else(|error| after.refuse(&error.message))?
             .unwrap_or(machine.memory_bytes >> 20);
-        let Asked { io, files, mib, k, byte_mib } =
-            Asked::read(settings, ram_mib, copies.unwrap_or(1), &after)?;
+        let Asked { io, files, mib, k, byte_mib } = match meeting {
+            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
+            _ => Asked::read(settings, ram_mib, copies.unwrap_or(1), &after)?,
+        };
         let runs = settings.number(CLASSIC, "runs", 1..=RUNS_MAX);
         let runs = runs.or_else(|error| after.refuse(&error.message))?;
         let fsync = match (settings.flag("fsync-writes"), settings.flag("fsync")) {
@@ -128,7 +137,8 @@ impl ClassicConfig {
             k,
             lines_only: runs.is_some(),
             quiet: after.quiet,
-            prompts,
+            wait,
+            meeting,
             csv,
             // Only the long lines have columns in wrong places.
             csv_as_original: csv == CsvVersion::Long
@@ -202,16 +212,40 @@ fn identity(settings: &Settings) -> Result<Option<Identity>, ConfigError> {
     found.map_err(ConfigError::new)
 }
 
-fn prompts(settings: &Settings) -> Result<bool, ConfigError> {
+/// What comes before each test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wait {
+    #[default]
+    Nothing,
+    /// A prompt, and a line.
+    Line,
+    /// All others.
+    Others,
+}
+
+fn wait(settings: &Settings) -> Result<Wait, ConfigError> {
     match settings.text("wait") {
-        None => Ok(false),
-        Some("p") => Ok(true),
-        Some("s") => {
-            let message = "-y s: there are no semaphores to wait for";
-            let right = "run copies side by side with -c, which start together";
-            Err(ConfigError::new(message).hint(right))
-        }
+        None => Ok(Wait::Nothing),
+        Some("p") => Ok(Wait::Line),
+        Some("s") => Ok(Wait::Others),
         Some(other) => usage(format!("-y: '{other}' is neither p nor s")),
+    }
+}
+
+/// Where others are met, or what is done about that place instead of a run.
+fn meeting(settings: &Settings, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
+    let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
+    match (settings.text("processes"), wait) {
+        (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
+        (None, _) => Ok(None),
+        (Some(_), Wait::Others) => usage("-p makes semaphores and -y s waits for them: not both"),
+        (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
+        (Some(text), _) => match text.parse::<u16>() {
+            Ok(processes) if (1..=MEETING_MAX).contains(&processes) => {
+                Ok(Some(Meeting::Make { key, meetings, processes }))
+            }
+            _ => usage(format!("-p: '{text}' is neither a number from 1 to {MEETING_MAX} nor -1")),
+        },
     }
 }
 
@@ -225,6 +259,7 @@ fn name(settings: &Settings) -> Result<String, ConfigError> {
 }
 
 /// The file and the files of a classic command line.
+#[derive(Default)]
 struct Asked {
     io: Option<IoShape>,
     files: Option<FilesShape>,
@@ -317,10 +352,10 @@ fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError>
 
 #[cfg(test)]
 mod tests {
-    use super::{ClassicConfig, CsvVersion, default_mib};
+    use super::{ClassicConfig, CsvVersion, Wait, default_mib};
     use crate::bonnie::shape::{FileKind, Fsync};
     use crate::bonnie::test::Test;
-    use treering_script::{Identity, Machine, Settings, SyncScope};
+    use treering_script::{Identity, Machine, Meeting, Settings, SyncScope};
 
     fn settings(given: &[(&str, &str)]) -> Settings {
         let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
@@ -408,7 +443,9 @@ mod tests {
             ("byte-size", "20x"),
             ("runs", "0"),
             ("wait", "x"),
-            ("wait", "s"),
+            ("processes", "0"),
+            ("processes", "-2"),
+            ("processes", "40000"),
             ("machine", "a,b"),
             ("machine", "a\nb"),
             ("group", "no such group"),
@@ -432,7 +469,14 @@ mod tests {
         let tests = [Test::BlockWrite, Test::Rewrite, Test::BlockRead, Test::Seeks];
         assert_eq!(config.shape.tests, tests);
         assert!(read(&[ROOT, ("runs", "5")]).telling.lines_only);
-        assert!(read(&[ROOT, ("wait", "p")]).telling.prompts);
+        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, Wait::Line);
+        let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
+        let (key, meetings) = (4711, 12);
+        let made = Meeting::Make { key, meetings, processes: 3 };
+        assert_eq!(of(&[ROOT, ("processes", "3"), ("size", "1")]), made);
+        assert_eq!(of(&[ROOT, ("processes", "-1")]), Meeting::Remove { key, meetings });
+        assert_eq!(of(&[ROOT, ("wait", "s")]), Meeting::Join { key, meetings });
+        assert!(!refused(&[ROOT, ("wait", "s"), ("processes", "3")]).is_empty());
         assert!(read(&[ROOT, ("direct", "true"), ("byte-size", "0")]).shape.direct);
         let config = read(&[("user", "12345:678"), ("byte-size", "20")]);
         assert_eq!(config.shape.identity, Some(Identity { user: 12_345, group: 678 }));

@@ -5,7 +5,7 @@ use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, SyncScope, TargetFacts,
 };
 
-use super::config::{ClassicConfig, CsvVersion};
+use super::config::{ClassicConfig, CsvVersion, Wait};
 use super::dice::Source;
 use super::native;
 use super::session::{BonnieSession, Style};
@@ -78,8 +78,10 @@ fn classic_parameters(settings: &Settings, config: &ClassicConfig) -> Vec<(Strin
     parameters.push(parameter("fsync", shape.fsync == Fsync::Updates));
     parameters.push(parameter("fsync-writes", shape.fsync == Fsync::Each));
     parameters.push(parameter("direct", shape.direct));
-    if telling.prompts {
-        parameters.push(parameter("wait", "p"));
+    match telling.wait {
+        Wait::Nothing => {}
+        Wait::Line => parameters.push(parameter("wait", "p")),
+        Wait::Others => parameters.push(parameter("wait", "s")),
     }
     parameters.push(parameter("seed", telling.seed));
     if let (Some(file), Source::List(_)) = (settings.text("random-file"), &shape.source) {

@@ -107,18 +107,20 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         None,
         "O_DIRECT in all tests of the large file; needs -f.",
     ),
-    OptionSpec {
-        support: Support::Rejected(
-            "semaphores are not made; run copies side by side with -c, which start together",
-        ),
-        ..letter('p', "semaphores", ValueKind::Text, None, "Make semaphores for so many copies.")
-    },
+    letter(
+        'p',
+        "processes",
+        ValueKind::Text,
+        None,
+        "Make semaphores at which so many processes with -y s meet, and end; -1 removes them.",
+    ),
     letter(
         'y',
         "wait",
         ValueKind::Text,
         None,
-        "p: wait for a line on standard input before each test; s, for semaphores, is refused.",
+        "s: wait before each test until all have come that the semaphores of -p were made for; p: \
+         until a line comes on standard input.",
     ),
     letter('z', "seed", ValueKind::Number, None, "The seed; process and time without it."),
     letter(

@@ -1,5 +1,5 @@
-//! The seeks: several seekers take tickets in turn, each a place to read a chunk at; a tenth of them
-//! write it back.
+//! The seeks: several seekers take tickets in turn, each a place to read a chunk at; for a tenth of
+//! them it is written back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

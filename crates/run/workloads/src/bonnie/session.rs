@@ -13,7 +13,7 @@ use super::io::IoScript;
 use super::meter::{Noted, Trouble};
 use super::prepare::{MakeDirs, MakeRoot, RemoveFile};
 use super::seeks::{Seeker, Tickets};
-use super::shape::{Home, Shape, root_name};
+use super::shape::{FileKind, Home, Shape, root_name};
 use super::test::Test;
 
 /// The kind of tasks that belong to no test.
@@ -198,6 +198,7 @@ impl BonnieSession {
     }
 
     fn tasks(&self, job: Job) -> Vec<Task> {
+        let kind = self.shape.files.map(|files| files.kind);
         let mut tasks = Vec::new();
         for copy in 0..self.shape.copies {
             let home = self.style.home(copy);
@@ -209,7 +210,7 @@ impl BonnieSession {
             };
             let Job::Test(test) = job else {
                 let script = self.chore(job, home);
-                tasks.extend(script.map(|script| task(SETUP, Op::Create, script)));
+                tasks.extend(script.map(|script| task(SETUP, NO_FILES, script)));
                 continue;
             };
             for script in self.scripts(test, home).unwrap_or_default() {
@@ -217,7 +218,7 @@ impl BonnieSession {
                 tasks.push(Task {
                     expected_bytes: self.expected_bytes(test),
                     tally: tally.to_owned(),
-                    ..task(test.name(), file_op(test), script)
+                    ..task(test.name(), file_op(test, kind), script)
                 });
             }
         }
@@ -225,13 +226,18 @@ impl BonnieSession {
     }
 }
 
+/// A call that is never made: no file is counted.
+const NO_FILES: Op = Op::Truncate;
+
 /// What counts as a file.
-fn file_op(test: Test) -> Op {
-    match test {
-        Test::SequentialStat | Test::RandomStat => Op::Stat,
-        Test::SequentialDelete | Test::RandomDelete => Op::Unlink,
-        Test::CharRead | Test::BlockRead | Test::Rewrite | Test::Seeks => Op::Open,
-        _ => Op::Create,
+fn file_op(test: Test, kind: Option<FileKind>) -> Op {
+    match (test, kind) {
+        (Test::SequentialStat | Test::RandomStat, _) => Op::Stat,
+        (Test::SequentialDelete | Test::RandomDelete, _) => Op::Unlink,
+        (Test::SequentialCreate | Test::RandomCreate, Some(FileKind::HardLinks)) => Op::Link,
+        (Test::SequentialCreate | Test::RandomCreate, Some(FileKind::SymbolicLinks)) => Op::Symlink,
+        (Test::SequentialCreate | Test::RandomCreate, _) => Op::Create,
+        _ => NO_FILES,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Meeting, Said, Settings,
+    Witness,
 };
 
 use super::classic_output::{Report, Result, header, line, table};
-use super::config::{ClassicConfig, Telling, greeting};
+use super::config::{ClassicConfig, Telling, Wait, greeting};
 use super::headline::Measured;
 use super::meter::Noted;
 use super::shape::Shape;
@@ -90,17 +91,23 @@ impl Voice {
             self.measured = Default::default();
         }
         self.begun += 1;
-        if self.telling.prompts {
-            witness.wait_for_line();
+        let test = self.present();
+        match self.telling.wait {
+            Wait::Nothing => {}
+            Wait::Line => witness.wait_for_line(),
+            Wait::Others => {
+                let number = test.and_then(|test| u16::try_from(test.place()).ok());
+                witness.meet(number.unwrap_or(0));
+            }
         }
-        self.present().map(|test| self.progress(beginning(test))).unwrap_or_default()
+        test.map(|test| self.progress(beginning(test))).unwrap_or_default()
     }
 
     /// The prompt before the test that comes next.
     fn prompt(&self) -> String {
         let tests = &self.shape.tests;
         match tests.get(self.begun % tests.len().max(1)) {
-            Some(test) if self.telling.prompts => format!("\n{}:\n", test.place()),
+            Some(test) if self.telling.wait == Wait::Line => format!("\n{}:\n", test.place()),
             _ => String::new(),
         }
     }
@@ -188,6 +195,10 @@ impl ClassicVoice for Voice {
             },
             _ => Said::default(),
         }
+    }
+
+    fn meeting(&self) -> Option<Meeting> {
+        self.telling.meeting
     }
 
     fn close(&mut self, _signal: Option<i32>) -> Said {

@@ -2,7 +2,7 @@
 
 use super::table::figure;
 use super::{Report, Result, header, line, table};
-use crate::bonnie::config::{CsvVersion, Telling};
+use crate::bonnie::config::{CsvVersion, Telling, Wait};
 use crate::bonnie::dice::Source;
 use crate::bonnie::shape::{FileKind, FilesShape, Fsync, IoShape, Shape};
 use crate::bonnie::test::Test;
@@ -45,7 +45,8 @@ fn telling() -> Telling {
         k: 40,
         lines_only: false,
         quiet: false,
-        prompts: false,
+        wait: Wait::Nothing,
+        meeting: None,
         csv: CsvVersion::Long,
         csv_as_original: false,
         greeting: None,
