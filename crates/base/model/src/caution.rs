@@ -62,6 +62,8 @@ pub enum CautionCode {
     Misaligned,
     /// Files got the name of another and overwrote it.
     NamesCollided,
+    /// Operations of a recorded load did not come out as they did when it was recorded.
+    OtherwiseThanRecorded,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -70,7 +72,7 @@ pub const OPERATIONS_FEW: u64 = 5_000;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -99,6 +101,7 @@ impl CautionCode {
         Self::Throttled,
         Self::Misaligned,
         Self::NamesCollided,
+        Self::OtherwiseThanRecorded,
     ];
 
     /// The word used in JSON and in the store.
@@ -132,6 +135,7 @@ impl CautionCode {
             Self::Throttled => "throttled",
             Self::Misaligned => "misaligned",
             Self::NamesCollided => "names_collided",
+            Self::OtherwiseThanRecorded => "otherwise_than_recorded",
         }
     }
 
@@ -181,6 +185,10 @@ impl CautionCode {
                  (all of it is lost)"
             }
             Self::NamesCollided => "use longer names or more random characters",
+            Self::OtherwiseThanRecorded => {
+                "begin in an empty directory, and play the lines that make the files before \
+                 others (dbench: --fill-lines)"
+            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
             Self::NotQuiet

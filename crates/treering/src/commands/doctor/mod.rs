@@ -54,6 +54,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::Handicapped,
     CautionCode::TooFewOperations,
     CautionCode::NamesCollided,
+    CautionCode::OtherwiseThanRecorded,
 ];
 
 /// What was found.

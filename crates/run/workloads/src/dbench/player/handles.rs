@@ -1,0 +1,119 @@
+//! A client's open files, by the handles of its load.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use treering_script::File;
+
+use crate::dbench::loadfile::HandleId;
+
+/// Handles whose numbers are drawn, at most.
+const DRAWN_MAX: usize = 1 << 16;
+/// No slot.
+const CLOSED: u8 = u8::MAX;
+
+/// The name that a file was opened by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum OpenedBy {
+    Spot(u32),
+    /// One that was drawn.
+    Path(Vec<u8>),
+}
+
+/// The handles of a client.
+#[derive(Debug)]
+pub(super) struct Handles {
+    /// The slot of each handle's file.
+    slots: Vec<u8>,
+    open: Vec<Option<(HandleId, OpenedBy)>>,
+    first: u8,
+    /// Handles that do not stand in the load, by their number there.
+    drawn: HashMap<u64, HandleId>,
+}
+
+impl Handles {
+    /// Of a load with so many, with these slots for files.
+    pub(super) fn new(handles: usize, slots: Range<u8>) -> Self {
+        let open = slots.clone().map(|_| None).collect();
+        Self { slots: vec![CLOSED; handles], open, first: slots.start, drawn: HashMap::new() }
+    }
+
+    /// The handle of a number that was drawn.
+    pub(super) fn of_number(&mut self, number: u64) -> Option<HandleId> {
+        if let Some(&handle) = self.drawn.get(&number) {
+            return Some(handle);
+        }
+        if self.drawn.len() >= DRAWN_MAX {
+            return None;
+        }
+        let handle = HandleId::try_from(self.slots.len()).ok()?;
+        self.slots.push(CLOSED);
+        self.drawn.insert(number, handle);
+        Some(handle)
+    }
+
+    /// The number of a handle that does not stand in the load.
+    pub(super) fn number_of(&self, handle: HandleId) -> Option<u64> {
+        self.drawn.iter().find(|&(_, other)| *other == handle).map(|(number, _)| *number)
+    }
+
+    /// The file of a handle.
+    #[inline]
+    pub(super) fn file(&self, handle: HandleId) -> Option<File> {
+        self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| File(slot))
+    }
+
+    /// A slot for one more file.
+    #[inline]
+    pub(super) fn free(&self) -> Option<File> {
+        let free = self.open.iter().position(Option::is_none)?;
+        u8::try_from(free).ok().map(|free| File(self.first + free))
+    }
+
+    #[inline]
+    pub(super) fn opened(&mut self, handle: HandleId, file: File, by: OpenedBy) {
+        self.slots[handle as usize] = file.0;
+        self.open[usize::from(file.0 - self.first)] = Some((handle, by));
+    }
+
+    #[inline]
+    pub(super) fn closed(&mut self, file: File) {
+        if let Some((handle, _)) = self.open[usize::from(file.0 - self.first)].take() {
+            self.slots[handle as usize] = CLOSED;
+        }
+    }
+
+    /// The name that a file was opened by.
+    pub(super) fn name(&self, file: File) -> Option<&OpenedBy> {
+        self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
+    }
+
+    /// Any file that is still open.
+    pub(super) fn any(&self) -> Option<File> {
+        let open = self.open.iter().position(Option::is_some)?;
+        u8::try_from(open).ok().map(|open| File(self.first + open))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::File;
+
+    use super::{Handles, OpenedBy};
+
+    #[test]
+    fn handles_have_files_until_they_are_closed() {
+        let mut handles = Handles::new(2, 100..102);
+        assert_eq!(handles.file(0), None);
+        handles.opened(0, handles.free().unwrap(), OpenedBy::Spot(7));
+        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(8));
+        assert_eq!(handles.free(), None);
+        assert_eq!((handles.file(0), handles.file(1)), (Some(File(100)), Some(File(101))));
+        assert_eq!(handles.name(File(101)), Some(&OpenedBy::Spot(8)));
+        handles.closed(File(100));
+        assert_eq!((handles.file(0), handles.any()), (None, Some(File(101))));
+        let drawn = handles.of_number(77).unwrap();
+        assert_eq!(handles.of_number(77), Some(drawn));
+        assert_eq!((drawn, handles.number_of(drawn)), (2, Some(77)));
+    }
+}
