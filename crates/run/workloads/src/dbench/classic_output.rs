@@ -20,6 +20,9 @@ pub(super) struct Result<'r> {
     pub(super) labels: &'r [&'static str],
 }
 
+/// Before this there is no line; a second may be cut a little short.
+pub(super) const FIRST_SECOND: f64 = 0.9;
+
 /// The first lines.
 pub(super) fn header(seconds: u64, load: &str, warmup: u64) -> String {
     format!(
@@ -43,7 +46,7 @@ fn ms(ns: u64) -> f64 {
 
 /// The line of a second; none before the first is over.
 pub(super) fn tick(tick: &Tick) -> String {
-    if tick.seconds < 1.0 {
+    if tick.seconds < FIRST_SECOND {
         return String::new();
     }
     let word = match tick.part {
@@ -61,12 +64,16 @@ pub(super) fn tick(tick: &Tick) -> String {
 
 /// The line of a second while clients remove their files.
 pub(super) fn cleanup(active: u64, seconds: f64) -> String {
-    if seconds < 1.0 { String::new() } else { format!("{active:4}  cleanup {seconds:3.0} sec\n") }
+    if seconds < FIRST_SECOND {
+        String::new()
+    } else {
+        format!("{active:4}  cleanup {seconds:3.0} sec\n")
+    }
 }
 
 /// The same for other programs, as dbench 5.0 writes it.
 pub(super) fn machine_tick(tick: &Tick) -> String {
-    if tick.seconds < 1.0 {
+    if tick.seconds < FIRST_SECOND {
         return String::new();
     }
     let letter = match tick.part {
@@ -190,7 +197,7 @@ mod tests {
         let warmup = Tick { part: Part::WarmUp, ..TICK };
         assert!(tick(&warmup).contains(" MB/sec  warmup   9 sec  latency"));
         assert_eq!(tick(&Tick { part: Part::Over, ..TICK }), "   2  cleanup   9 sec\n");
-        assert_eq!(tick(&Tick { seconds: 0.9, ..TICK }), "");
+        assert_eq!(tick(&Tick { seconds: 0.8, ..TICK }), "");
         assert_eq!(machine_tick(&TICK), "@R@2@90760@95.00@9@355.893@\n");
     }
 

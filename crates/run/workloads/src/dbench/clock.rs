@@ -1,5 +1,7 @@
 //! The warm-up, the measured time and the end, as the original's alarm of each second decides them.
 
+use std::time::Duration;
+
 use super::panel::{Dial, Panel, Part, Signal};
 
 /// What a tick says, for the voice.
@@ -60,12 +62,29 @@ pub(super) struct Clock {
     measured_ns: u64,
     warm: bool,
     over_ns: Option<u64>,
+    /// By how much a tick may come early.
+    slack: f64,
 }
 
 impl Clock {
     /// With so much warm-up and time.
-    pub(super) const fn new(warmup: u64, seconds: Option<u64>, works: Dial) -> Self {
-        Self { warmup, works, seconds, bytes_before: 0, measured_ns: 0, warm: false, over_ns: None }
+    pub(super) const fn new(
+        warmup: u64,
+        seconds: Option<u64>,
+        works: Dial,
+        every: Duration,
+    ) -> Self {
+        let slack = every.as_secs_f64() / 10.0;
+        Self {
+            warmup,
+            works,
+            seconds,
+            bytes_before: 0,
+            measured_ns: 0,
+            warm: false,
+            over_ns: None,
+            slack,
+        }
     }
 
     /// Looks at all clients, so long after the start.
@@ -81,7 +100,7 @@ impl Clock {
         let latency_ns = latency(elapsed_ns, panels);
         let bytes = sum(Dial::Bytes);
         let seconds = elapsed_ns.saturating_sub(self.measured_ns) as f64 / 1e9;
-        if !self.warm && moving == count && seconds > self.warmup as f64 {
+        if !self.warm && moving == count && seconds + self.slack > self.warmup as f64 {
             self.warm = true;
             signal.set(Part::Measured);
             if self.warmup > 0 {
@@ -93,7 +112,7 @@ impl Clock {
         }
         if self.warm
             && self.over_ns.is_none()
-            && self.seconds.is_some_and(|limit| seconds > limit as f64)
+            && self.seconds.is_some_and(|limit| seconds + self.slack > limit as f64)
         {
             self.over_ns = Some(elapsed_ns);
             signal.set(Part::Over);
@@ -132,6 +151,8 @@ fn latency(elapsed_ns: u64, panels: &[Panel]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{Clock, Tick};
     use crate::dbench::panel::{Dial, Panel, Part, Signal};
 
@@ -147,7 +168,7 @@ mod tests {
     #[test]
     fn the_parts_follow_each_other_as_in_the_original() {
         let (signal, panels) = (Signal::default(), [Panel::default(), Panel::default()]);
-        let mut clock = Clock::new(2, Some(3), Dial::Bytes);
+        let mut clock = Clock::new(2, Some(3), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Bytes, 1000);
         panels[0].set(Dial::Lines, 10);
         let first = tick(&mut clock, 1, &signal, &panels).unwrap();
@@ -174,7 +195,7 @@ mod tests {
     #[test]
     fn without_a_warm_up_all_counts_from_the_start() {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
-        let mut clock = Clock::new(0, None, Dial::Lines);
+        let mut clock = Clock::new(0, None, Dial::Lines, Duration::from_secs(1));
         assert_eq!(tick(&mut clock, 1, &signal, &panels).unwrap().part, Part::WarmUp);
         panels[0].set(Dial::Lines, 1);
         for second in 2..100 {

@@ -57,7 +57,7 @@ impl<'j> PlaySession<'j> {
             stage: None,
             given: false,
             crew: Crew::default(),
-            clock: Clock::new(0, None, Dial::Bytes),
+            clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
             headline: Headline::default(),
             messages: Vec::new(),
             untold: 0,
@@ -133,10 +133,15 @@ impl<'j> PlaySession<'j> {
         };
         let all_move = config.sources.iter().all(|source| moves(&source.load));
         let works = if all_move { Dial::Bytes } else { Dial::Lines };
-        self.clock = Clock::new(warmup, seconds, works);
+        let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
+        self.clock = Clock::new(warmup, seconds, works, every);
         let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
-        let tick = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
-        Wave { tasks, side_by_side: self.side_by_side(), tick_every: Some(tick), ..Wave::default() }
+        Wave {
+            tasks,
+            side_by_side: self.side_by_side(),
+            tick_every: Some(every),
+            ..Wave::default()
+        }
     }
 }
 

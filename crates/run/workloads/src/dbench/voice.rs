@@ -90,7 +90,7 @@ impl Voice {
             Part::WarmUp => {}
             Part::Measured => {
                 self.latency_ns = self.latency_ns.max(tick.latency_ns);
-                if tick.seconds >= 1.0 {
+                if tick.seconds >= output::FIRST_SECOND {
                     self.latest = Some(tick);
                 }
             }

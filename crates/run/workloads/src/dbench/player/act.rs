@@ -69,18 +69,10 @@ impl Player {
     ) -> Option<Doing> {
         let at = self.at[0];
         match act {
-            0 => match self.client().handles.file(handle) {
-                // It was opened before and never closed.
-                Some(file) => {
-                    self.client().handles.closed(file);
-                    self.then(1, Doing::Close(file))
-                }
-                None => self.create(1, handle, how, directory),
-            },
-            1 if directory && self.lost[0].is_none() && !self.pointless(self.found[0]) => {
-                self.then(2, Doing::MakeDir(at, 0))
+            0 if directory && self.lost[0].is_none() && !self.pointless(self.found[0]) => {
+                self.then(1, Doing::MakeDir(at, 0))
             }
-            1 | 2 => {
+            0 | 1 => {
                 self.heard = Heard::Done(0);
                 let Some(file) = self.client().handles.free() else {
                     let name = self.shown(0);

@@ -27,6 +27,9 @@ pub(super) struct Handles {
     slots: Vec<u8>,
     open: Vec<Option<(HandleId, OpenedBy)>>,
     first: u8,
+    /// Files that are open under a handle that another one has already: a load may use a number
+    /// again before it is closed.
+    doubles: usize,
     /// Handles that do not stand in the load, by their number there.
     drawn: HashMap<u64, HandleId>,
 }
@@ -35,7 +38,13 @@ impl Handles {
     /// Of a load with so many, with these slots for files.
     pub(super) fn new(handles: usize, slots: Range<u8>) -> Self {
         let open = slots.clone().map(|_| None).collect();
-        Self { slots: vec![CLOSED; handles], open, first: slots.start, drawn: HashMap::new() }
+        Self {
+            slots: vec![CLOSED; handles],
+            open,
+            first: slots.start,
+            doubles: 0,
+            drawn: HashMap::new(),
+        }
     }
 
     /// The handle of a number that was drawn.
@@ -72,14 +81,32 @@ impl Handles {
 
     #[inline]
     pub(super) fn opened(&mut self, handle: HandleId, file: File, by: OpenedBy) {
-        self.slots[handle as usize] = file.0;
+        let slot = &mut self.slots[handle as usize];
+        if *slot != CLOSED {
+            self.doubles += 1;
+        }
+        // The first in the table is the one that is found, as in the original.
+        *slot = (*slot).min(file.0);
         self.open[usize::from(file.0 - self.first)] = Some((handle, by));
     }
 
     #[inline]
     pub(super) fn closed(&mut self, file: File) {
-        if let Some((handle, _)) = self.open[usize::from(file.0 - self.first)].take() {
-            self.slots[handle as usize] = CLOSED;
+        let Some((handle, _)) = self.open[usize::from(file.0 - self.first)].take() else { return };
+        self.slots[handle as usize] = CLOSED;
+        if self.doubles > 0 {
+            self.find_double(handle);
+        }
+    }
+
+    #[cold]
+    fn find_double(&mut self, handle: HandleId) {
+        let is = |open: &Option<(HandleId, OpenedBy)>| {
+            open.as_ref().is_some_and(|(other, _)| *other == handle)
+        };
+        if let Some(other) = self.open.iter().position(is) {
+            self.doubles -= 1;
+            self.slots[handle as usize] = self.first + u8::try_from(other).unwrap_or_default();
         }
     }
 
@@ -112,6 +139,13 @@ mod tests {
         assert_eq!(handles.name(File(101)), Some(&OpenedBy::Spot(8)));
         handles.closed(File(100));
         assert_eq!((handles.file(0), handles.any()), (None, Some(File(101))));
+        // The same handle once more, and both closed.
+        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(9));
+        assert_eq!(handles.file(1), Some(File(100)));
+        handles.closed(File(100));
+        assert_eq!(handles.file(1), Some(File(101)));
+        handles.closed(File(101));
+        assert_eq!((handles.file(1), handles.any()), (None, None));
         let drawn = handles.of_number(77).unwrap();
         assert_eq!(handles.of_number(77), Some(drawn));
         assert_eq!((drawn, handles.number_of(drawn)), (2, Some(77)));
