@@ -10,7 +10,7 @@ use treering_script::Random;
 use super::handles::Handles;
 use super::places::Places;
 use crate::dbench::account::{ClientAccount, Pass};
-use crate::dbench::loadfile::{Deed, Drawn, Expected, HandleId, Kind, Load, Op};
+use crate::dbench::loadfile::{Deed, Disposition, Drawn, Expected, HandleId, Kind, Load, Op};
 use crate::dbench::panel::{Dial, Panel};
 
 /// Numbers that an operation has at most.
@@ -154,7 +154,14 @@ impl Client {
     fn remember(&mut self, deed: Deed) {
         let number = |handle: HandleId| self.load.handles[handle as usize];
         let numbers = match deed {
-            Deed::Create { handle, .. } => [0, 0, number(handle), 0],
+            Deed::Create { handle, how, directory, .. } => {
+                let disposition = match how {
+                    Disposition::Open => 1,
+                    Disposition::Create => 2,
+                    Disposition::Overwrite => 5,
+                };
+                [u64::from(directory), disposition, number(handle), 0]
+            }
             Deed::Close { handle } | Deed::Flush { handle } => [number(handle), 0, 0, 0],
             Deed::QueryFile { handle } | Deed::SetFile { handle } => [number(handle), 0, 0, 0],
             Deed::Write { handle, offset, bytes, moved }
