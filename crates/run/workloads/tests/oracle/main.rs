@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod compilebench;
+mod dbench;
 mod ffsb;
 mod fs_mark;
 
