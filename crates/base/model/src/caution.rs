@@ -66,6 +66,8 @@ pub enum CautionCode {
     FlushesDecide,
     /// The log does not say which version wrote it, and versions measure different things.
     VersionUnknown,
+    /// Operations of a recorded load did not come out as they did when it was recorded.
+    OtherwiseThanRecorded,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -77,7 +79,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -108,6 +110,7 @@ impl CautionCode {
         Self::NamesCollided,
         Self::FlushesDecide,
         Self::VersionUnknown,
+        Self::OtherwiseThanRecorded,
     ];
 
     /// The word used in JSON and in the store.
@@ -143,6 +146,7 @@ impl CautionCode {
             Self::NamesCollided => "names_collided",
             Self::FlushesDecide => "flushes_decide",
             Self::VersionUnknown => "version_unknown",
+            Self::OtherwiseThanRecorded => "otherwise_than_recorded",
         }
     }
 
@@ -198,6 +202,10 @@ impl CautionCode {
             }
             Self::VersionUnknown => {
                 "find out which version it was, and compare with logs of the same only"
+            }
+            Self::OtherwiseThanRecorded => {
+                "begin in an empty directory, and play the lines that make the files before \
+                 others (dbench: --fill-lines)"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",

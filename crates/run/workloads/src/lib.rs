@@ -3,6 +3,7 @@
 pub mod blogbench;
 pub mod bonnie;
 pub mod compilebench;
+pub mod dbench;
 pub mod ffsb;
 pub mod fs_mark;
 
@@ -14,6 +15,7 @@ pub const ALL: &[&dyn Workload] = &[
     &fs_mark::FsMark,
     &ffsb::Ffsb,
     &bonnie::Bonnie,
+    &dbench::Dbench,
     &blogbench::Blogbench,
 ];
 

@@ -273,6 +273,21 @@ pub(crate) struct RecordArgs {
     pub(crate) replace: bool,
 }
 
+/// What load file is written.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    /// The seed that decides the order of operations, their sizes and places.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many blocks of about 3550 operations it has; the original's load has 129.
+    #[arg(long, value_name = "N", default_value_t = 129,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) blocks: u32,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// Options of every run, classic or native.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "treering's own options")]
@@ -380,7 +395,22 @@ fn classic_command(workload: &'static dyn Workload) -> Command {
         .infer_long_args(true)
         .args(manifest.classic.iter().map(argument));
     // The doc comment of the group would stand in for the words on the command.
-    AnyRunArgs::augment_args(base).about(about).long_about(None)
+    let command = AnyRunArgs::augment_args(base).about(about).long_about(None);
+    if manifest.name == DBENCH { with_generate(command) } else { command }
+}
+
+/// The workload whose loads can be made.
+const DBENCH: &str = "dbench";
+
+fn with_generate(command: Command) -> Command {
+    let generate = GenerateArgs::augment_args(Command::new("generate"))
+        .about("Write a load file with the mix of the original's, under names of its own")
+        .long_about(None);
+    command
+        .subcommand(generate)
+        .subcommand_negates_reqs(true)
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
 }
 
 fn native_command(workload: &'static dyn Workload) -> Command {

@@ -8,6 +8,7 @@ mod dataset;
 mod dataset_pages;
 mod doctor;
 mod export;
+mod generate;
 mod import;
 mod lab;
 mod list;
@@ -28,6 +29,11 @@ use crate::failure::{Failure, Kind};
 /// Does what was asked for.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
+        if let Some(("generate", asked)) = below.subcommand()
+            && workload(name).is_some()
+        {
+            return generate::run(asked);
+        }
         if let Some(workload) = workload(name) {
             return classic::run(workload, below);
         }

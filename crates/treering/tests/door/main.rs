@@ -28,6 +28,9 @@ mod comparing;
 /// Data sets that are wrong.
 mod data_sets;
 
+/// dbench, beside the original where it is installed.
+mod dbench;
+
 /// Doubts whose causes are planted, and the doctor.
 mod doubts;
 

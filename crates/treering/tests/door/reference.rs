@@ -50,8 +50,9 @@ fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
     assert!(ran.stderr.contains("Usage: treering <COMMAND>") && ran.stdout.is_empty(), "{ran}");
 }
 
-/// The document of a workload.
+/// The document of a workload, whose file has a plain name.
 fn document(name: &str) -> String {
+    let name = name.trim_end_matches('+');
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     std::fs::read_to_string(docs.join("workloads").join(format!("{name}.md"))).unwrap()
 }

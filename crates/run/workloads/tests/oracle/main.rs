@@ -6,6 +6,7 @@
 mod blogbench;
 mod bonnie;
 mod compilebench;
+mod dbench;
 mod ffsb;
 mod fs_mark;
 

@@ -56,6 +56,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::NamesCollided,
     CautionCode::FlushesDecide,
     CautionCode::VersionUnknown,
+    CautionCode::OtherwiseThanRecorded,
 ];
 
 /// What was found.

@@ -1,0 +1,315 @@
+//! A block: a walk from operation to operation, with as many of each as the published load has.
+//!
+//! Which comes next is drawn by how often it follows the present one, of those that are left and
+//! can be done. At the end of a block all its files are closed, and those that it made are gone.
+
+use treering_script::Random;
+
+use super::files::{DIRS, Files, LASTING, TOP};
+use super::mix::{self, EFFECTS, Effect, KINDS, Kind, Purpose, share};
+
+mod opening;
+mod saying;
+mod transfer;
+
+/// Files that are open at the same time, at most.
+const OPEN_MAX: usize = 22;
+/// Bytes of the files that do not last, as long as it can be helped.
+const PASSING_MAX: u64 = 2_500_000;
+/// Files that do not last, at most.
+const PASSING_FILES_MAX: usize = 100;
+
+/// An open file.
+#[derive(Clone, Debug)]
+struct Open {
+    handle: u32,
+    file: usize,
+    /// What it is still opened for: all is false when it may be closed.
+    wants: Purpose,
+    /// What it is opened for at all.
+    purpose: Purpose,
+    /// Where the next read in a row begins.
+    next: u64,
+}
+
+/// What is left to be done in a block.
+#[derive(Clone, Debug, Default)]
+struct Left {
+    kinds: [u64; KINDS],
+    opens: u64,
+    opens_plain: u64,
+    missing: u64,
+    made: u64,
+    paths: u64,
+    paths_missing: u64,
+    finds: u64,
+    finds_nothing: u64,
+    reads: Vec<(u32, u64)>,
+    writes: Vec<(Effect, u32, u64)>,
+    /// Writes of each effect.
+    effects: [u64; EFFECTS],
+    purposes: Vec<(Purpose, u64)>,
+    /// Files still to be opened that are to be read, and written.
+    to_read: u64,
+    to_write: u64,
+}
+
+impl Left {
+    fn of(block: u32) -> Self {
+        let mut left = Self {
+            opens: share(mix::OPENS, block),
+            opens_plain: share(mix::OPENS_PLAIN, block),
+            missing: share(mix::OPENS_MISSING, block),
+            made: share(mix::MADE, block),
+            paths: share(mix::PATHS, block),
+            paths_missing: share(mix::PATHS_MISSING, block),
+            finds: share(mix::FINDS, block),
+            finds_nothing: share(mix::FINDS_NOTHING, block),
+            ..Self::default()
+        };
+        left.reads = mix::READS.iter().map(|&(size, sum)| (size, share(sum, block))).collect();
+        left.reads.extend((0..share(mix::READS_ODD, block)).map(|at| (mix::odd_read(at), 1)));
+        for &(effect, size, sum) in &mix::WRITES {
+            left.writes.push((effect, size, share(sum, block)));
+        }
+        for &(effect, sum, first, more, sizes) in &mix::WRITES_ODD {
+            for at in 0..share(sum, block) {
+                let at = u32::try_from(at).unwrap_or_default() % sizes;
+                left.writes.push((effect, first + more * at, 1));
+            }
+        }
+        left.purposes = mix::PURPOSES.iter().map(|&(p, sum)| (p, share(sum, block))).collect();
+        for &(effect, _, count) in &left.writes {
+            left.effects[effect as usize] += count;
+        }
+        for &(purpose, count) in &left.purposes {
+            left.to_read += count * u64::from(purpose.reads);
+            left.to_write += count * u64::from(purpose.writes);
+        }
+        let kinds = &mut left.kinds;
+        let opened = left.opens + left.opens_plain + left.made;
+        kinds[Kind::Create as usize] = opened + left.missing;
+        kinds[Kind::Close as usize] = opened;
+        kinds[Kind::Unlink as usize] = left.made;
+        kinds[Kind::QueryPath as usize] = left.paths + left.paths_missing;
+        kinds[Kind::Find as usize] = left.finds + left.finds_nothing;
+        kinds[Kind::Read as usize] = left.reads.iter().map(|(_, count)| count).sum();
+        kinds[Kind::Write as usize] = left.writes.iter().map(|(_, _, count)| count).sum();
+        kinds[Kind::QueryFs as usize] = share(mix::QUERIES_FS, block);
+        kinds[Kind::QueryFile as usize] = share(mix::QUERIES_FILE, block);
+        kinds[Kind::SetFile as usize] = share(mix::SETS_FILE, block);
+        kinds[Kind::Flush as usize] = share(mix::FLUSHES, block);
+        kinds[Kind::Rename as usize] = share(mix::RENAMES, block);
+        kinds[Kind::Lock as usize] = share(mix::LOCKS, block);
+        left
+    }
+
+    const fn of_kind(&self, kind: Kind) -> u64 {
+        self.kinds[kind as usize]
+    }
+
+    /// Operations that need an open file.
+    fn on_files(&self) -> u64 {
+        let kinds =
+            [Kind::Read, Kind::Write, Kind::QueryFile, Kind::SetFile, Kind::Flush, Kind::Lock];
+        kinds.into_iter().map(|kind| self.of_kind(kind)).sum()
+    }
+
+    const fn of_effect(&self, effect: Effect) -> u64 {
+        self.effects[effect as usize]
+    }
+
+    /// Writes that make a file larger: only those that do not last may grow.
+    const fn growing(&self) -> u64 {
+        self.of_effect(Effect::Straddle)
+            + self.of_effect(Effect::Append)
+            + self.of_effect(Effect::Extend)
+    }
+
+    /// Whether a file must not be begun yet: the last beginning is kept for the last file, or there
+    /// would be no end of one to straddle.
+    const fn keeps_beginning(&self) -> bool {
+        let begins = self.of_effect(Effect::Append) + self.of_effect(Effect::Extend);
+        begins == 1 && self.made > 0 && self.of_effect(Effect::Straddle) > 0
+    }
+}
+
+/// How strictly an operation is asked whether it can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// As what a file was opened for says.
+    Strict,
+    /// With any open file: towards the end of a block.
+    Lax,
+}
+
+/// The walk through all blocks.
+pub(super) struct Walk {
+    random: Random,
+    /// How often each kind is still to follow each other, in thousandths.
+    due: [[i64; KINDS]; KINDS],
+    open: Vec<Open>,
+    left: Left,
+    present: Kind,
+}
+
+impl Walk {
+    /// A walk that begins after the first part.
+    pub(super) fn new(random: Random) -> Self {
+        Self {
+            random,
+            due: [[0; KINDS]; KINDS],
+            open: Vec::new(),
+            left: Left::default(),
+            present: Kind::Close,
+        }
+    }
+
+    /// Writes a block.
+    pub(super) fn block(&mut self, block: u32, files: &mut Files, out: &mut Vec<u8>) {
+        self.left = Left::of(block);
+        for (due, row) in self.due.iter_mut().zip(mix::FOLLOWING) {
+            for (due, sum) in due.iter_mut().zip(row) {
+                *due += i64::from(sum) * 1000 / 129;
+            }
+        }
+        while let Some((kind, rule)) = self.draw(files) {
+            self.due[self.present as usize][kind as usize] -= 1000;
+            self.present = self.perform(kind, rule, files, out);
+            self.left.kinds[kind as usize] -= 1;
+        }
+    }
+
+    /// The next kind.
+    fn draw(&mut self, files: &Files) -> Option<(Kind, Rule)> {
+        for rule in [Rule::Strict, Rule::Lax] {
+            let mut weights = [0_u64; KINDS];
+            for kind in Kind::ALL {
+                let left = self.left.of_kind(kind);
+                if left > 0 && self.can(kind, rule, files) {
+                    let due = self.due[self.present as usize][kind as usize];
+                    weights[kind as usize] = u64::try_from(due).unwrap_or(0) * 10 + left;
+                }
+            }
+            let sum: u64 = weights.iter().sum();
+            if sum > 0 {
+                let drawn = self.random.below(sum);
+                return Some((Kind::ALL[pick(&weights, drawn)], rule));
+            }
+        }
+        None
+    }
+
+    fn can(&self, kind: Kind, rule: Rule, files: &Files) -> bool {
+        match kind {
+            Kind::QueryPath | Kind::Find | Kind::QueryFs => true,
+            Kind::Read => self.reader(rule, files).is_some(),
+            Kind::Write => self.can_write(rule, files),
+            Kind::Flush => match rule {
+                Rule::Strict => self.open.iter().any(|open| open.purpose.flushes),
+                Rule::Lax => !self.open.is_empty(),
+            },
+            // Each lock needs one for itself.
+            Kind::QueryFile if self.left.of_kind(kind) <= self.left.of_kind(Kind::Lock) => false,
+            Kind::QueryFile | Kind::SetFile | Kind::Lock => !self.open.is_empty(),
+            Kind::Create => self.can_open(files),
+            Kind::Close => self.closable(rule, files).is_some(),
+            Kind::Unlink => {
+                let idle = files.idle().count();
+                // A rename needs one.
+                let kept = self.left.of_kind(Kind::Rename) > 0 && self.left.made == 0;
+                let open = self.open.iter().any(|open| open.file >= LASTING);
+                idle > usize::from(kept && !open)
+            }
+            Kind::Rename => files.idle().next().is_some(),
+        }
+    }
+
+    /// What may be closed: a file that everything was done with that it was opened for.
+    fn closable(&self, rule: Rule, files: &Files) -> Option<usize> {
+        let opens_left = self.left.opens + self.left.opens_plain;
+        let lasting = self.open.iter().filter(|open| open.file < LASTING).count();
+        let passing = self.open.len() - lasting;
+        let full = |open: &&Open| open.file >= LASTING && files.all[open.file].bytes > Some(0);
+        let fulls = self.open.iter().filter(full).count();
+        let needed = self.left.on_files() > 0;
+        let may = |open: &Open| {
+            let lasts = open.file < LASTING;
+            let last_of_all = needed && opens_left == 0 && lasts && lasting == 1;
+            let only = passing == 1 || (fulls == 1 && full(&open));
+            let last_to_grow = self.left.growing() > 0 && self.left.made == 0 && !lasts && only;
+            let done = match rule {
+                Rule::Strict => {
+                    let Purpose { reads, writes, flushes } = open.wants;
+                    let empty = files.all[open.file].bytes == Some(0);
+                    !(writes || flushes || (reads && !empty))
+                }
+                Rule::Lax => true,
+            };
+            done && !last_of_all && !last_to_grow
+        };
+        // Those that are to be removed first; else the latest one.
+        let passing = self.open.iter().rposition(|open| open.file >= LASTING && may(open));
+        passing.or_else(|| self.open.iter().rposition(may))
+    }
+
+    fn perform(&mut self, kind: Kind, rule: Rule, files: &mut Files, out: &mut Vec<u8>) -> Kind {
+        match kind {
+            Kind::Read => self.read(rule, files, out),
+            Kind::Write => self.write(rule, files, out),
+            Kind::Create => self.create(files, out),
+            Kind::Close => self.close(rule, files, out),
+            Kind::QueryPath => self.query_path(files, out),
+            Kind::Find => self.find(files, out),
+            Kind::Unlink => self.unlink(files, out),
+            Kind::Rename => self.rename(files, out),
+            Kind::QueryFs => saying::line(out, "QUERY_FS_INFORMATION 259"),
+            Kind::QueryFile | Kind::SetFile | Kind::Flush => self.on_file(kind, out),
+            Kind::Lock => {
+                self.lock(out);
+                // The question for the file that always follows.
+                if self.left.of_kind(Kind::QueryFile) > 0 {
+                    self.left.kinds[Kind::QueryFile as usize] -= 1;
+                    self.due[Kind::Lock as usize][Kind::QueryFile as usize] -= 1000;
+                    self.on_file(Kind::QueryFile, out);
+                    return Kind::QueryFile;
+                }
+            }
+        }
+        kind
+    }
+
+    /// A directory, by how many opens are in each.
+    fn draw_dir(&mut self) -> usize {
+        let shares: Vec<u64> = DIRS.iter().map(|(_, share)| *share).collect();
+        let drawn = self.random.below(100);
+        pick(&shares, drawn)
+    }
+
+    /// One of these, in the directory that is drawn if there is one.
+    fn draw_among(&mut self, files: &Files, among: &[usize]) -> usize {
+        let dir = self.draw_dir();
+        let there: Vec<usize> =
+            among.iter().copied().filter(|at| files.all[*at].dir == dir).collect();
+        let among = if there.is_empty() { among } else { &there };
+        among.get(self.random.index(among.len())).copied().unwrap_or_default()
+    }
+
+    /// A name that never is there.
+    fn missing(&mut self) -> String {
+        let dir = DIRS[self.draw_dir()].0;
+        let (number, ending) = (self.random.below(40), ["", ".DAT", ".DOC", ".LCK"]);
+        format!(r"{TOP}\{dir}\GONE{number:02}{}", ending[self.random.index(ending.len())])
+    }
+}
+
+/// Which of these weights a number below their sum falls on.
+fn pick(weights: &[u64], mut number: u64) -> usize {
+    for (at, &weight) in weights.iter().enumerate() {
+        if number < weight {
+            return at;
+        }
+        number -= weight;
+    }
+    weights.len().saturating_sub(1)
+}

@@ -1,0 +1,109 @@
+//! The files of the load that is written: our own names, what exists, and how large it is.
+
+/// Directories of files, and of a hundred opens how many are in each.
+pub(super) const DIRS: [(&str, u64); 9] = [
+    ("TABLES", 37),
+    ("SLIDES", 14),
+    ("LAYOUT", 11),
+    ("DRAWINGS", 9),
+    ("LETTERS", 8),
+    ("DRAFTS", 7),
+    ("SHEETS", 7),
+    ("STOCK", 5),
+    ("RECORDS", 2),
+];
+/// Where they are.
+pub(super) const TOP: &str = r"\clients\client1\work";
+
+/// Files that are there in every block, and names of others.
+pub(super) const LASTING: usize = 56;
+const PASSING: usize = 128;
+/// Endings of names, in turn.
+const ENDINGS: [&str; 6] = ["DAT", "DOC", "IDX", "PIC", "TMP", "BAK"];
+
+/// A name, and the file that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) dir: usize,
+    pub(super) path: String,
+    /// The size of the file; `None` where there is none.
+    pub(super) bytes: Option<u64>,
+    /// Handles it is open under.
+    pub(super) open: u32,
+}
+
+/// All names: those that last come first.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    pub(super) all: Vec<Named>,
+    next_handle: u32,
+}
+
+impl Files {
+    /// Names without files.
+    pub(super) fn new() -> Self {
+        let lasting = (0..LASTING).map(|number| (dir_of(number, LASTING), 'F', number));
+        let passing = (0..PASSING).map(|number| (dir_of(number, PASSING), 'T', number));
+        let named = |(dir, letter, number): (usize, char, usize)| {
+            let (name, ending) = (DIRS[dir].0, ENDINGS[number % ENDINGS.len()]);
+            let path = format!(r"{TOP}\{name}\{letter}{number:07}.{ending}");
+            Named { dir, path, bytes: None, open: 0 }
+        };
+        Self { all: lasting.chain(passing).map(named).collect(), next_handle: 100 }
+    }
+
+    /// A handle that was never used.
+    pub(super) fn handle(&mut self) -> u32 {
+        self.next_handle += 1;
+        self.next_handle
+    }
+
+    /// Bytes of the files that do not last.
+    pub(super) fn passing_bytes(&self) -> u64 {
+        self.all[LASTING..].iter().filter_map(|named| named.bytes).sum()
+    }
+
+    /// Names that do not last and have a file that is not open.
+    pub(super) fn idle(&self) -> impl Iterator<Item = usize> {
+        let idle = |at: &usize| self.all[*at].bytes.is_some() && self.all[*at].open == 0;
+        (LASTING..self.all.len()).filter(idle)
+    }
+
+    /// Names without a file.
+    pub(super) fn free(&self) -> impl Iterator<Item = usize> {
+        (LASTING..self.all.len()).filter(|&at| self.all[at].bytes.is_none())
+    }
+
+    /// Files in a directory.
+    pub(super) fn count_in(&self, dir: usize) -> usize {
+        self.all.iter().filter(|named| named.dir == dir && named.bytes.is_some()).count()
+    }
+}
+
+/// Spreads so many names over the directories by their shares.
+fn dir_of(number: usize, count: usize) -> usize {
+    let mut hundredth = (number * 100 / count) as u64;
+    for (dir, &(_, share)) in DIRS.iter().enumerate() {
+        if hundredth < share {
+            return dir;
+        }
+        hundredth -= share;
+    }
+    DIRS.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DIRS, Files};
+
+    #[test]
+    fn names_are_as_many_as_published_and_each_directory_has_some() {
+        let files = Files::new();
+        // And the directories clients, client1 and work.
+        assert_eq!(files.all.len() + DIRS.len() + 3, 196);
+        assert_eq!(DIRS.iter().map(|(_, share)| share).sum::<u64>(), 100);
+        for dir in 0..DIRS.len() {
+            assert!(files.all.iter().filter(|named| named.dir == dir).count() >= 2, "{dir}");
+        }
+    }
+}

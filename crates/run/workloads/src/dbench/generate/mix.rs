@@ -1,0 +1,151 @@
+//! The figures of the published load: counts over its 129 blocks, without the part before them.
+
+/// Blocks of which these are the sums.
+pub(super) const BLOCKS: u64 = 129;
+
+/// How many of a sum fall on a block, so that whole numbers add up to it.
+pub(super) fn share(sum: u64, block: u32) -> u64 {
+    let block = u64::from(block);
+    sum * (block + 1) / BLOCKS - sum * block / BLOCKS
+}
+
+/// The kinds of operation; the unlock comes with its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Kind {
+    Read,
+    Create,
+    QueryPath,
+    Close,
+    Write,
+    Find,
+    Unlink,
+    QueryFs,
+    QueryFile,
+    SetFile,
+    Flush,
+    Rename,
+    Lock,
+}
+
+pub(super) const KINDS: usize = 13;
+
+impl Kind {
+    pub(super) const ALL: [Self; KINDS] = [
+        Self::Read,
+        Self::Create,
+        Self::QueryPath,
+        Self::Close,
+        Self::Write,
+        Self::Find,
+        Self::Unlink,
+        Self::QueryFs,
+        Self::QueryFile,
+        Self::SetFile,
+        Self::Flush,
+        Self::Rename,
+        Self::Lock,
+    ];
+}
+
+/// Which follows which: rows and columns in the order of [`Kind::ALL`]. After a lock and its unlock
+/// always comes a question for the file.
+pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
+    [91602, 13462, 4968, 3003, 3613, 3465, 0, 1892, 258, 1936, 0, 0, 0],
+    [26112, 17932, 3378, 15257, 6004, 5785, 0, 259, 2967, 1278, 0, 0, 258],
+    [903, 17175, 26691, 8908, 2064, 3009, 12267, 797, 0, 0, 0, 0, 0],
+    [161, 15957, 15899, 16484, 918, 650, 3732, 908, 0, 130, 4, 3355, 0],
+    [133, 1811, 1590, 7820, 13659, 899, 0, 472, 7554, 14, 5549, 0, 0],
+    [3357, 2451, 5927, 2719, 777, 6728, 0, 5420, 386, 0, 0, 0, 0],
+    [384, 6320, 5918, 259, 132, 2600, 0, 387, 0, 0, 0, 0, 0],
+    [387, 1540, 4730, 263, 130, 3472, 0, 2646, 0, 0, 0, 0, 0],
+    [903, 129, 1164, 517, 7555, 642, 0, 129, 773, 773, 0, 0, 0],
+    [257, 0, 387, 1420, 3100, 129, 0, 0, 0, 1161, 0, 0, 0],
+    [0, 0, 388, 1550, 1550, 386, 0, 129, 388, 1162, 0, 0, 0],
+    [0, 2452, 774, 0, 0, 0, 0, 129, 0, 0, 0, 0, 0],
+    [0, 0, 0, 0, 0, 0, 0, 0, 258, 0, 0, 0, 0],
+];
+
+/// Opens of what is there, with either option; of what is not there; files that are made.
+pub(super) const OPENS: u64 = 38_519;
+pub(super) const OPENS_PLAIN: u64 = 3_613;
+pub(super) const OPENS_MISSING: u64 = 21_029;
+pub(super) const MADE: u64 = 124 * BLOCKS;
+pub(super) const PATHS: u64 = 47_429;
+/// Questions for a name that is not there; one in each block for one whose directory is not.
+pub(super) const PATHS_MISSING: u64 = 24_384;
+pub(super) const FINDS: u64 = 13_437;
+pub(super) const FINDS_NOTHING: u64 = 14_327;
+pub(super) const QUERIES_FS: u64 = 13_167;
+pub(super) const QUERIES_FILE: u64 = 12_516;
+pub(super) const SETS_FILE: u64 = 6_454;
+pub(super) const FLUSHES: u64 = 5_553;
+pub(super) const RENAMES: u64 = 3_355;
+pub(super) const LOCKS: u64 = 258;
+
+/// Sizes of reads, and how many there are.
+pub(super) const READS: [(u32, u64); 6] =
+    [(4096, 83_172), (61_440, 16_641), (2048, 4_644), (8192, 4_644), (16_384, 1_937), (512, 1_161)];
+/// Reads of other sizes: ours are 31 bytes, and 52 more each.
+pub(super) const READS_ODD: u64 = 12_000;
+pub(super) const fn odd_read(number: u64) -> u32 {
+    (31 + 52 * (number % 93)) as u32
+}
+
+/// What a write does to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Effect {
+    /// It stays within.
+    Over,
+    /// It begins within and ends beyond the end.
+    Straddle,
+    /// It begins at the end.
+    Append,
+    /// One byte beyond the end.
+    Extend,
+}
+
+pub(super) const EFFECTS: usize = 4;
+
+/// Writes of the common sizes.
+pub(super) const WRITES: [(Effect, u32, u64); 9] = [
+    (Effect::Over, 65_536, 7_224),
+    (Effect::Over, 4096, 8_652),
+    (Effect::Over, 2048, 1_677),
+    (Effect::Over, 8192, 1_164),
+    (Effect::Over, 510, 387),
+    (Effect::Straddle, 65_536, 1_936),
+    (Effect::Straddle, 4096, 1_290),
+    (Effect::Append, 65_536, 3_225),
+    (Effect::Extend, 1, 7_355),
+];
+
+/// Writes of other sizes, and ours: the first, by how much each is larger, and how many there are.
+pub(super) const WRITES_ODD: [(Effect, u64, u32, u32, u32); 3] = [
+    (Effect::Over, 1_294, 40, 1500, 10),
+    (Effect::Straddle, 2_970, 1111, 2175, 23),
+    (Effect::Append, 1_937, 3000, 2986, 15),
+];
+
+/// What becomes of a file that is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Purpose {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    pub(super) flushes: bool,
+}
+
+const fn purpose(reads: bool, writes: bool, flushes: bool) -> Purpose {
+    Purpose { reads, writes, flushes }
+}
+
+/// How many are opened for what.
+pub(super) const PURPOSES: [(Purpose, u64); 6] = [
+    (purpose(false, false, false), 21_806),
+    (purpose(true, false, false), 21_487),
+    (purpose(false, true, false), 6_323),
+    (purpose(true, true, false), 5_678),
+    (purpose(true, true, true), 1_678),
+    (purpose(false, true, true), 1_161),
+];

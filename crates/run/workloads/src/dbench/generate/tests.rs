@@ -1,0 +1,247 @@
+//! The statistics of a load of as many blocks as the published one, against those.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{FILL_LINES, text};
+
+/// A line's words.
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(|word| word.trim_matches('"').to_owned()).collect()
+}
+
+#[derive(Default)]
+struct Statistics {
+    ops: BTreeMap<String, u64>,
+    failures: BTreeMap<String, u64>,
+    reads: BTreeMap<u64, u64>,
+    writes: BTreeMap<u64, u64>,
+    effects: BTreeMap<&'static str, u64>,
+    following: BTreeMap<(String, String), u64>,
+    names: HashMap<String, u64>,
+    open: HashMap<String, String>,
+    sizes: HashMap<String, u64>,
+    most_open: usize,
+    most_bytes: u64,
+    opened: HashMap<String, (bool, bool)>,
+    uses: BTreeMap<(bool, bool), u64>,
+}
+
+impl Statistics {
+    fn of(text: &str) -> Self {
+        let mut all = Self::default();
+        let mut before = String::new();
+        for line in text.lines() {
+            let words = words(line);
+            let name = words[0].clone();
+            *all.ops.entry(name.clone()).or_default() += 1;
+            if words.last().unwrap() != "NT_STATUS_OK" {
+                *all.failures.entry(name.clone()).or_default() += 1;
+            } else {
+                all.take(&words);
+            }
+            *all.following.entry((before, name.clone())).or_default() += 1;
+            before = name;
+            for path in words.iter().filter(|word| word.starts_with('\\')) {
+                *all.names.entry(path.clone()).or_default() += 1;
+            }
+        }
+        all
+    }
+
+    /// An operation that succeeds: the files are kept account of, and it must be possible.
+    fn take(&mut self, words: &[String]) {
+        let number = |at: usize| words[at].parse::<u64>().unwrap();
+        match words[0].as_str() {
+            "NTCreateX" => {
+                if words[3] == "0x2" && words[2] != "0x1" {
+                    assert_eq!(self.sizes.insert(words[1].clone(), 0), None);
+                } else {
+                    assert!(words[2] == "0x1" || self.sizes.contains_key(&words[1]), "{words:?}");
+                }
+                self.open.insert(words[4].clone(), words[1].clone());
+                self.opened.insert(words[4].clone(), (false, false));
+                self.most_open = self.most_open.max(self.open.len());
+            }
+            "Close" => {
+                self.open.remove(&words[1]).unwrap();
+                *self.uses.entry(self.opened.remove(&words[1]).unwrap()).or_default() += 1;
+            }
+            "ReadX" => {
+                let bytes = self.sizes[&self.open[&words[1]]];
+                assert!(number(2) + number(3) <= bytes, "{words:?} of {bytes}");
+                self.opened.get_mut(&words[1]).unwrap().0 = true;
+                *self.reads.entry(number(3)).or_default() += 1;
+            }
+            "WriteX" => {
+                let bytes = self.sizes.get_mut(&self.open[&words[1]]).unwrap();
+                let (from, end) = (number(2), number(2) + number(3));
+                let effect = match () {
+                    () if number(3) == 1 && from > *bytes => "extend",
+                    () if end <= *bytes => "over",
+                    () if from >= *bytes => "append",
+                    () => "straddle",
+                };
+                *bytes = end.max(*bytes);
+                self.opened.get_mut(&words[1]).unwrap().1 = true;
+                *self.effects.entry(effect).or_default() += 1;
+                *self.writes.entry(number(3)).or_default() += 1;
+                self.most_bytes = self.most_bytes.max(self.sizes.values().sum());
+            }
+            "Unlink" => {
+                assert!(!self.open.values().any(|name| *name == words[1]), "{words:?}");
+                self.sizes.remove(&words[1]).unwrap();
+            }
+            "Rename" => {
+                let bytes = self.sizes.remove(&words[1]).unwrap();
+                assert_eq!(self.sizes.insert(words[2].clone(), bytes), None);
+            }
+            "QUERY_FILE_INFORMATION" | "SET_FILE_INFORMATION" | "Flush" | "LockX" | "UnlockX" => {
+                assert!(self.open.contains_key(&words[1]), "{words:?}");
+            }
+            "QUERY_PATH_INFORMATION" => assert!(self.sizes.contains_key(&words[1]), "{words:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[track_caller]
+fn near(what: &str, found: u64, published: u64, percent: f64) {
+    let off = (found as f64 / published as f64 - 1.0) * 100.0;
+    assert!(off.abs() <= percent, "{what}: {found}, published {published}, {off:.2} % off");
+}
+
+#[test]
+fn a_load_as_long_as_the_published_one_has_its_statistics() {
+    let load = String::from_utf8(text(1, 129)).unwrap();
+    let found = Statistics::of(&load);
+    assert!(found.open.is_empty());
+    for (name, published) in [
+        ("ReadX", 124_199),
+        ("NTCreateX", 79_230),
+        ("QUERY_PATH_INFORMATION", 71_814),
+        ("Close", 58_200),
+        ("WriteX", 39_502),
+        ("FIND_FIRST", 27_765),
+        ("Unlink", 16_000),
+        ("QUERY_FS_INFORMATION", 13_168),
+        ("QUERY_FILE_INFORMATION", 12_585),
+        ("SET_FILE_INFORMATION", 6_454),
+        ("Flush", 5_553),
+        ("Rename", 3_355),
+        ("LockX", 258),
+        ("UnlockX", 258),
+        ("Deltree", 2),
+        ("Mkdir", 1),
+    ] {
+        near(name, found.ops[name], published, 0.1);
+    }
+    for (name, published) in
+        [("NTCreateX", 21_030), ("QUERY_PATH_INFORMATION", 24_385), ("FIND_FIRST", 14_328)]
+    {
+        near(name, found.failures[name], published, 0.1);
+    }
+    assert_eq!(found.failures.len(), 3, "all else succeeds");
+    for (size, published) in [
+        (4096, 83_172),
+        (61_440, 16_641),
+        (2048, 4_644),
+        (8192, 4_644),
+        (16_384, 1_937),
+        (512, 1_161),
+    ] {
+        near("reads", found.reads[&size], published, 0.1);
+    }
+    for (size, published) in
+        [(65_536, 12_658), (4096, 9_942), (1, 7_424), (2048, 1_677), (8192, 1_164), (510, 387)]
+    {
+        near("writes", found.writes[&size], published, 0.1);
+    }
+    for (effect, published) in
+        [("over", 20_427), ("straddle", 6_251), ("append", 5_400), ("extend", 7_424)]
+    {
+        near(effect, found.effects[effect], published, 0.5);
+    }
+    let sum = |sizes: &BTreeMap<u64, u64>| sizes.iter().map(|(size, count)| size * count).sum();
+    near("bytes read", sum(&found.reads), 1_472_088_767, 0.5);
+    near("bytes written", sum(&found.writes), 1_015_974_170, 0.5);
+    assert!(found.most_open <= 23 && found.most_bytes <= 24_000_000, "{}", found.most_bytes);
+    following(&found);
+    // What files are opened for: neither, to be read, to be written, both.
+    let opens: u64 = found.uses.values().sum();
+    for (used, published) in
+        [((false, false), 0.37), ((true, false), 0.37), ((false, true), 0.13), ((true, true), 0.13)]
+    {
+        let share = found.uses[&used] as f64 / opens as f64;
+        assert!((share - published).abs() < 0.12, "{used:?}: {share}, published {published}");
+    }
+}
+
+/// Which operation follows which: the published probabilities, within what a walk that must be
+/// possible allows.
+fn following(found: &Statistics) {
+    for (from, to, published) in [
+        ("ReadX", "ReadX", 0.74),
+        ("ReadX", "NTCreateX", 0.11),
+        ("NTCreateX", "ReadX", 0.33),
+        ("NTCreateX", "NTCreateX", 0.23),
+        ("NTCreateX", "Close", 0.19),
+        ("NTCreateX", "WriteX", 0.08),
+        ("NTCreateX", "FIND_FIRST", 0.07),
+        ("QUERY_PATH_INFORMATION", "QUERY_PATH_INFORMATION", 0.37),
+        ("QUERY_PATH_INFORMATION", "NTCreateX", 0.24),
+        ("QUERY_PATH_INFORMATION", "Unlink", 0.17),
+        ("QUERY_PATH_INFORMATION", "Close", 0.12),
+        ("Close", "Close", 0.28),
+        ("Close", "NTCreateX", 0.27),
+        ("Close", "QUERY_PATH_INFORMATION", 0.27),
+        ("Close", "Unlink", 0.06),
+        ("Close", "Rename", 0.06),
+        ("WriteX", "WriteX", 0.35),
+        ("WriteX", "Close", 0.20),
+        ("WriteX", "QUERY_FILE_INFORMATION", 0.19),
+        ("WriteX", "Flush", 0.14),
+        ("FIND_FIRST", "FIND_FIRST", 0.24),
+        ("FIND_FIRST", "QUERY_PATH_INFORMATION", 0.21),
+        ("FIND_FIRST", "QUERY_FS_INFORMATION", 0.20),
+        ("Flush", "WriteX", 0.28),
+        ("Flush", "Close", 0.28),
+        ("Flush", "SET_FILE_INFORMATION", 0.21),
+        ("Unlink", "NTCreateX", 0.40),
+        ("Unlink", "QUERY_PATH_INFORMATION", 0.37),
+        ("Rename", "NTCreateX", 0.73),
+        ("LockX", "UnlockX", 1.0),
+        ("UnlockX", "QUERY_FILE_INFORMATION", 1.0),
+    ] {
+        let count = found.following[&(from.to_owned(), to.to_owned())];
+        let share = count as f64 / found.ops[from] as f64;
+        let off = (share - published).abs();
+        // After an unlink at a block's end others must be closed.
+        let most = if from == "Unlink" { 0.1 } else { 0.05 };
+        assert!(off <= most, "{from} {to}: {share:.3}, published {published}");
+    }
+}
+
+#[test]
+fn blocks_begin_and_end_with_the_files_of_the_first_part() {
+    let load = String::from_utf8(text(7, 3)).unwrap();
+    let lines: Vec<&str> = load.lines().collect();
+    let fill = Statistics::of(&lines[..FILL_LINES as usize].join("\n"));
+    assert!(fill.open.is_empty());
+    assert_eq!((fill.sizes.len(), fill.ops["NTCreateX"], fill.ops["WriteX"]), (56, 68, 391));
+    assert_eq!(fill.sizes.values().sum::<u64>(), 20_971_520);
+    let all = Statistics::of(&lines[..lines.len() - 1].join("\n"));
+    assert_eq!(all.sizes, fill.sizes);
+    assert!(lines[lines.len() - 1].starts_with("Deltree"));
+}
+
+#[test]
+fn a_seed_decides_it_all() {
+    assert_eq!(text(3, 1), text(3, 1));
+    assert_ne!(text(3, 1), text(4, 1));
+    // The files are the same.
+    let fill = |text: Vec<u8>| -> Vec<Vec<u8>> {
+        let lines = text.split(|byte| *byte == b'\n');
+        lines.take(FILL_LINES as usize).map(<[u8]>::to_vec).collect()
+    };
+    assert_eq!(fill(text(3, 1)), fill(text(4, 1)));
+}

@@ -1,0 +1,389 @@
+//! From lines to operations.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use treering_script::ConfigError;
+
+use super::messages::{Messages, Place, shown};
+use super::numbers::{self, Number, number, plain};
+use super::text::{Template, random_text, template};
+use super::verbs::{self, Verb, verb};
+use super::words::{Word, words};
+use super::{Deed, Drawn, Expected, HandleId, Kind, Load, NameId, Op, Status};
+
+/// The deepest loops within loops.
+const LOOPS_MAX: usize = 16;
+/// The longest wait that a line may ask for, an hour.
+const WAIT_MAX_US: u64 = 3_600_000_000;
+/// Different statuses and random strings.
+const STATUSES_MAX: usize = 4096;
+const TEXTS_MAX: usize = 1 << 16;
+/// The latest time of a line.
+const UNTIL_MAX_S: f64 = 1e7;
+
+/// Which lines of a file are taken, counted from 1.
+pub(in crate::dbench) type Lines = RangeInclusive<u32>;
+
+/// Reads a load; `file` is its name in messages.
+pub(in crate::dbench) fn parse(
+    file: &str,
+    text: &[u8],
+    lines: Option<&Lines>,
+) -> Result<Load, ConfigError> {
+    let mut parser = Parser {
+        messages: Messages::new(file),
+        load: Load::default(),
+        names: HashMap::new(),
+        statuses: HashMap::new(),
+        loops: Vec::new(),
+        repeat: None,
+        opened: Vec::new(),
+        missed: None,
+    };
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut found = Vec::new();
+    for (line, number) in text.split(|&byte| byte == b'\n').zip(1..=u32::MAX) {
+        if lines.is_some_and(|lines| !lines.contains(&number)) {
+            continue;
+        }
+        words(line, number, &parser.messages, &mut found)?;
+        if !found.is_empty() {
+            parser.load.lines = parser.load.lines.saturating_add(1);
+            parser.line(&found)?;
+        }
+    }
+    parser.finish()
+}
+
+struct Parser {
+    messages: Messages,
+    load: Load,
+    names: HashMap<Template, NameId>,
+    statuses: HashMap<Vec<u8>, u16>,
+    /// Loops that are open: their operation's number, and where.
+    loops: Vec<(u32, Place)>,
+    /// How often the next line is done.
+    repeat: Option<u64>,
+    /// Handles that some line before opens.
+    opened: Vec<bool>,
+    /// The first use of a handle that no line before opens.
+    missed: Option<(Place, u64)>,
+}
+
+impl Parser {
+    fn error(&self, word: &Word<'_>, what: &str, right: &str) -> ConfigError {
+        let text = shown(word.text);
+        self.messages.error(word.place, format!("'{text}' {what}"), right)
+    }
+
+    fn line(&mut self, found: &[Word<'_>]) -> Result<(), ConfigError> {
+        let (first, mut rest) = (&found[0], &found[1..]);
+        let mut head = first;
+        let timed = !first.quoted && first.text[..1].iter().all(u8::is_ascii_digit);
+        if timed {
+            let us = self.time(first)?;
+            let Some((next, after)) = rest.split_first() else {
+                return Err(self.error(first, "is a time without an operation", verbs::RIGHT));
+            };
+            (head, rest) = (next, after);
+            if us > 0 {
+                self.push(Deed::Until { us }, head.place, 0);
+            }
+        }
+        if head.text.starts_with(b"SMB") {
+            let right = "load files of dbench 1 are not read by any later version";
+            return Err(self.error(head, "is an operation of dbench 1", right));
+        }
+        let Some(verb) = verb(head.text) else {
+            return Err(self.error(head, "is no operation", verbs::RIGHT));
+        };
+        match verb {
+            Verb::Operation(kind) => self.operation(kind, head, rest),
+            other if timed => {
+                let _ = other;
+                Err(self.error(head, "cannot have a time", "only operations have times"))
+            }
+            other => self.directive(other, head, rest),
+        }
+    }
+
+    /// Seconds from the start of the pass, in microseconds.
+    fn time(&self, word: &Word<'_>) -> Result<u64, ConfigError> {
+        let text = std::str::from_utf8(word.text).ok();
+        let seconds = text.and_then(|text| text.parse::<f64>().ok());
+        let seconds = seconds.filter(|seconds| (0.0..=UNTIL_MAX_S).contains(seconds));
+        let right =
+            "a line begins with an operation, or with seconds from the pass's start, as 1.5";
+        let seconds = seconds.ok_or_else(|| self.error(word, "is no time", right))?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+        let us = (seconds * 1e6) as u64;
+        Ok(us)
+    }
+
+    fn push(&mut self, deed: Deed, place: Place, status: u16) {
+        self.load.ops.push(Op { deed, line: place.line, status });
+    }
+
+    fn operation(
+        &mut self,
+        kind: Kind,
+        head: &Word<'_>,
+        rest: &[Word<'_>],
+    ) -> Result<(), ConfigError> {
+        let (names, least, most) = kind.words();
+        let form = format!("write {}", kind.form());
+        let Some((last, rest)) = rest.split_last() else {
+            return Err(self.error(head, "has nothing behind it", &form));
+        };
+        let status = self.status(last)?;
+        if rest.len() < names + least {
+            return Err(self.error(last, "comes too early: something is missing", &form));
+        }
+        if let Some(surplus) = rest.get(names + most) {
+            return Err(self.error(surplus, "is too much", &form));
+        }
+        let (name_words, number_words) = rest.split_at(names);
+        let mut templates = Vec::with_capacity(names);
+        for word in name_words {
+            templates.push(template(word.text, word.place, &self.messages)?);
+        }
+        if kind == Kind::Deltree && templates.iter().any(Template::is_top) {
+            let right = "name a directory below, as \"\\clients\\client1\"";
+            return Err(self.error(&name_words[0], "would remove everything", right));
+        }
+        let mut values = Vec::with_capacity(number_words.len());
+        for word in number_words {
+            let value = number(word.text)
+                .ok_or_else(|| self.error(word, "is no number from 0 on", numbers::RIGHT))?;
+            values.push(value);
+        }
+        let repeated = self.repeat.take();
+        if let Some(times) = repeated {
+            self.open_loop(times, head.place)?;
+        }
+        self.deed(kind, &templates, values, number_words, status, head)?;
+        if repeated.is_some() {
+            self.close_loop(head.place);
+        }
+        Ok(())
+    }
+
+    fn deed(
+        &mut self,
+        kind: Kind,
+        templates: &[Template],
+        values: Vec<Number>,
+        number_words: &[Word<'_>],
+        status: u16,
+        head: &Word<'_>,
+    ) -> Result<(), ConfigError> {
+        let fixed: Option<Vec<u64>> = values.iter().map(Number::fixed).collect();
+        let Some(numbers) = fixed.filter(|_| !templates.iter().any(Template::has_random)) else {
+            let drawn = Drawn { kind, names: templates.to_vec(), numbers: values };
+            let number = u32::try_from(self.load.drawn.len()).unwrap_or(u32::MAX);
+            self.load.drawn.push(drawn);
+            self.push(Deed::Drawn(number), head.place, status);
+            return Ok(());
+        };
+        let names: Vec<NameId> = templates.iter().map(|name| self.name(name)).collect();
+        let handle = match kind.handle_at() {
+            Some(at) => self.handle(kind, numbers[at], number_words[at].place),
+            None => 0,
+        };
+        let Some(deed) = kind.deed(&names, &numbers, handle) else {
+            let right = "offsets are below 2^63, sizes up to 1 GiB, offsets and sizes of locks \
+                         below 2^32";
+            let place = number_words.get(1).map_or(head.place, |word| word.place);
+            return Err(self.messages.error(place, "a number is too large", right));
+        };
+        self.push(deed, head.place, status);
+        Ok(())
+    }
+
+    fn name(&mut self, template: &Template) -> NameId {
+        if let Some(&name) = self.names.get(template) {
+            return name;
+        }
+        let name = NameId::try_from(self.load.names.len()).unwrap_or(NameId::MAX);
+        self.load.names.push(template.clone());
+        self.names.insert(template.clone(), name);
+        name
+    }
+
+    fn handle(&mut self, kind: Kind, number: u64, place: Place) -> HandleId {
+        let next = HandleId::try_from(self.load.handles.len()).unwrap_or(HandleId::MAX);
+        let handle = *self.load.handle_ids.entry(number).or_insert(next);
+        if handle == next {
+            self.load.handles.push(number);
+            self.opened.push(false);
+        }
+        let opened = &mut self.opened[handle as usize];
+        if kind == Kind::NtCreateX {
+            *opened = true;
+        } else if !*opened && self.missed.is_none() {
+            self.missed = Some((place, number));
+        }
+        handle
+    }
+
+    /// The status at the end of a line.
+    fn status(&mut self, word: &Word<'_>) -> Result<u16, ConfigError> {
+        if let Some(&status) = self.statuses.get(word.text) {
+            return Ok(status);
+        }
+        let text = word.text;
+        let expected = if text == b"*" {
+            Expected::Either
+        } else if text.eq_ignore_ascii_case(b"SUCCESS") || text == b"NT_STATUS_OK" {
+            Expected::Success
+        } else if text.starts_with(b"NT_STATUS_") || starts_with_error(text) {
+            Expected::Failure
+        } else if let Some(number) = plain(text).filter(|_| text.starts_with(b"0x")) {
+            if number == 0 { Expected::Success } else { Expected::Failure }
+        } else {
+            let right = "a line ends with NT_STATUS_OK, another NT_STATUS_ word, 0x and a number, \
+                         SUCCESS, ERROR, or * where either will do";
+            return Err(self.error(word, "is no status", right));
+        };
+        let status = u16::try_from(self.load.statuses.len()).unwrap_or(u16::MAX);
+        if usize::from(status) >= STATUSES_MAX {
+            return Err(self.error(word, "is one status too many", "use up to 4096 of them"));
+        }
+        self.load.statuses.push(Status { text: shown(text), expected });
+        self.statuses.insert(text.to_vec(), status);
+        Ok(status)
+    }
+
+    fn directive(
+        &mut self,
+        verb: Verb,
+        head: &Word<'_>,
+        rest: &[Word<'_>],
+    ) -> Result<(), ConfigError> {
+        if self.repeat.is_some() {
+            let right = "behind REPEAT comes an operation";
+            return Err(self.error(head, "cannot be repeated", right));
+        }
+        match verb {
+            Verb::Sleep => {
+                // The older form has a status behind it.
+                let us =
+                    self.count(head, rest.split_at(rest.len().min(1)).0, "SLEEP MICROSECONDS")?;
+                if us > WAIT_MAX_US {
+                    return Err(self.error(&rest[0], "is more than an hour", "sleep less"));
+                }
+                if let Some(status) = rest.get(1) {
+                    self.status(status)?;
+                }
+                self.push(Deed::Sleep { us: u32::try_from(us).unwrap_or(u32::MAX) }, head.place, 0);
+            }
+            Verb::Loop => {
+                let times = self.count(head, rest, "LOOP TIMES")?;
+                self.open_loop(times, head.place)?;
+            }
+            Verb::EndLoop => {
+                if self.loops.is_empty() {
+                    return Err(self.error(head, "ends no loop", "a loop begins with LOOP TIMES"));
+                }
+                self.close_loop(head.place);
+            }
+            Verb::Repeat => self.repeat = Some(self.count(head, rest, "REPEAT TIMES")?),
+            Verb::SetPoint => {
+                let point = self.count(head, rest, "SETSP POINT")?;
+                self.push(Deed::SetPoint { point }, head.place, 0);
+            }
+            Verb::WaitPoint => self.wait_point(head, rest)?,
+            // All data is the engine's: what is written has no meaning for a filesystem.
+            Verb::WritePattern => {}
+            Verb::RandomString => self.random_string(head, rest)?,
+            Verb::Operation(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The number behind a directive.
+    fn count(&self, head: &Word<'_>, rest: &[Word<'_>], form: &str) -> Result<u64, ConfigError> {
+        let right = format!("write {form}");
+        match rest {
+            [word] => {
+                plain(word.text).ok_or_else(|| self.error(word, "is no number from 0 on", &right))
+            }
+            [] => Err(self.error(head, "needs a number", &right)),
+            [_, surplus, ..] => Err(self.error(surplus, "is too much", &right)),
+        }
+    }
+
+    fn wait_point(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), ConfigError> {
+        let right = "write WAITSP CLIENT POINT";
+        let [client, point] = rest else {
+            return Err(self.error(head, "needs a client and a point", right));
+        };
+        let wrong = |word| self.error(word, "is no number from 0 on", right);
+        let number = plain(client.text).and_then(|number| u32::try_from(number).ok());
+        let number = number.ok_or_else(|| wrong(client))?;
+        let reached = plain(point.text).ok_or_else(|| wrong(point))?;
+        self.push(Deed::WaitPoint { client: number, point: reached }, head.place, 0);
+        Ok(())
+    }
+
+    fn random_string(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), ConfigError> {
+        let right = "write RANDOMSTRING INDEX \"ab[cd]\", the index from 0 to 9";
+        let [index, text] = rest else {
+            return Err(self.error(head, "needs an index and a text", right));
+        };
+        let into = plain(index.text).and_then(|into| u8::try_from(into).ok());
+        let into = into.filter(|into| *into < 10);
+        let into = into.ok_or_else(|| self.error(index, "is no index", right))?;
+        let drawn = random_text(text.text, text.place, &self.messages)?;
+        let number = u32::try_from(self.load.texts.len()).unwrap_or(u32::MAX);
+        if number as usize >= TEXTS_MAX {
+            return Err(self.error(text, "is one random string too many", "use up to 65536"));
+        }
+        self.load.texts.push(drawn);
+        self.push(Deed::DrawText { into, text: number }, head.place, 0);
+        Ok(())
+    }
+
+    fn open_loop(&mut self, times: u64, place: Place) -> Result<(), ConfigError> {
+        if self.loops.len() >= LOOPS_MAX {
+            let right = "at most 16 loops stand in each other";
+            return Err(self.messages.error(place, "the loops are too deep", right));
+        }
+        let start = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
+        self.loops.push((start, place));
+        self.push(Deed::Loop { times, end: start }, place, 0);
+        Ok(())
+    }
+
+    fn close_loop(&mut self, place: Place) {
+        let Some((start, _)) = self.loops.pop() else { return };
+        let last = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
+        if let Some(Op { deed: Deed::Loop { end, .. }, .. }) = self.load.ops.get_mut(start as usize)
+        {
+            *end = last;
+        }
+        self.push(Deed::EndLoop { start }, place, 0);
+    }
+
+    fn finish(mut self) -> Result<Load, ConfigError> {
+        if let Some(&(_, place)) = self.loops.last() {
+            return Err(self.messages.error(place, "the loop has no end", "add a line ENDLOOP"));
+        }
+        let counted: u64 = self.load.counts().iter().sum();
+        if counted == 0 {
+            let right = "each line is an operation; `treering dbench generate` writes a load file";
+            return Err(self.messages.error(Place::START, "there is no operation", right));
+        }
+        if let Some((place, number)) = self.missed.filter(|_| self.load.drawn.is_empty()) {
+            let what = format!("the handle {number} is opened by no line before");
+            self.messages.warn(place, what);
+        }
+        self.load.warnings = self.messages.into_warnings();
+        Ok(self.load)
+    }
+}
+
+fn starts_with_error(text: &[u8]) -> bool {
+    text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"ERROR"))
+}

@@ -1,0 +1,176 @@
+//! The language: what is read, and what is refused with its place.
+
+use super::{Deed, Disposition, Expected, Kind, Load, parse};
+
+fn load(text: &str) -> Load {
+    parse("f", text.as_bytes(), None).unwrap()
+}
+
+fn deeds(text: &str) -> Vec<Deed> {
+    load(text).ops.into_iter().map(|op| op.deed).collect()
+}
+
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    let error = parse("f", text.as_bytes(), None).unwrap_err();
+    assert_eq!(error.message, message);
+    assert!(error.hint.is_some(), "{message}");
+}
+
+#[test]
+fn every_operation_is_read() {
+    let text = r#"# all of them
+NTCreateX "\clients\client1\a" 0x40 0x2 16385 NT_STATUS_OK
+NTCreateX "\clients\client1\d" 0x1 0x2 7 NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0 1 16385 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\a" 0 5 16385 0x0
+WriteX 16385 0x10 4096 4096 NT_STATUS_OK
+ReadX 16385 0 4096 512 NT_STATUS_OK
+LockX 16385 4 6 NT_STATUS_OK
+UnlockX 16385 4 6 NT_STATUS_OK
+Flush 16385 NT_STATUS_OK
+QUERY_FILE_INFORMATION 16385 258 NT_STATUS_OK
+SET_FILE_INFORMATION 16385 1004 NT_STATUS_OK
+Close 16385 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\a" 1004 NT_STATUS_OK
+QUERY_FS_INFORMATION 259 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*" 260 1366 11 NT_STATUS_OK
+Rename "\clients\client1\a" "\clients\client1\b" NT_STATUS_OK
+Unlink "\clients\client1\b" 22 NT_STATUS_OK
+unlink "\clients\client1\b" SUCCESS
+Mkdir "\clients\client1\e" *
+Rmdir "\clients\client1\e" 0xc0000034
+Deltree "\clients\client1" ERROR_X
+Sleep 10 NT_STATUS_OK
+"#;
+    let (name, handle) = (0, 0);
+    let found = load(text);
+    let deeds: Vec<Deed> = found.ops.iter().map(|op| op.deed).collect();
+    let create = |how| Deed::Create { name, handle, how, directory: false };
+    assert_eq!(deeds[0], create(Disposition::Create));
+    assert_eq!(
+        deeds[1],
+        Deed::Create { name: 1, handle: 1, how: Disposition::Create, directory: true }
+    );
+    assert_eq!(deeds[2], create(Disposition::Open));
+    assert_eq!(deeds[3], create(Disposition::Overwrite));
+    assert_eq!(
+        deeds[4..12],
+        [
+            Deed::Write { handle, offset: 16, bytes: 4096, moved: 4096 },
+            Deed::Read { handle, offset: 0, bytes: 4096, moved: 512 },
+            Deed::Lock { handle, start: 4, bytes: 6, locks: true },
+            Deed::Lock { handle, start: 4, bytes: 6, locks: false },
+            Deed::Flush { handle },
+            Deed::QueryFile { handle },
+            Deed::SetFile { handle },
+            Deed::Close { handle },
+        ]
+    );
+    assert_eq!(
+        deeds[12..],
+        [
+            Deed::QueryPath { name },
+            Deed::QueryFs,
+            Deed::Find { name: 2, most: 1366 },
+            Deed::Rename { from: 0, to: 3 },
+            Deed::Unlink { name: 3 },
+            Deed::Unlink { name: 3 },
+            Deed::Mkdir { name: 4 },
+            Deed::Rmdir { name: 4 },
+            Deed::Deltree { name: 5 },
+            Deed::Sleep { us: 10 },
+        ]
+    );
+    assert_eq!(found.lines, 22);
+    assert_eq!(found.ops[0].line, 2);
+    let expected: Vec<Expected> =
+        found.ops[16..21].iter().map(|op| found.status(op).expected).collect();
+    let (good, bad) = (Expected::Success, Expected::Failure);
+    assert_eq!(expected, [good, good, Expected::Either, bad, bad]);
+    assert_eq!(found.counts()[Kind::NtCreateX as usize], 4);
+    assert!(found.warnings.is_empty());
+}
+
+#[test]
+fn loops_and_the_rest_of_the_newer_language() {
+    let text = r#"LOOP 3
+REPEAT 2
+QUERY_FS_INFORMATION 1 *
+ENDLOOP
+SETSP 1
+WAITSP 0 1
+WRITEPATTERN 0x55 anything
+RANDOMSTRING 3 "a[bc]"
+Mkdir "\d$3" *
+1.5 Mkdir "\e" *
+0.000 Mkdir "\e" *
+SLEEP 17
+"#;
+    assert_eq!(
+        deeds(text),
+        [
+            Deed::Loop { times: 3, end: 4 },
+            Deed::Loop { times: 2, end: 3 },
+            Deed::QueryFs,
+            Deed::EndLoop { start: 1 },
+            Deed::EndLoop { start: 0 },
+            Deed::SetPoint { point: 1 },
+            Deed::WaitPoint { client: 0, point: 1 },
+            Deed::DrawText { into: 3, text: 0 },
+            Deed::Drawn(0),
+            Deed::Until { us: 1_500_000 },
+            Deed::Mkdir { name: 0 },
+            Deed::Mkdir { name: 0 },
+            Deed::Sleep { us: 17 },
+        ]
+    );
+    let drawn = load("ReadX 1 *%100 4 +1 *").drawn;
+    assert_eq!((drawn[0].kind, drawn[0].numbers.len()), (Kind::ReadX, 4));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    refused("", "f:1:1: there is no operation");
+    refused("# nothing\nSLEEP 1\n", "f:1:1: there is no operation");
+    refused("\n Foo 1 *", "f:2:2: 'Foo' is no operation");
+    refused("GETATTR3 \"/a\" 0x0", "f:1:1: 'GETATTR3' is no operation");
+    refused("SMBmkdir x", "f:1:1: 'SMBmkdir' is an operation of dbench 1");
+    refused("Close", "f:1:1: 'Close' has nothing behind it");
+    refused("Close 7", "f:1:7: '7' is no status");
+    refused("Close NT_STATUS_OK", "f:1:7: 'NT_STATUS_OK' comes too early: something is missing");
+    refused("Close 7 8 *", "f:1:9: '8' is too much");
+    refused("Close -1 *", "f:1:7: '-1' is no number from 0 on");
+    refused("Close x\x1b *", "f:1:8: the control character 0x1b");
+    refused("Deltree \"\\\" *", "f:1:9: '\\\\' would remove everything");
+    refused("ReadX 1 0 2000000000 1 *", "f:1:9: a number is too large");
+    refused("ReadX 1 0x8000000000000000 1 1 *", "f:1:9: a number is too large");
+    refused("LOOP 3\nClose 1 *", "f:1:1: the loop has no end");
+    refused("ENDLOOP", "f:1:1: 'ENDLOOP' ends no loop");
+    refused("LOOP", "f:1:1: 'LOOP' needs a number");
+    refused("LOOP x", "f:1:6: 'x' is no number from 0 on");
+    refused("REPEAT 2\nLOOP 2", "f:2:1: 'LOOP' cannot be repeated");
+    refused("1.5", "f:1:1: '1.5' is a time without an operation");
+    refused("1x Close 1 *", "f:1:1: '1x' is no time");
+    refused("1 LOOP 2", "f:1:3: 'LOOP' cannot have a time");
+    refused("SLEEP 3600000001", "f:1:7: '3600000001' is more than an hour");
+    refused("WAITSP 1", "f:1:1: 'WAITSP' needs a client and a point");
+    refused("RANDOMSTRING 10 a", "f:1:14: '10' is no index");
+    refused(&"LOOP 2\n".repeat(17), "f:17:1: the loops are too deep");
+    let error = parse("f", b"Mkdir \"\\..\\x\" *", None).unwrap_err();
+    assert!(error.message.starts_with("f:1:7: '\\\\..\\\\x' is no name"), "{error}");
+}
+
+#[test]
+fn a_part_of_a_file_can_be_taken() {
+    let text = b"Foo\nMkdir \"\\a\" *\nMkdir \"\\b\" *\nFoo\n";
+    let found = parse("f", text, Some(&(2..=3))).unwrap();
+    assert_eq!((found.ops.len(), found.ops[0].line), (2, 2));
+    assert!(parse("f", text, Some(&(9..=12))).is_err());
+}
+
+#[test]
+fn handles_without_a_line_that_opens_them_are_warned_of() {
+    let found = load("Close 5 *\nReadX 6 0 1 1 *\n");
+    assert_eq!(found.warnings, ["f:1:7: the handle 5 is opened by no line before"]);
+}

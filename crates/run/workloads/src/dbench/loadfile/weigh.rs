@@ -1,0 +1,119 @@
+//! What a load asks of a filesystem, found by keeping account of its files while nothing is done.
+
+use std::collections::HashMap;
+
+use super::{Deed, Disposition, Load, NameId};
+
+/// Files and bytes of one client in a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::dbench) struct Weight {
+    /// That stand at the same time, at most.
+    pub(in crate::dbench) files: u64,
+    pub(in crate::dbench) dirs: u64,
+    pub(in crate::dbench) bytes: u64,
+    /// That are made in all.
+    pub(in crate::dbench) made: u64,
+    pub(in crate::dbench) read: u64,
+    pub(in crate::dbench) written: u64,
+}
+
+#[derive(Default)]
+struct Account {
+    weight: Weight,
+    sizes: HashMap<NameId, u64>,
+    open: HashMap<u32, NameId>,
+    standing: u64,
+}
+
+impl Load {
+    /// What one client asks for, loops counted once, drawn operations not at all.
+    pub(in crate::dbench) fn weigh(&self) -> Weight {
+        let mut account = Account::default();
+        for op in &self.ops {
+            account.take(op.deed, self);
+        }
+        account.weight
+    }
+}
+
+impl Account {
+    fn take(&mut self, deed: Deed, load: &Load) {
+        match deed {
+            Deed::Create { name, directory: true, .. } | Deed::Mkdir { name } => {
+                if self.sizes.insert(name, 0).is_none() {
+                    self.weight.dirs += 1;
+                }
+            }
+            Deed::Create { name, handle, how, .. } => {
+                self.open.insert(handle, name);
+                if how != Disposition::Open && self.sizes.insert(name, 0).is_none() {
+                    self.weight.made += 1;
+                    self.weight.files = self.weight.files.max(self.sizes.len() as u64);
+                }
+            }
+            Deed::Write { handle, offset, bytes, .. } => {
+                self.weight.written = self.weight.written.saturating_add(bytes.into());
+                let end = offset.saturating_add(bytes.into());
+                let Some(size) = self.open.get(&handle).map(|name| self.sizes.entry(*name)) else {
+                    return;
+                };
+                let size = size.or_insert(0);
+                if end > *size {
+                    self.standing = self.standing.saturating_add(end - *size);
+                    *size = end;
+                    self.weight.bytes = self.weight.bytes.max(self.standing);
+                }
+            }
+            Deed::Read { bytes, .. } => {
+                self.weight.read = self.weight.read.saturating_add(bytes.into());
+            }
+            Deed::Unlink { name } => self.forget(name),
+            Deed::Rename { from, to } => {
+                self.forget(to);
+                if let Some(bytes) = self.sizes.remove(&from) {
+                    self.sizes.insert(to, bytes);
+                }
+            }
+            Deed::Deltree { name } => self.forget_below(name, load),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, name: NameId) {
+        let bytes = self.sizes.remove(&name).unwrap_or_default();
+        self.standing = self.standing.saturating_sub(bytes);
+    }
+
+    fn forget_below(&mut self, name: NameId, load: &Load) {
+        let path = |name: NameId| load.names[name as usize].of_client(1);
+        let mut top = path(name);
+        top.push(b'/');
+        let below: Vec<NameId> =
+            self.sizes.keys().copied().filter(|name| path(*name).starts_with(&top)).collect();
+        below.into_iter().for_each(|name| self.forget(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Weight;
+    use crate::dbench::loadfile::parse;
+
+    #[test]
+    fn what_stands_at_the_same_time_is_counted() {
+        let load = br#"Mkdir "\d" 0x0
+NTCreateX "\d\a" 0x40 0x2 1 0x0
+WriteX 1 99 1 1 0x0
+WriteX 1 0 100 100 0x0
+ReadX 1 0 50 50 0x0
+NTCreateX "\d\b" 0x40 0x2 2 0x0
+WriteX 2 0 30 30 0x0
+Unlink "\d\a" 0x0
+Rename "\d\b" "\d\c" 0x0
+WriteX 2 0 30 30 0x0
+Deltree "\d" 0x0"#;
+        let weight = parse("f", load, None).unwrap().weigh();
+        let expected = Weight { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
+        assert_eq!(weight, expected);
+    }
+}

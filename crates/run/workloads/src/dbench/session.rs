@@ -1,0 +1,241 @@
+//! One run: natively its directory is made and filled; then all clients play side by side until it
+//! is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
+use treering_script::{
+    Call, Outcome, Phase, Script, Session, SideBySide, Step, Task, Unfinished, Wave,
+};
+
+use super::account::Account;
+use super::clock::Clock;
+use super::config::{BASE, Config, Ends};
+use super::headline::Headline;
+use super::loadfile::{Kind, Load};
+use super::panel::{Dial, Panel, Part};
+use super::player::{Crew, Manner, Player};
+
+/// The phases, by name.
+const SETUP: &str = "setup";
+const FILL: &str = "fill";
+pub(super) const PLAY: &str = "play";
+
+/// How often clients are looked at: as the original does, and natively.
+const TICK_CLASSIC: Duration = Duration::from_secs(1);
+const TICK_NATIVE: Duration = Duration::from_millis(50);
+/// Messages that a caution shows.
+const SHOWN_MAX: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Setup,
+    Fill,
+    Play,
+}
+
+/// A run in progress.
+pub(super) struct PlaySession<'j> {
+    config: &'j Config,
+    stage: Option<Stage>,
+    /// Whether the phase's wave was given out.
+    given: bool,
+    crew: Crew,
+    clock: Clock,
+    headline: Headline,
+    messages: Vec<String>,
+    untold: u64,
+    failure: Option<String>,
+}
+
+impl<'j> PlaySession<'j> {
+    /// A run that has not begun.
+    pub(super) fn new(config: &'j Config) -> Self {
+        Self {
+            config,
+            stage: None,
+            given: false,
+            crew: Crew::default(),
+            clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
+            headline: Headline::default(),
+            messages: Vec::new(),
+            untold: 0,
+            failure: None,
+        }
+    }
+
+    fn next_stage(&self) -> Option<Stage> {
+        match self.stage {
+            None if !self.config.classic => Some(Stage::Setup),
+            None => Some(Stage::Play),
+            Some(Stage::Setup) if self.config.fill.is_some() => Some(Stage::Fill),
+            Some(Stage::Setup | Stage::Fill) => Some(Stage::Play),
+            Some(Stage::Play) => None,
+        }
+    }
+
+    fn tasks(&self, kind: &str, manner: &Manner, load: impl Fn(u32) -> Arc<Load>) -> Vec<Task> {
+        let manner = Arc::new(manner.clone());
+        let per_process = self.config.per_process;
+        let tasks = (0..self.config.processes).map(|process| {
+            let first = process * per_process;
+            let numbers: Vec<u32> = (first..first + per_process).collect();
+            let load = load(process);
+            let player = Player::new(Arc::clone(&manner), &self.crew, &load, &numbers);
+            let subject = match per_process {
+                1 => format!("client{first}"),
+                _ => format!("client{first} to client{}", first + per_process - 1),
+            };
+            let synchronous = self.config.synchronous;
+            Task { synchronous, ..Task::new(kind, &subject, Op::Create, Box::new(player)) }
+        });
+        tasks.collect()
+    }
+
+    fn new_crew(&mut self) {
+        let panels = (0..self.config.clients()).map(|_| Panel::default());
+        self.crew = Crew { signal: super::panel::Signal::default(), panels: panels.collect() };
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide {
+            workers: self.config.workers,
+            unfinished: Unfinished::Told,
+            ..SideBySide::default()
+        }
+    }
+
+    fn fill(&mut self) -> Option<Wave> {
+        let fill = Arc::clone(self.config.fill.as_ref()?);
+        self.new_crew();
+        self.crew.signal.set(Part::Measured);
+        let manner = Manner { passes: Some(1), rate: None, ..self.config.manner.clone() };
+        let tasks = self.tasks(FILL, &manner, |_| Arc::clone(&fill));
+        Some(Wave { tasks, side_by_side: self.side_by_side(), ..Wave::default() })
+    }
+
+    fn play(&mut self) -> Wave {
+        self.new_crew();
+        let config = self.config;
+        let once = config.manner.passes.is_some();
+        let (warmup, seconds) = match config.ends {
+            Ends::Time { seconds, .. } if once => (0, Some(seconds)),
+            Ends::Time { warmup, seconds } => (warmup, Some(seconds)),
+            Ends::Passes(_) => (0, None),
+        };
+        if warmup == 0 {
+            self.crew.signal.set(Part::Measured);
+        }
+        let moves = |load: &Load| {
+            let counts = load.counts();
+            counts[Kind::ReadX as usize] + counts[Kind::WriteX as usize] > 0
+        };
+        let all_move = config.sources.iter().all(|source| moves(&source.load));
+        let works = if all_move { Dial::Bytes } else { Dial::Lines };
+        let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
+        self.clock = Clock::new(warmup, seconds, works, every);
+        let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
+        Wave {
+            tasks,
+            side_by_side: self.side_by_side(),
+            tick_every: Some(every),
+            ..Wave::default()
+        }
+    }
+}
+
+impl Session for PlaySession<'_> {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let stage = self.next_stage()?;
+        self.stage = Some(stage);
+        self.given = false;
+        let (name, tasks) = match stage {
+            Stage::Setup => (SETUP, 1),
+            Stage::Fill => (FILL, self.config.processes),
+            Stage::Play => (PLAY, self.config.processes),
+        };
+        Some(Phase { name: name.to_owned(), tasks })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        if std::mem::replace(&mut self.given, true) {
+            return None;
+        }
+        match self.stage? {
+            Stage::Setup => {
+                let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase { done: false }));
+                Some(Wave { tasks: vec![task], ..Wave::default() })
+            }
+            Stage::Fill => self.fill(),
+            Stage::Play => Some(self.play()),
+        }
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        let Some(account) = Account::from_words(&totals.notes) else { return };
+        self.untold += account.untold;
+        self.messages.extend(account.messages.iter().cloned());
+        if self.failure.is_none() {
+            self.failure.clone_from(&account.failure);
+        }
+        if self.stage == Some(Stage::Play) {
+            self.headline.played(&account, totals);
+        }
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+        let Self { clock, crew, .. } = self;
+        let tick = clock.tick(elapsed_ns, &crew.signal, &crew.panels);
+        tick.map_or_else(Vec::new, super::clock::Tick::to_words)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.headline.metrics()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let count = self.messages.len() as u64 + self.untold;
+        if count == 0 {
+            return self.headline.cautions();
+        }
+        let mut shown: Vec<String> = self.messages.iter().take(SHOWN_MAX).cloned().collect();
+        let more = count - shown.len() as u64;
+        if more > 0 {
+            shown.push(format!("and {more} more"));
+        }
+        let message = format!(
+            "{count} operations came out otherwise than the load says: {}",
+            shown.join("; ")
+        );
+        let mut cautions = self.headline.cautions();
+        cautions.push(Caution { code: CautionCode::OtherwiseThanRecorded, message });
+        cautions
+    }
+
+    fn remains(&self) -> Vec<String> {
+        if self.config.classic || self.stage.is_none() {
+            return Vec::new();
+        }
+        vec![BASE.to_owned()]
+    }
+}
+
+/// Makes the directory that a native run works in.
+struct MakeBase {
+    done: bool,
+}
+
+impl Script for MakeBase {
+    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+        let first = !std::mem::replace(&mut self.done, true);
+        first.then(|| {
+            let at = treering_script::Dir::TARGET;
+            Call::MakeDir { at, name: c"dbench" }.into()
+        })
+    }
+}

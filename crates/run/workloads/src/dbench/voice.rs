@@ -1,0 +1,235 @@
+//! dbench's own way to run and to speak: a line each second, a table and the result.
+
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Spans,
+    Witness,
+};
+
+use super::account::{Account, ClientAccount};
+use super::classic_output::{self as output, Result as Outcome};
+use super::clock::Tick;
+use super::loadfile::Kind;
+use super::options::{CLASSIC, LOADFILE, PROCESSES};
+use super::panel::Part;
+use super::session::PLAY;
+
+/// How a classic command line is run. What is wrong with it was told when the job was made.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let number = |name, default| -> Result<u64, ConfigError> {
+        Ok(settings.number(CLASSIC, name, 0..=u64::MAX)?.unwrap_or(default))
+    };
+    let seconds = number("timelimit", 600)?;
+    let processes = settings.text(PROCESSES).and_then(|text| text.parse().ok()).unwrap_or(1);
+    let per_process = u32::try_from(number("clients-per-process", 1)?).unwrap_or(1);
+    let once = settings.flag("run-once");
+    let labels = [("sync", "sync open"), ("sync-dir", "sync dirs"), ("fsync", "fsync")];
+    let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".");
+    Ok(Impersonation {
+        roots: vec![settings.file(directory)],
+        make_roots: MakeRoots::WithParents,
+        log: None,
+        times_all: true,
+        seed: number("seed", settings.started_unix_ms)?,
+        signal_exit: 130,
+        voice: Box::new(Voice {
+            load: settings.text_or_default(CLASSIC, LOADFILE).unwrap_or_default().to_owned(),
+            seconds,
+            warmup: number("warmup", seconds / 5)?,
+            processes,
+            clients: u32::saturating_mul(processes, per_process),
+            labels: labels
+                .into_iter()
+                .filter(|(flag, _)| settings.flag(flag))
+                .map(|(_, label)| label)
+                .collect(),
+            machine: settings.flag("machine-readable"),
+            per_client: settings.flag("per-client-results"),
+            shows_passes: settings.flag("show-execute-time"),
+            once,
+            latest: None,
+            limit: None,
+            latency_ns: 0,
+            accounts: Vec::new(),
+            messages: Vec::new(),
+            untold: 0,
+            failing: false,
+        }),
+    })
+}
+
+struct Voice {
+    load: String,
+    seconds: u64,
+    warmup: u64,
+    processes: u32,
+    clients: u32,
+    labels: Vec<&'static str>,
+    machine: bool,
+    per_client: bool,
+    shows_passes: bool,
+    once: bool,
+    /// The latest second that counted, and the one in which it was over.
+    latest: Option<Tick>,
+    limit: Option<Tick>,
+    latency_ns: u64,
+    accounts: Vec<ClientAccount>,
+    messages: Vec<String>,
+    untold: u64,
+    /// Whether a client could not go on.
+    failing: bool,
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+impl Voice {
+    fn tick(&mut self, tick: Tick) -> Said {
+        match tick.part {
+            Part::WarmUp => {}
+            Part::Measured => {
+                self.latency_ns = self.latency_ns.max(tick.latency_ns);
+                if tick.seconds >= output::FIRST_SECOND {
+                    self.latest = Some(tick);
+                }
+            }
+            Part::Over => {
+                if self.limit.is_none() {
+                    self.latency_ns = self.latency_ns.max(tick.latency_ns);
+                    self.limit = Some(tick);
+                }
+            }
+        }
+        out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals) {
+        if let Some(account) = Account::from_words(&task.notes) {
+            self.accounts.extend(account.clients);
+            self.messages.extend(account.messages);
+            self.untold += account.untold;
+            self.failing |= account.failure.is_some();
+        }
+    }
+
+    /// Megabytes per second: those of the latest second that counted; where there was none, of the
+    /// time until it was over, or of all.
+    fn megabytes(&self) -> f64 {
+        if let Some(tick) = self.latest.filter(|_| !self.once).or(self.limit) {
+            return tick.megabytes();
+        }
+        let bytes: u64 = self.accounts.iter().map(|client| client.read + client.written).sum();
+        let from_ns = self.accounts.iter().map(|client| client.from_ns).min().unwrap_or_default();
+        let to_ns = self.accounts.iter().map(|client| client.to_ns).max().unwrap_or_default();
+        let seconds = to_ns.saturating_sub(from_ns) as f64 / 1e9;
+        if seconds > 0.0 { bytes as f64 / 1e6 / seconds } else { 0.0 }
+    }
+
+    /// What clients said, for standard error.
+    fn messages(&mut self) -> String {
+        let mut lines: String =
+            self.messages.drain(..).map(|message| format!("{message}\n")).collect();
+        if self.untold > 0 {
+            lines += &format!("and {} more\n", std::mem::take(&mut self.untold));
+        }
+        lines
+    }
+
+    /// After everything, when it went well.
+    fn report(&mut self, wall_ns: u64) -> Said {
+        let mut text = String::new();
+        if self.shows_passes {
+            for client in &self.accounts {
+                let (number, passes) = (client.client, &client.passes);
+                text += &match self.machine {
+                    true => output::machine_passes(number, passes),
+                    false => output::passes(number, passes),
+                };
+            }
+        }
+        let measured_ns = self.limit.or(self.latest).map_or(0, |tick| tick.measured_ns);
+        let seconds = wall_ns.saturating_sub(measured_ns) as f64 / 1e9;
+        let mut spans = Spans::new(Kind::COUNT);
+        self.accounts.iter().for_each(|client| spans.merge(&client.spans));
+        let longest = spans.rows().iter().map(|row| row.longest_ns).max().unwrap_or_default();
+        let end = Outcome {
+            megabytes: self.megabytes(),
+            clients: self.clients,
+            processes: self.processes,
+            // Without a second that was looked at, the longest operation is all that is known.
+            latency_ns: if self.latency_ns == 0 { longest } else { self.latency_ns },
+            labels: &self.labels,
+        };
+        if self.machine {
+            text += &output::machine_table(&spans);
+            text += &output::machine_result(&end);
+        } else {
+            text += &output::cleanup(0, seconds);
+            text += "\n";
+            text += &output::table(&spans);
+            text += "\n";
+            if self.per_client {
+                text += &output::per_client(&self.accounts);
+            }
+            text += &output::result(&end);
+        }
+        Said { out: text, err: self.messages(), log: String::new() }
+    }
+
+    /// What the original says when a client could not go on.
+    fn failed(&mut self, why: &str) -> Said {
+        let mut text = String::new();
+        if let Some(rest) = why.strip_prefix("client ")
+            && let Some((client, line)) = rest.split_once(" failed at line ")
+        {
+            let line = line.split(':').next().unwrap_or_default();
+            text = format!("ERROR: child {client} failed at line {line}\n");
+        }
+        let err = self.messages();
+        Said { out: text + "Child failed with status 1\n", err, log: String::new() }
+    }
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let header = output::header(self.seconds, &self.load, self.warmup);
+        out(header + &output::releasing(self.processes))
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        out(format!("{}\n", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::Ticked { notes, .. } => {
+                Tick::from_words(notes).map_or_else(Said::default, |tick| self.tick(tick))
+            }
+            TrialEvent::TaskEnded(task) => {
+                self.task_ended(task);
+                Said::default()
+            }
+            // A client that could not go on is told of when the trial ends.
+            TrialEvent::PhaseEnded(phase) if phase.name == PLAY => {
+                if self.accounts.len() == self.clients as usize && !self.failing {
+                    self.report(phase.wall_ns)
+                } else {
+                    Said::default()
+                }
+            }
+            TrialEvent::Ended { ending: Ending::Failed { why }, .. } => self.failed(why),
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}
