@@ -10,6 +10,7 @@ mod bonnie;
 mod compilebench;
 mod dbench;
 mod ffsb;
+mod fio;
 mod fs_mark;
 mod own;
 
@@ -33,6 +34,7 @@ const ALL: &[&dyn Importer] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &fio::Fio,
 ];
 
 /// Reads the output of one tool.

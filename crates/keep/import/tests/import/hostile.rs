@@ -7,15 +7,13 @@ use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 use crate::blogbench::BLOGBENCH;
 use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
+use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
 use crate::logs::{COMPILEBENCH, FS_MARK};
 
 /// Pieces of logs, whole lines and torn ones, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let lines: Vec<String> = [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH]
-        .into_iter()
-        .flat_map(str::lines)
-        .map(str::to_owned)
-        .collect();
+    let all = [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH, FIO_OLD, FIO_NEW, FIO_JSON];
+    let lines: Vec<String> = all.into_iter().flat_map(str::lines).map(str::to_owned).collect();
     let own = [
         "FFSB version 6.0-RC2 started",
         "Results:",

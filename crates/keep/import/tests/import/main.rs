@@ -4,6 +4,7 @@
 mod blogbench;
 mod bonnie;
 mod dbench;
+mod fio;
 mod hostile;
 mod logs;
 mod mail;
