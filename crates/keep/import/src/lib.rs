@@ -10,6 +10,7 @@ mod bonnie;
 mod compilebench;
 mod dbench;
 mod ffsb;
+mod filebench;
 mod fio;
 mod fs_mark;
 mod own;
@@ -35,6 +36,7 @@ const ALL: &[&dyn Importer] = &[
     &dbench::Dbench,
     &blogbench::Blogbench,
     &fio::Fio,
+    &filebench::Filebench,
 ];
 
 /// Reads the output of one tool.
