@@ -5,6 +5,7 @@
 //! writes and syncs are kinds of their own.
 
 mod bins;
+mod command;
 mod doubts;
 mod json;
 mod run;
@@ -85,7 +86,10 @@ impl Importer for Fio {
         }
         let mut outputs = Vec::new();
         match told.run.filter(|run| !run.jobs.is_empty()) {
-            Some(run) => {
+            Some(mut run) => {
+                if let Some(command) = command::above(log, at) {
+                    run.learn(command);
+                }
                 let (trial, said) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };
                 remarks.extend(said.into_iter().map(at_line));

@@ -1,5 +1,7 @@
 //! A run of fio as every form of its output tells it: times in nanoseconds, rates in bytes.
 
+use super::command::Command;
+
 /// What it did by the direction of the data.
 pub(super) const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
@@ -116,6 +118,17 @@ pub(super) struct Disk {
 }
 
 impl Run {
+    /// Takes what the command line says, where the output itself tells no options of all jobs.
+    pub(super) fn learn(&mut self, command: Command) {
+        if self.options.is_empty() {
+            self.options = command.options;
+            self.has_all_options |= command.is_all;
+        }
+        if self.places.is_empty() {
+            self.places = command.places;
+        }
+    }
+
     /// Whether the other is the same run in another form.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let jobs = |run: &Self| -> Vec<(String, u64)> {

@@ -91,8 +91,9 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
         for (name, value) in &job.options {
             trial.parameter(&format!("{} {name}", job.name), value);
         }
-        // JSON and terse lines do not say it where a group reports itself as one.
-        if let Some(clones) = clones.get(job.name.as_str()).filter(|_| !run.has_all_options) {
+        // Text tells it; of terse lines nothing else tells the jobs.
+        let is_told = job.clones > 0 || job.options.is_empty();
+        if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_told) {
             trial.parameter(&format!("{} jobs", job.name), clones);
         }
     }

@@ -442,3 +442,20 @@ fn a_run_keeps_its_figures_through_a_mail() {
     let foreign = |content: &Content| matches!(content, Content::Foreign(_));
     assert_eq!(both.found.iter().filter(|found| foreign(&found.content)).count(), 2);
 }
+
+#[test]
+fn passes_of_a_script_are_told_apart_by_their_command_lines() {
+    let pass = |jobs: u32, reads: u64| {
+        let command = format!("fio --directory=/m --name=a --rw=read --direct=1 --numjobs={jobs}");
+        format!("{command} --runtime=15\n{}\n", terse(5, "a", 1 << 14, reads))
+    };
+    let imported = import(format!("{}{}", pass(1, 7), pass(2, 7)).as_bytes());
+    assert_eq!(imported.found.len(), 2);
+    for (found, jobs) in imported.found.iter().zip(["1", "2"]) {
+        let Content::Foreign(trial) = &found.content else { panic!() };
+        assert_eq!(parameter(trial, "numjobs"), Some(jobs));
+        assert_eq!((trial.target.as_str(), fact(trial, "work.amount")), ("/m", Some("timed")));
+        assert_eq!(trial.cautions, []);
+    }
+    assert_eq!(told(&imported), [""; 0]);
+}
