@@ -17,11 +17,13 @@ mod own;
 
 mod encoding;
 mod log;
+mod mmtests;
 mod number;
 mod trial;
 
 use std::ops::Range;
 
+pub use mmtests::{ResultFile, beginnings, results};
 pub use trial::{Content, ForeignTrial, events_of};
 
 use log::Log;

@@ -9,6 +9,7 @@ mod dataset_pages;
 mod doctor;
 mod export;
 mod import;
+mod import_files;
 mod lab;
 mod list;
 mod native;
