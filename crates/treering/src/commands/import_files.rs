@@ -13,6 +13,8 @@ use crate::failure::{Failure, Kind};
 
 /// Larger files are no logs.
 const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Nor are larger ones with the times of tests.
+const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// How files begin that `gzip` packed, and those of `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -111,14 +113,15 @@ fn of_directory(path: &Path, files: &mut Vec<File>) -> Result<(), Failure> {
         ));
     }
     let above = whole.parent().map(Path::to_path_buf).unwrap_or_default();
-    for (place, result) in found.iter().enumerate() {
+    // The files of a test follow one another.
+    let mut last: Option<(&ResultFile, Option<i64>)> = None;
+    for result in &found {
         let own = Path::new(&result.path);
-        let is_of_test = |other: &&ResultFile| {
-            (&other.run, other.iteration, &other.test)
-                == (&result.run, result.iteration, &result.test)
+        let began = match last {
+            Some((other, ms)) if is_of_test(other, result) => ms.and_then(|ms| ms.checked_add(1)),
+            _ => began(result),
         };
-        let before = found[..place].iter().filter(is_of_test).count();
-        let began = began(result).and_then(|ms| ms.checked_add(i64::try_from(before).ok()?));
+        last = Some((result, began));
         let file = of_file(own)?;
         files.push(File {
             name: own.strip_prefix(&above).unwrap_or(own).to_string_lossy().into_owned(),
@@ -134,11 +137,17 @@ fn of_directory(path: &Path, files: &mut Vec<File>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether two outputs are of the same test in the same iteration of a run.
+fn is_of_test(left: &ResultFile, right: &ResultFile) -> bool {
+    let key = |of: &ResultFile| (of.timestamps.clone(), of.run.clone(), of.test.clone());
+    key(left) == key(right)
+}
+
 /// When the test of an output began, where MMTests wrote it down.
 fn began(result: &ResultFile) -> Option<i64> {
     let file = fs::File::open(&result.timestamps).ok()?;
     let mut text = Vec::new();
-    file.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    file.take(TIMESTAMPS_BYTES_MAX).read_to_end(&mut text).ok()?;
     let all = beginnings(&String::from_utf8_lossy(&text));
     all.into_iter().find(|(test, _)| *test == result.test).map(|(_, ms)| ms)
 }

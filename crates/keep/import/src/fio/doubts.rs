@@ -14,6 +14,9 @@ const SYNCING: [&str; 6] =
 /// Engines that move no data to files.
 const NOT_DATA: [&str; 4] = ["null", "filecreate", "filestat", "filedelete"];
 
+/// Engines whose submission and completion are two.
+const ASYNCHRONOUS: [&str; 3] = ["libaio", "io_uring", "posixaio"];
+
 /// An option of a job, or of all.
 pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r str> {
     let of = |all: &'r [(String, String)]| all.iter().find(|(known, _)| known == name);
@@ -23,6 +26,17 @@ pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r s
 /// Whether the histogram of a direction lacks what submission took.
 pub(super) fn is_of_completion(direction: &Direction) -> bool {
     direction.bins.as_ref().is_some_and(|(name, _)| *name == "clat")
+}
+
+/// Jobs whose completions say little: asynchronous I/O through the cache ends within submission.
+pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
+    let is_asynchronous = |job: &Job| {
+        option(run, job, "ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine))
+    };
+    let all = moved(run, |job, one| {
+        is_of_completion(one) && is_asynchronous(job) && is_through_cache(run, job)
+    });
+    listed(&all)
 }
 
 /// The doubts. Those that hang on options only where all of them are told.

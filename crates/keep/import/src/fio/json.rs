@@ -11,6 +11,10 @@ use crate::log::Log;
 const MARK: &str = "\"fio version\"";
 /// Above this many jobs, results are not looked at: they are no results of one run.
 const JOBS_MOST: usize = 1024;
+/// And more options nobody gives.
+const OPTIONS_MOST: usize = 512;
+/// A larger document is none of fio's.
+const BYTES_MOST: usize = 64 << 20;
 
 /// A document that was read.
 pub(super) struct Document {
@@ -33,6 +37,10 @@ pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
 pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     let (text, end) = extent(log, at);
     let mut remarks = Vec::new();
+    if text.len() > BYTES_MOST {
+        let what = format!("a document of more than {} MiB is none of fio's", BYTES_MOST >> 20);
+        return Document { run: None, end, remarks: vec![Remark { line: at + 1, what }] };
+    }
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });
     let read = serde_json::from_str(&text).or_else(|error| {
         // Old versions divide by nothing, and print what is no JSON.
@@ -68,15 +76,19 @@ fn extent(log: &Log<'_>, at: usize) -> (String, usize) {
                 b'}' if !in_words => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
-                        text.push_str(&words[..=place]);
+                        if text.len() <= BYTES_MOST {
+                            text.push_str(&words[..=place]);
+                        }
                         return (text, line + 1);
                     }
                 }
                 _ => {}
             }
         }
-        text.push_str(words);
-        text.push('\n');
+        if text.len() <= BYTES_MOST {
+            text.push_str(words);
+            text.push('\n');
+        }
     }
     (text, log.len())
 }
@@ -138,7 +150,8 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
 /// The options but for places, which are told by themselves, and for where results go.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
     let mut told = Vec::new();
-    for (name, value) in of.and_then(Value::as_object).into_iter().flatten() {
+    let all = of.and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in all.take(OPTIONS_MOST) {
         let value = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),

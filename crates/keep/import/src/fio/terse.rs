@@ -10,6 +10,8 @@ use crate::number::{decimal, whole};
 const PERCENTILES: usize = 20;
 /// Fields of a device.
 const DISK_FIELDS: usize = 9;
+/// No line of its own is longer.
+const LINE_BYTES_MOST: usize = 1 << 16;
 /// Levels of depth, and of latency, and their limits in nanoseconds.
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const MICROSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -66,6 +68,9 @@ pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
 }
 
 fn is_line(text: &str) -> bool {
+    if text.len() > LINE_BYTES_MOST {
+        return false;
+    }
     let mut fields = text.split(';');
     let Some(layout) = fields.next().and_then(Layout::of) else { return false };
     let is_named = !layout.has_program || fields.next().is_some_and(|f| f.starts_with("fio-"));

@@ -45,6 +45,12 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     if run.jobs.iter().flat_map(|job| &job.directions).any(doubts::is_of_completion) {
         trial.fact("import.latency", "completion (clat), without submission");
     }
+    if let Some(names) = doubts::ended_within_submission(run) {
+        remarks.push(format!(
+            "{names}: asynchronous without direct=1, so that much of each was done while it was \
+             submitted; its histogram is of completion only"
+        ));
+    }
     (trial, remarks)
 }
 

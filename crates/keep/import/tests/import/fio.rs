@@ -253,6 +253,9 @@ fn json_with_its_counts_is_read_whole() {
     assert_eq!(codes, [CautionCode::DataFitInMemory, CautionCode::TooShort]);
     let direct = FIO_JSON.replace(r#""bs" : "4k""#, r#""direct" : "1""#);
     assert_eq!(only(&import(direct.as_bytes())).cautions, []);
+    let buffered = FIO_JSON.replace(r#""bs" : "4k""#, r#""ioengine" : "libaio""#);
+    let said = told(&import(buffered.as_bytes()));
+    assert!(said[0].starts_with("1: w read: asynchronous without direct=1"), "{said:?}");
     let counts = FIO_JSON.replace(r#""1064" : 312"#, r#""1064" : 313"#);
     let said = told(&import(counts.as_bytes()));
     assert_eq!(said, ["1: w read: the counts of its latencies are not 35312 in all"]);

@@ -6,6 +6,8 @@ use super::line::{Begin, Head, Line, Moved};
 use crate::Remark;
 use crate::number::{decimal, whole};
 
+/// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
+const JOBS_MOST: usize = 1024;
 /// So much may sums of what was printed with a few digits differ.
 const SUM_SLACK: f64 = 0.005;
 
@@ -22,6 +24,7 @@ pub(super) struct Results {
     sums: Vec<(usize, u64, &'static str, String)>,
     remarks: Vec<Remark>,
     errors: u64,
+    has_too_many: bool,
 }
 
 /// A job whose result is being read.
@@ -33,6 +36,7 @@ struct Draft {
     moves: Vec<(Moved, Direction)>,
     bandwidths: Vec<(usize, String, Spread)>,
     issued: Vec<u64>,
+    is_closed: bool,
 }
 
 impl Results {
@@ -58,11 +62,19 @@ impl Results {
             Line::Head(head) => {
                 let is_known = |known: &Head| known.name == head.name && known.group == head.group;
                 // Clones follow one another.
-                if !self.heads.last().is_some_and(is_known) {
+                if !self.heads.last().is_some_and(is_known) && self.heads.len() < JOBS_MOST {
                     self.heads.push(head);
                 }
             }
             Line::Version(version) => self.run.version = version,
+            Line::Begin(_) if self.drafts.len() >= JOBS_MOST => {
+                if !std::mem::replace(&mut self.has_too_many, true) {
+                    let what = format!("more than {JOBS_MOST} results; the others are skipped");
+                    self.remarks.push(Remark { line: at + 1, what });
+                }
+                // What follows is of none.
+                self.drafts.last_mut().into_iter().for_each(Draft::close);
+            }
             Line::Begin(begin) => {
                 self.run.told_unix_ms = self.run.told_unix_ms.max(begin.when_unix_ms);
                 self.drafts.push(Draft { line: at, begin, ..Draft::default() });
@@ -70,7 +82,9 @@ impl Results {
             Line::Status(group) => self.group = Some(group),
             Line::Sum(direction, size) => {
                 let group = self.group.unwrap_or_default();
-                self.sums.push((at, group, direction, size));
+                if self.sums.len() < JOBS_MOST {
+                    self.sums.push((at, group, direction, size));
+                }
             }
             Line::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
             Line::Stopped => {
@@ -85,7 +99,7 @@ impl Results {
     }
 
     fn take_of_job(&mut self, said: Line) {
-        let Some(draft) = self.drafts.last_mut() else { return };
+        let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
         match said {
             Line::Moved(moved) => {
                 let direction = Direction { name: moved.direction, ..Direction::default() };
@@ -179,6 +193,11 @@ impl Results {
 }
 
 impl Draft {
+    /// Takes nothing more.
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
     fn percentiles(&mut self, of: Option<(&'static str, u64)>, rows: Vec<(String, f64)>) {
         let Some((name, unit)) = of else { return };
         let in_ns = rows.into_iter().map(|(level, value)| (level, value * unit as f64));
