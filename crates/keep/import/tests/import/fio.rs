@@ -462,3 +462,43 @@ fn passes_of_a_script_are_told_apart_by_their_command_lines() {
     }
     assert_eq!(told(&imported), [""; 0]);
 }
+
+#[test]
+fn texts_of_versions_between_are_read() {
+    let text = "\
+t: (g=0): rw=randrw, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1
+fio-2.1.11
+Starting 1 thread and 1 process
+
+t: (groupid=0, jobs=2): err= 0: pid=9: Tue Oct  6 11:17:44 2015
+  read : io=1024.0KB, bw=102400B/s, iops=25 , runt= 10240msec
+    clat (usec): min=2 , max=105 , avg= 3.21, stdev= 1.02
+     lat (usec): min=2 , max=106 , avg= 3.31, stdev= 1.03
+    clat percentiles (usec):
+     |  1.00th=[    2],  5.00th=[    3], 99.00th=[   12]
+    bw (KB  /s): min=   96, max=  104, per=49.50%, avg=99.50, stdev= 1.50
+  write: io=2048.0KB, bw=204800B/s, iops=50, runt= 10240msec
+    lat (usec) : 2=0.50%, 4=95.00%, 10=4.00%
+  cpu          : usr=0.10%, sys=0.20%, ctx=512, majf=0, minf=7
+  IO depths    : 1=100.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%
+     issued    : total=r=256/w=512/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0
+     latency   : target=0, window=0, percentile=100.00%, depth=1
+
+Run status group 0 (all jobs):
+   READ: io=1024KB, aggrb=100KB/s, minb=100KB/s, maxb=100KB/s, mint=10240msec, maxt=10240msec
+  WRITE: io=2048KB, aggrb=200KB/s, minb=200KB/s, maxb=200KB/s, mint=10240msec, maxt=10240msec
+";
+    let imported = import(text.as_bytes());
+    let trial = only(&imported);
+    assert_eq!(told(&imported), [""; 0]);
+    assert_eq!(fact(trial, "import.tool"), Some("fio 2.1.11"));
+    near(trial, &kind("t read"), "mib_per_second", 1.0 / 10.24);
+    near(trial, &kind("t write"), "ops_per_second", 50.0);
+    near(trial, &kind("t read"), "clat_ns_p99", 12_000.0);
+    near(trial, &kind("t read"), "sample_mib_per_second_mean", 99.5 / 1024.0);
+    let older = text.replace("fio-2.1.11", "fio 1.59");
+    assert_eq!(fact(only(&import(older.as_bytes())), "import.tool"), Some("fio 1.59"));
+    // Told by powers of 1000, as `kb_base=1000` has it since 2.18.
+    let base = FIO_NEW.replace("io=138MiB (145MB)", "io=145MB (138MiB)");
+    assert_eq!(told(&import(base.as_bytes())), [""; 0]);
+}

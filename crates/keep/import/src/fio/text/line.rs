@@ -38,8 +38,8 @@ pub(super) enum Line {
     Errors(u64),
     /// The sums of a group follow.
     Status(u64),
-    /// One of them: the direction, and how many bytes it moved, as printed.
-    Sum(&'static str, String),
+    /// One of them: the direction, and how many bytes it moved, as printed, in units of this kind.
+    Sum(&'static str, String, Kilo),
     /// Devices follow.
     Disks,
     /// A device.
@@ -141,9 +141,9 @@ pub(super) fn loose_begin(text: &str) -> Option<Line> {
 }
 
 fn furniture(text: &str) -> Option<Line> {
-    let word = text.split_whitespace().next().unwrap_or("");
-    if let Some(version) = word.strip_prefix("fio-").filter(|version| *version == text[4..].trim())
-    {
+    // Before 2.1 without the dash.
+    if let Some(version) = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio ")) {
+        let version = version.trim();
         return is_version(version).then(|| Line::Version(version.to_owned()));
     }
     if let Some(rest) = text.strip_prefix("Run status group ") {
@@ -152,11 +152,14 @@ fn furniture(text: &str) -> Option<Line> {
     if text.starts_with("fio: terminating on signal") {
         return Some(Line::Stopped);
     }
-    let is_start = matches!(
-        text.split_whitespace().collect::<Vec<_>>().as_slice(),
-        ["Starting", number, "thread" | "threads" | "process" | "processes"]
-            if whole(number).is_some()
-    );
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_start = match words.as_slice() {
+        ["Starting", number, .., what] => {
+            let is_what = matches!(*what, "thread" | "threads" | "process" | "processes");
+            is_what && whole(number).is_some()
+        }
+        _ => false,
+    };
     let is_known = text == "..."
         || is_start
         || text.starts_with("Jobs: ")
@@ -287,17 +290,17 @@ fn moved(direction: &'static str, text: &str) -> Option<Moved> {
 
 /// `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB), run=…`.
 fn sum(direction: &'static str, text: &str) -> Option<Line> {
-    let size = if text.starts_with("bw=") {
+    let (size, kilo) = if text.starts_with("bw=") {
         let (_, rest) = text.split_once(", io=")?;
         let (size, rest) = rest.split_once(" (")?;
         let (_, run) = rest.split_once(", run=")?;
-        run.ends_with("msec").then_some(size)?
+        (run.ends_with("msec").then_some(size)?, Kilo::AsWritten)
     } else {
         let pairs = pairs(text)?;
         value(&pairs, "maxt")?;
-        value(&pairs, "io")?
+        (value(&pairs, "io")?, Kilo::Always1024)
     };
-    Some(Line::Sum(direction, size.to_owned()))
+    Some(Line::Sum(direction, size.to_owned(), kilo))
 }
 
 fn levels(name: &'static str, text: &str) -> Option<Line> {

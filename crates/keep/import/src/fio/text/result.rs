@@ -20,11 +20,19 @@ pub(super) struct Results {
     /// Of which times percentiles follow, and their unit.
     percentiles: Option<(&'static str, u64)>,
     group: Option<u64>,
-    /// The line, the group, the direction, the size as printed.
-    sums: Vec<(usize, u64, &'static str, String)>,
+    sums: Vec<Sum>,
     remarks: Vec<Remark>,
     errors: u64,
     has_too_many: bool,
+}
+
+/// What a group moved in a direction, as printed.
+struct Sum {
+    line: usize,
+    group: u64,
+    direction: &'static str,
+    size: String,
+    kilo: Kilo,
 }
 
 /// A job whose result is being read.
@@ -80,10 +88,10 @@ impl Results {
                 self.drafts.push(Draft { line: at, begin, ..Draft::default() });
             }
             Line::Status(group) => self.group = Some(group),
-            Line::Sum(direction, size) => {
+            Line::Sum(direction, size, kilo) => {
                 let group = self.group.unwrap_or_default();
                 if self.sums.len() < JOBS_MOST {
-                    self.sums.push((at, group, direction, size));
+                    self.sums.push(Sum { line: at, group, direction, size, kilo });
                 }
             }
             Line::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
@@ -169,19 +177,18 @@ impl Results {
         } else if self.sums.is_empty() && !self.run.is_interrupted {
             say(at, "the sums of the groups, which fio prints last, are missing".to_owned());
         }
-        for (line, group, direction, size) in &self.sums {
-            self.check(*group, direction, size).into_iter().for_each(|what| say(*line, what));
+        for sum in &self.sums {
+            self.check(sum).into_iter().for_each(|what| say(sum.line, what));
         }
         self.run
     }
 
     /// What a sum of a group says differently from its jobs.
-    fn check(&self, group: u64, direction: &str, size: &str) -> Option<String> {
-        let is_written = size.contains('i') || self.run.version.starts_with('3');
-        let kilo = if is_written { Kilo::AsWritten } else { Kilo::Always1024 };
-        let printed = bytes(size, kilo)?;
-        let jobs = self.run.jobs.iter().filter(|job| job.group == group);
-        let own = jobs.flat_map(|job| &job.directions).filter(|own| own.name == direction);
+    fn check(&self, sum: &Sum) -> Option<String> {
+        let Sum { group, direction, size, kilo, .. } = sum;
+        let printed = bytes(size, *kilo)?;
+        let jobs = self.run.jobs.iter().filter(|job| job.group == *group);
+        let own = jobs.flat_map(|job| &job.directions).filter(|own| own.name == *direction);
         let own: Vec<u64> = own.map(|own| own.bytes).collect();
         let sum: f64 = own.iter().map(|bytes| *bytes as f64).sum();
         let slack = printed.step * 1.001 + printed.value * SUM_SLACK;
