@@ -185,11 +185,12 @@ impl CautionCode {
             }
             Self::DataFitInMemory => {
                 "drop caches between operations (compilebench: --drop-caches each, as root), read \
-                 past them (directio of a profile), or work on twice as much data as there is memory"
+                 past them (directio of a profile, direct=1 of fio), or work on twice as much data \
+                 as there is memory"
             }
             Self::TooShort => {
-                "count the writing too (compilebench: --sync each), or run for longer than a \
-                 minute: more runs, files or time"
+                "count the writing too (compilebench: --sync each, fio: end_fsync=1), or run for \
+                 longer than a minute: more runs, files or time"
             }
             Self::Misaligned => {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \

@@ -10,16 +10,20 @@ mod bonnie;
 mod compilebench;
 mod dbench;
 mod ffsb;
+mod filebench;
+mod fio;
 mod fs_mark;
 mod own;
 
 mod encoding;
 mod log;
+mod mmtests;
 mod number;
 mod trial;
 
 use std::ops::Range;
 
+pub use mmtests::{ResultFile, beginnings, results};
 pub use trial::{Content, ForeignTrial, events_of};
 
 use log::Log;
@@ -33,6 +37,8 @@ const ALL: &[&dyn Importer] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &fio::Fio,
+    &filebench::Filebench,
 ];
 
 /// Reads the output of one tool.

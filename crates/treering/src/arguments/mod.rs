@@ -140,12 +140,13 @@ pub(crate) struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_IMPORT)]
 pub(crate) struct ImportArgs {
-    /// Files with the output of tools, as mails or logs have it; `-` is standard input.
+    /// Files with the output of tools, as mails or logs have it, and directories of results of
+    /// MMTests; `-` is standard input.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Labels, with commas between: the first output of each tool gets the first, the second the
-    /// second [default: the file's name, with a number behind it where a tool is there several
-    /// times].
+    /// second; of MMTests the first run [default: the file's name, with a number behind it where a
+    /// tool is there several times; the name of the run].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
     /// Say what would be taken, and keep nothing.
@@ -165,8 +166,13 @@ A mail with the logs of two kernels, and what they say of each other:
   treering import mail.txt --label old,new
   treering report --baseline old --contender new
 
-What each file is, is found out. Text around and between the logs is skipped; lines that a mail
-program broke are joined again. What is not understood is told with its line.";
+What MMTests left of two kernels, with all iterations:
+  treering import work/log/old work/log/new
+  treering report --baseline old --contender new
+
+What each file is, is found out, also where gzip packed it. Text around and between the logs is
+skipped; lines that a mail program broke are joined again. What is not understood is told with its
+line.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {

@@ -1,16 +1,15 @@
 //! `treering import`: logs of other tools, and what treering exported, into the store.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_import::{Content, Found, Imported, events_of, import, tools};
-use treering_model::{Beginning, Fact, Fingerprint, IMPORT_FACT, Mode, Trial, TrialId};
+use treering_import::{Content, Found, events_of, tools};
+use treering_model::{Beginning, Fact, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
+use super::import_files::{self, File, Stand};
 use super::output;
 use crate::arguments::ImportArgs;
 use crate::clock;
@@ -18,23 +17,16 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Larger files are no logs.
-const FILE_BYTES_MAX: u64 = 1 << 30;
 /// The facts that say where a trial comes from.
 const FILE_FACT: &str = "import.file";
 const LINES_FACT: &str = "import.lines";
 const DIGEST_FACT: &str = "import.digest";
-
-/// A file and what was found in it.
-struct File {
-    name: String,
-    digest: Fingerprint,
-    imported: Imported,
-}
+const TEST_FACT: &str = "import.mmtests_test";
+const ITERATION_FACT: &str = "import.mmtests_iteration";
 
 /// Imports them.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let files = args.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = import_files::read(&args.files)?;
     if files.iter().all(|file| file.imported.found.is_empty()) {
         let remarks: Vec<String> = remarks(&files);
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
@@ -73,64 +65,51 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a file, or standard input for `-`.
-fn read(path: &Path) -> Result<File, Failure> {
-    let name = match path.file_name() {
-        _ if path == Path::new("-") => "standard input".to_owned(),
-        Some(name) => name.to_string_lossy().into_owned(),
-        None => path.to_string_lossy().into_owned(),
-    };
-    let unread = |error: std::io::Error| {
-        Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
-            .hint("name files with the output of tools")
-    };
-    let mut bytes = Vec::new();
-    let mut take = |from: &mut dyn Read| from.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    if path == Path::new("-") {
-        take(&mut std::io::stdin().lock()).map_err(unread)?;
-    } else {
-        take(&mut fs::File::open(path).map_err(unread)?).map_err(unread)?;
-    }
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        let message = format!("{}: more than {} MiB", path.display(), FILE_BYTES_MAX >> 20);
-        return Err(Failure::new(Kind::Usage, message).hint("cut it into its outputs"));
-    }
-    Ok(File { name, digest: Fingerprint::of(&bytes), imported: import(&bytes) })
-}
-
 fn remarks(files: &[File]) -> Vec<String> {
     let of = |file: &File| -> Vec<String> {
+        let name = &file.name;
+        if file.stand.is_some() && file.imported.found.is_empty() {
+            return vec![format!("{name}: no output that is known; skipped")];
+        }
         let said = file.imported.remarks.iter();
-        said.map(|remark| format!("{}:{}: {}", file.name, remark.line, remark.what)).collect()
+        said.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect()
     };
     files.iter().flat_map(of).collect()
 }
 
 /// A label for each output: the first of every tool gets the first one, the second the second, so
-/// that all that was measured of one side has one label.
+/// that all that was measured of one side has one label. Of results of MMTests it is the first run
+/// that gets the first one, with all its iterations.
 fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
     if wanted.is_empty() {
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
-    let all = numbered(files.iter().flat_map(|file| &file.imported.found));
+    let all = numbered(files);
     let label = |(number, found): &(usize, &Found)| match (wanted.get(*number), &found.content) {
         (Some(label), _) => Ok(label.clone()),
         (None, Content::Own(trial)) => Ok(trial.beginning.label.clone()),
         (None, Content::Foreign(_)) => {
             let tool = found.tool;
-            let outputs = all.iter().filter(|(_, other)| other.tool == tool).count();
+            let numbers = all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
+            let outputs = numbers.max().unwrap_or(0);
             let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
-            Err(Failure::new(Kind::Usage, message)
-                .hint("give one label for each output of a tool, with commas between"))
+            Err(Failure::new(Kind::Usage, message).hint(
+                "give one label for each output of a tool, and of MMTests for each run, with \
+                 commas between",
+            ))
         }
     };
     all.iter().map(label).collect()
 }
 
 /// What treering exported has its labels, and an output may be called something in the log; others
-/// have the name of the file, with a number where it holds several outputs of a tool.
+/// have the name of the file, with a number where it holds several outputs of a tool. Results of
+/// MMTests have the name of their run.
 fn labels_by_file(file: &File) -> Vec<String> {
-    let all = numbered(&file.imported.found);
+    if let Some(stand) = &file.stand {
+        return vec![stand.run.clone(); file.imported.found.len()];
+    }
+    let all = numbered(std::slice::from_ref(file));
     let are_alone = all.iter().all(|(number, _)| *number == 0);
     let label = |(number, found): (usize, &Found)| match &found.content {
         Content::Own(trial) => trial.beginning.label.clone(),
@@ -141,15 +120,27 @@ fn labels_by_file(file: &File) -> Vec<String> {
     all.into_iter().map(label).collect()
 }
 
-/// Outputs with their numbers, each tool's counted from 0.
-fn numbered<'f>(all: impl IntoIterator<Item = &'f Found>) -> Vec<(usize, &'f Found)> {
+/// Outputs with their numbers, each tool's counted from 0; of results those of their runs.
+fn numbered(files: &[File]) -> Vec<(usize, &Found)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let number = |found: &'f Found| {
-        let count = counts.entry(found.tool).or_default();
-        *count += 1;
-        (*count - 1, found)
-    };
-    all.into_iter().map(number).collect()
+    let mut runs: Vec<&str> = Vec::new();
+    let mut all = Vec::new();
+    for file in files {
+        for found in &file.imported.found {
+            let number = if let Some(stand) = &file.stand {
+                runs.iter().position(|run| *run == stand.run).unwrap_or_else(|| {
+                    runs.push(&stand.run);
+                    runs.len() - 1
+                })
+            } else {
+                let count = counts.entry(found.tool).or_default();
+                *count += 1;
+                *count - 1
+            };
+            all.push((number, found));
+        }
+    }
+    all
 }
 
 /// The trial with what the log does not hold.
@@ -163,9 +154,10 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
         Content::Foreign(foreign) => foreign.as_ref().clone(),
     };
     let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+    let began_ms = file.stand.as_ref().and_then(|stand| stand.began_unix_ms);
     let beginning = Beginning {
-        // Without a date in the log, that of the import.
-        started_unix_ms: foreign.started_unix_ms.unwrap_or(now_ms),
+        // Without a date in the log, that of the test, else that of the import.
+        started_unix_ms: foreign.started_unix_ms.or(began_ms).unwrap_or(now_ms),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: label.to_owned(),
         ..Beginning::new(TrialId::new(), foreign.workload, Mode::Classic)
@@ -176,11 +168,17 @@ fn complete(found: &Found, file: &File, label: &str) -> Trial {
         0 => format!("{first}-{last}"),
         nth => format!("{first}-{last}#{}", nth + 1),
     };
-    for (name, value) in
-        [(FILE_FACT, file.name.clone()), (LINES_FACT, lines), (DIGEST_FACT, file.digest.text())]
-    {
-        trial.facts.push(Fact { name: name.to_owned(), value });
+    let mut facts = vec![
+        (FILE_FACT, file.name.clone()),
+        (LINES_FACT, lines),
+        (DIGEST_FACT, file.digest.text()),
+    ];
+    if let Some(Stand { iteration, test, .. }) = &file.stand {
+        facts.push((TEST_FACT, test.clone()));
+        facts.push((ITERATION_FACT, iteration.to_string()));
     }
+    let facts = facts.into_iter().map(|(name, value)| Fact { name: name.to_owned(), value });
+    trial.facts.extend(facts);
     trial
 }
 

@@ -10,6 +10,7 @@ mod doctor;
 mod export;
 mod generate;
 mod import;
+mod import_files;
 mod lab;
 mod list;
 mod native;

@@ -51,6 +51,11 @@ impl Latency {
         self.histogram.saturating_record(latency_ns);
     }
 
+    /// Adds so many samples of one latency.
+    pub fn record_many(&mut self, latency_ns: u64, samples: u64) {
+        self.histogram.saturating_record_n(latency_ns, samples);
+    }
+
     /// Adds all samples of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("all latency histograms have the same bounds");

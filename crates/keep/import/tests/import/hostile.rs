@@ -7,15 +7,15 @@ use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 use crate::blogbench::BLOGBENCH;
 use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
+use crate::filebench::FILEBENCH;
+use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
 use crate::logs::{COMPILEBENCH, FS_MARK};
 
 /// Pieces of logs, whole lines and torn ones, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let lines: Vec<String> = [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH]
-        .into_iter()
-        .flat_map(str::lines)
-        .map(str::to_owned)
-        .collect();
+    let all =
+        [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH, FIO_OLD, FIO_NEW, FIO_JSON, FILEBENCH];
+    let lines: Vec<String> = all.into_iter().flat_map(str::lines).map(str::to_owned).collect();
     let own = [
         "FFSB version 6.0-RC2 started",
         "Results:",
@@ -27,6 +27,8 @@ fn pieces() -> impl Strategy<Value = String> {
         "@E@0@812",
         "   0 completed in 800 ms at time 800 ms",
         "blogbench 1.2",
+        "3;fio-3.33;a;0;0;1;1",
+        "11.770: Per-Operation Breakdown",
         "{\"treering_export\":{\"version\":1},\"trials\":[",
         "{\"event\":\"began\"}",
         "trial,workload,mode,label,metric,scope,scope_name,value,unit,better,primary,tasks",
@@ -40,6 +42,29 @@ fn pieces() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.join("\n"))
 }
 
+/// A document of fio in which some numbers are others.
+fn documents() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        Just("18446744073709551615".to_owned()),
+        Just("-1".to_owned()),
+        Just("1e300".to_owned()),
+        Just("\"\"".to_owned()),
+        Just("{}".to_owned()),
+        any::<u64>().prop_map(|number| number.to_string()),
+    ];
+    prop::collection::vec((0..200_usize, number), 1..8).prop_map(|others| {
+        let mut parts: Vec<String> = FIO_JSON.split(" : ").map(str::to_owned).collect();
+        for (place, number) in others {
+            let Some(part) = parts.get_mut(place) else { continue };
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            if digits > 0 {
+                part.replace_range(..digits, &number);
+            }
+        }
+        parts.join(" : ")
+    })
+}
+
 proptest! {
     #[test]
     fn any_bytes_come_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
@@ -48,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn torn_logs_give_trials_that_hold_together(text in pieces()) {
+    fn torn_logs_give_trials_that_hold_together(text in prop_oneof![pieces(), documents()]) {
         let imported = import(text.as_bytes());
         let mut last = 0;
         for found in &imported.found {

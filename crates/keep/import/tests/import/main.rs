@@ -4,6 +4,8 @@
 mod blogbench;
 mod bonnie;
 mod dbench;
+mod filebench;
+mod fio;
 mod hostile;
 mod logs;
 mod mail;

@@ -1,0 +1,265 @@
+//! Outputs of filebench 1.4 and 1.5: what was loaded, the files, the kinds of operation, and the
+//! line with the sums.
+//!
+//! `psrun` prints figures again and again: of all so far, of which the last stand, or of each
+//! period, which then are rows.
+
+mod line;
+
+use treering_model::{
+    Better, Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW,
+    PhaseTotals, Scope, Unit,
+};
+
+use crate::log::Log;
+use crate::number::nanoseconds;
+use crate::trial::{Content, ForeignTrial};
+use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use line::{Flow, Line, Summary, line};
+
+/// The tool, and its workload.
+const TOOL: &str = "filebench";
+/// So many lines of somebody else's may stand between two of filebench's.
+const GAP_LINES_MOST: usize = 40;
+/// So many times as long as the first the second of several tables is at least, when each is of
+/// all so far.
+const GROWTH: f64 = 1.05;
+
+/// Reads outputs of filebench.
+pub(crate) struct Filebench;
+
+impl Importer for Filebench {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        let text = log.line(at);
+        let is_near = ["Filebench Version ", "Per-Operation Breakdown", "IO Summary:"]
+            .into_iter()
+            .any(|words| text.contains(words));
+        let said = || log.read(at, line).map(|(said, _)| said);
+        is_near && matches!(said(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
+    }
+
+    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+        let mut output = Output::default();
+        let (mut understood, mut end, mut next) = (Vec::new(), at, at);
+        while next < log.len() && next < end + GAP_LINES_MOST {
+            let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
+            let is_new = match &read {
+                Some((Line::Version(_), _)) => next > at,
+                Some((Line::Breakdown | Line::Summary(_), _)) => false,
+                _ => next > at && any_begins(log, next),
+            };
+            if is_new {
+                break;
+            }
+            let Some((said, count)) = read else {
+                understood.push(false);
+                next += 1;
+                continue;
+            };
+            let is_last = said == Line::End;
+            output.take(said);
+            understood.extend(std::iter::repeat_n(true, count));
+            next += count;
+            end = next;
+            if is_last {
+                break;
+            }
+        }
+        understood.truncate(end - at);
+        let mut remarks = not_understood(log, at..end, &understood);
+        let trial = output.finish(at, &mut remarks);
+        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+    }
+}
+
+/// An output, put together line by line.
+#[derive(Default)]
+struct Output {
+    trial: ForeignTrial,
+    version: String,
+    is_early: bool,
+    /// The kinds of operation of the table that is being read.
+    flows: Vec<Flow>,
+    /// Each table with its sums.
+    tables: Vec<(Vec<Flow>, Summary)>,
+}
+
+impl Output {
+    fn take(&mut self, said: Line) {
+        let trial = &mut self.trial;
+        match said {
+            Line::Version(version) => self.version = version,
+            Line::Personality(name) => trial.parameter("personality", name),
+            Line::Fileset(name, found) => {
+                for (what, value) in found {
+                    trial.parameter(&format!("{name} {what}"), value);
+                }
+            }
+            Line::Starting(count, name, what) => {
+                trial.parameter(&format!("{name} {what}"), count);
+            }
+            Line::Took(seconds) => trial.fact("import.nominal_seconds", seconds),
+            Line::Breakdown => self.flows.clear(),
+            Line::Flow(flow) => self.flows.push(flow),
+            Line::Summary(summary) => {
+                self.tables.push((std::mem::take(&mut self.flows), summary));
+            }
+            Line::Early => self.is_early = true,
+            Line::End | Line::Furniture => {}
+        }
+    }
+
+    fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
+        let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
+        self.trial.workload = TOOL;
+        let tool = format!("{TOOL} {}", self.version);
+        self.trial.facts.insert(
+            0,
+            treering_model::Fact {
+                name: IMPORT_FACT.to_owned(),
+                value: tool.trim_end().to_owned(),
+            },
+        );
+        if self.is_early {
+            remark(
+                "it ran out of files: its figures are not valid; kept as interrupted".to_owned(),
+            );
+            self.trial.is_interrupted = true;
+        }
+        let Some((flows, summary)) = self.tables.last().cloned() else {
+            remark("it has no summary; kept as interrupted".to_owned());
+            self.trial.is_interrupted = true;
+            return self.trial;
+        };
+        if are_of_all(&self.tables) {
+            if self.tables.len() > 1 {
+                let what =
+                    format!("of {} tables of all so far the last is taken", self.tables.len());
+                remark(what);
+            }
+            self.all(&flows, &summary);
+        } else {
+            self.periods();
+        }
+        self.trial
+    }
+
+    /// The figures of one table, which is of all.
+    fn all(&mut self, flows: &[Flow], summary: &Summary) {
+        let seconds = seconds(summary);
+        self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
+        of_summary(&Scope::Trial, summary, true, &mut self.trial.metrics);
+        let count = summary.operations as f64;
+        let count = Metric::new("operations", Scope::Trial, count, Unit::Count, Better::Higher);
+        self.trial.metrics.push(count);
+        // What decides nothing and was never done is no kind of operation.
+        for flow in flows.iter().filter(|flow| flow.calls > 0) {
+            of_flow(flow, seconds, &mut self.trial);
+        }
+        self.few(summary.operations);
+    }
+
+    /// Tables of periods, each a row.
+    fn periods(&mut self) {
+        let mut all = Summary::default();
+        let mut wall = 0.0;
+        for (number, (_, summary)) in (0..).zip(&self.tables) {
+            let name = format!("{ITERATION_PHASE}{}", number + 1);
+            let length = seconds(summary);
+            wall += length;
+            all.operations = all.operations.saturating_add(summary.operations);
+            of_summary(&Scope::Phase(name.clone()), summary, false, &mut self.trial.metrics);
+            self.trial.phases.push(PhaseTotals {
+                phase: number,
+                name,
+                wall_ns: nanoseconds(length).unwrap_or(0),
+                ..PhaseTotals::default()
+            });
+        }
+        self.trial.wall_ns = nanoseconds(wall).unwrap_or(0);
+        let rate = all.operations as f64 / wall;
+        if rate.is_finite() {
+            let (unit, better) = (Unit::OpsPerSecond, Better::Higher);
+            let rate = Metric::new("ops_per_second", Scope::Trial, rate, unit, better);
+            self.trial.metrics.push(rate.primary().of_tasks(self.tables.len() as u64));
+        }
+        self.few(all.operations);
+    }
+
+    fn few(&mut self, operations: u64) {
+        if operations < OPERATIONS_FEW {
+            let message = format!(
+                "{operations} operations ran; what was drawn decides the figures, until some \
+                 {OPERATIONS_FEW} have run"
+            );
+            let caution = Caution { code: CautionCode::TooFewOperations, message };
+            self.trial.cautions.push(caution);
+        }
+    }
+}
+
+/// How long it was measured, which is not said: operations over their rate.
+fn seconds(summary: &Summary) -> f64 {
+    let seconds = summary.operations as f64 / summary.ops_per_second;
+    if seconds.is_finite() { seconds } else { 0.0 }
+}
+
+/// Whether each of several tables is of all so far: then their times grow, and else they are alike.
+fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
+    let [(_, first), (_, second), ..] = tables else { return true };
+    let grow = |pair: &[(Vec<Flow>, Summary)]| match pair {
+        [(_, earlier), (_, later)] => earlier.operations <= later.operations,
+        _ => true,
+    };
+    seconds(second) > GROWTH * seconds(first) && tables.windows(2).all(grow)
+}
+
+fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metric>) {
+    let mut take = |name: &str, value: f64, unit, better| {
+        metrics.push(Metric::new(name, scope.clone(), value, unit, better));
+    };
+    take("ops_per_second", of.ops_per_second, Unit::OpsPerSecond, Better::Higher);
+    take("read_ops_per_second", of.reads_per_second, Unit::OpsPerSecond, Better::Higher);
+    take("write_ops_per_second", of.writes_per_second, Unit::OpsPerSecond, Better::Higher);
+    take("mib_per_second", of.mib_per_second, Unit::MibPerSecond, Better::Higher);
+    take("latency_ns_mean", of.mean_ms * 1e6, Unit::Nanoseconds, Better::Lower);
+    if let Some(us) = of.cpu_us {
+        take("cpu_ns_mean", us * 1e3, Unit::Nanoseconds, Better::Lower);
+    }
+    if decides && let Some(first) = metrics.iter_mut().find(|one| one.name == "ops_per_second") {
+        first.primary = true;
+    }
+}
+
+fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
+    let scope = Scope::Kind(of.name.clone());
+    let mut take = |name: &str, value: f64, unit, better| {
+        let metric = Metric::new(name, scope.clone(), value, unit, better);
+        trial.metrics.push(metric);
+    };
+    // The rate is in whole operations: with all its digits it follows from their number.
+    let exact = of.calls as f64 / seconds;
+    let is_same = exact.is_finite() && (exact - of.ops_per_second).abs() <= 1.0;
+    let rate = if is_same { exact } else { of.ops_per_second };
+    take("ops_per_second", rate, Unit::OpsPerSecond, Better::Higher);
+    take("calls", of.calls as f64, Unit::Count, Better::Higher);
+    if of.mib_per_second > 0.0 {
+        take("mib_per_second", of.mib_per_second, Unit::MibPerSecond, Better::Higher);
+    }
+    take("latency_ns_mean", of.mean_ms * 1e6, Unit::Nanoseconds, Better::Lower);
+    take("latency_ns_min", of.least_ms * 1e6, Unit::Nanoseconds, Better::Lower);
+    take("latency_ns_max", of.most_ms * 1e6, Unit::Nanoseconds, Better::Lower);
+    if let Some(us) = of.cpu_us {
+        take("cpu_ns_mean", us * 1e3, Unit::Nanoseconds, Better::Lower);
+    }
+    let counts = (0..).zip(&of.counts).filter(|(_, count)| **count > 0);
+    let counts: Vec<String> =
+        counts.map(|(power, count): (u32, _)| format!("{power}={count}")).collect();
+    if !counts.is_empty() {
+        trial.fact(&format!("import.{}.latency_powers_of_two_ns", of.name), counts.join(", "));
+    }
+}

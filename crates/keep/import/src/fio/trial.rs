@@ -1,0 +1,400 @@
+//! A run of fio as a trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use treering_model::{
+    Better, Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Unit, Work,
+};
+
+use super::doubts;
+use super::run::{Direction, Disk, Job, Run, Spread};
+use crate::trial::ForeignTrial;
+
+const MIB: f64 = 1_048_576.0;
+/// Limits up to which shares of latency are figures, in nanoseconds: 10 ns to 1 s.
+const LIMITS: std::ops::RangeInclusive<u32> = 1..=9;
+
+/// The trial, and what is to be said about it.
+pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
+    let mut trial = ForeignTrial {
+        workload: super::TOOL,
+        target: run.places.join(" "),
+        is_interrupted: run.is_interrupted,
+        wall_ns: run.elapsed_ns,
+        cautions: doubts::cautions(run),
+        ..ForeignTrial::default()
+    };
+    let mut remarks = Vec::new();
+    trial.fact(IMPORT_FACT, format!("{} {}", super::TOOL, run.version).trim_end());
+    let longest = run.jobs.iter().flat_map(|job| &job.directions).map(|one| one.runtime_ms).max();
+    let ran_ms = if run.elapsed_ns > 0 { run.elapsed_ns / 1_000_000 } else { longest.unwrap_or(0) };
+    let began = |told: i64| told.checked_sub_unsigned(ran_ms);
+    trial.started_unix_ms = run.told_unix_ms.and_then(began);
+    parameters(run, &mut trial);
+    amount(run, &mut trial, &mut remarks);
+    let names = names(&run.jobs);
+    for (phase, (job, name)) in (0..).zip(run.jobs.iter().zip(&names)) {
+        of_job(job, name, &mut trial);
+        trial.phases.extend(totals(job, phase, &name.own));
+    }
+    sums(&run.jobs, &names, &mut trial);
+    let mut told = BTreeSet::new();
+    for disk in run.disks.iter().filter(|disk| told.insert(disk.name.as_str())) {
+        of_disk(disk, &mut trial);
+    }
+    if run.jobs.iter().flat_map(|job| &job.directions).any(doubts::is_of_completion) {
+        trial.fact("import.latency", "completion (clat), without submission");
+    }
+    if let Some(names) = doubts::ended_within_submission(run) {
+        remarks.push(format!(
+            "{names}: asynchronous without direct=1, so that much of each was done while it was \
+             submitted; its histogram is of completion only"
+        ));
+    }
+    (trial, remarks)
+}
+
+/// What a job is called here.
+struct Name {
+    /// With a number where there are several of its name.
+    own: String,
+    /// Whether there are.
+    is_clone: bool,
+}
+
+fn names(jobs: &[Job]) -> Vec<Name> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for job in jobs {
+        *counts.entry(&job.name).or_default() += 1;
+    }
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let name = |job: &'_ Job| {
+        let is_clone = counts.get(job.name.as_str()).is_some_and(|count| *count > 1);
+        (job.name.clone(), is_clone)
+    };
+    let mut all = Vec::new();
+    for job in jobs {
+        let number = numbers.entry(&job.name).or_default();
+        *number += 1;
+        let (name, is_clone) = name(job);
+        let own = if is_clone { format!("{name}#{number}") } else { name };
+        all.push(Name { own, is_clone });
+    }
+    all
+}
+
+/// Options of all jobs, then those of each; of text what stands in its first lines.
+fn parameters(run: &Run, trial: &mut ForeignTrial) {
+    for (name, value) in &run.options {
+        trial.parameter(name, value);
+    }
+    let mut told = BTreeSet::new();
+    let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
+    for job in &run.jobs {
+        *clones.entry(&job.name).or_default() += job.clones.max(1);
+    }
+    for job in run.jobs.iter().filter(|job| told.insert(job.name.as_str())) {
+        for (name, value) in &job.options {
+            trial.parameter(&format!("{} {name}", job.name), value);
+        }
+        // Text tells it; of terse lines nothing else tells the jobs.
+        let is_told = job.clones > 0 || job.options.is_empty();
+        if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_told) {
+            trial.parameter(&format!("{} jobs", job.name), clones);
+        }
+    }
+}
+
+/// Whether size or time decides how much it does.
+fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
+    if run.has_all_options {
+        let is_timed = |job: &Job| doubts::option(run, job, "runtime").is_some();
+        if run.jobs.iter().any(is_timed) {
+            trial.fact(Work::FACT, Work::Timed.name());
+        }
+        return;
+    }
+    let moved = |job: &Job| -> u64 {
+        job.directions.iter().fold(0, |sum, one| sum.saturating_add(one.bytes))
+    };
+    if run.jobs.iter().map(moved).any(|bytes| bytes % (1 << 20) != 0) {
+        trial.fact(Work::FACT, Work::Timed.name());
+        let what = "what it moved is no whole number of MiB: taken for a run that was given a time";
+        remarks.push(what.to_owned());
+    }
+}
+
+fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
+    for direction in &job.directions {
+        let scope = Scope::Kind(format!("{} {}", name.own, direction.name));
+        of_direction(direction, &scope, name.is_clone, trial);
+    }
+    if let Some(sync) = &job.sync {
+        let scope = Scope::Kind(format!("{} sync", name.own));
+        of_spread("latency_ns", &scope, sync.time, trial);
+        of_percentiles(&scope, sync.percentiles.iter().map(|(of, ns)| ("latency", of, *ns)), trial);
+        if sync.ios > 0 {
+            let calls = Metric::new("calls", scope, sync.ios as f64, Unit::Count, Better::Higher);
+            trial.metrics.push(calls);
+        }
+    }
+    let scope = Scope::Phase(name.own.clone());
+    let mut measured = |what: &str, value: f64, unit, better| {
+        trial.metrics.push(Metric::new(what, scope.clone(), value, unit, better));
+    };
+    if let Some([user, system]) = job.cpu_percent {
+        measured("user_cpu_percent", user, Unit::Percent, Better::Lower);
+        measured("system_cpu_percent", system, Unit::Percent, Better::Lower);
+    }
+    for (what, count) in &job.counts {
+        measured(what, *count as f64, Unit::Count, Better::Lower);
+    }
+    for (limit, share) in within(&job.shares) {
+        let what = format!("within_{}_percent", duration(limit));
+        measured(&what, share, Unit::Percent, Better::Higher);
+    }
+    if !job.shares.is_empty() {
+        trial.fact(&format!("import.{}.latency_shares", name.own), told(&job.shares));
+    }
+    for (what, told) in job.levels.iter().filter(|(_, told)| !told.is_empty()) {
+        trial.fact(&format!("import.{}.{what}", name.own), told);
+    }
+}
+
+/// Of all that is no larger than each power of ten, between the first and the last limit with
+/// anything.
+fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let limits = shares.iter().map(|(limit, _)| *limit).filter(|limit| *limit < u64::MAX);
+    let (Some(first), Some(last)) = (limits.clone().min(), limits.max()) else {
+        return Vec::new();
+    };
+    let up_to = |limit: u64| {
+        let of = shares.iter().filter(|(own, _)| *own <= limit);
+        of.map(|(_, share)| share).sum::<f64>().min(100.0)
+    };
+    let all = LIMITS.map(|power| 10_u64.pow(power));
+    let all = all.filter(|limit| (first..=last).contains(limit));
+    all.map(|limit| (limit, up_to(limit))).collect()
+}
+
+/// All shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
+fn told(shares: &[(u64, f64)]) -> String {
+    let limit = |limit: u64| if limit == u64::MAX { "more".to_owned() } else { duration(limit) };
+    let share = |(at, share): &(u64, f64)| format!("{}={share:.2}%", limit(*at));
+    shares.iter().map(share).collect::<Vec<_>>().join(", ")
+}
+
+/// `500ns`, `1us`, `750ms`, `2s`.
+fn duration(ns: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let unit = units.into_iter().find(|(_, size)| ns >= *size && ns.is_multiple_of(*size));
+    unit.map_or_else(|| format!("{ns}ns"), |(unit, size)| format!("{}{unit}", ns / size))
+}
+
+fn of_direction(of: &Direction, scope: &Scope, is_clone: bool, trial: &mut ForeignTrial) {
+    let decides = !is_clone;
+    rates(scope, of.bytes_per_second, of.ops_per_second, decides, 1, trial);
+    let seconds = of.runtime_ms as f64 / 1000.0;
+    let seconds = Metric::new("seconds", scope.clone(), seconds, Unit::Seconds, Better::Lower);
+    trial.metrics.push(seconds);
+    for (name, spread) in &of.times {
+        of_spread(&format!("{name}_ns"), scope, *spread, trial);
+    }
+    of_percentiles(scope, of.percentiles.iter().map(|(name, of, ns)| (*name, of, *ns)), trial);
+    let samples = [
+        ("sample_mib_per_second", Unit::MibPerSecond, of.bandwidth, 1.0 / MIB),
+        ("sample_ops_per_second", Unit::OpsPerSecond, of.iops, 1.0),
+    ];
+    for (name, unit, spread, factor) in samples {
+        let Some(spread) = spread.map(|spread| spread.scaled(factor)) else { continue };
+        let figures = [
+            ("min", spread.least, Better::Higher),
+            ("mean", spread.mean, Better::Higher),
+            ("max", spread.most, Better::Higher),
+            ("stddev", spread.deviation, Better::Lower),
+        ];
+        for (what, value, better) in figures {
+            let name = format!("{name}_{what}");
+            trial.metrics.push(Metric::new(name, scope.clone(), value, unit, better));
+        }
+    }
+}
+
+/// Bandwidth decides; where no data are moved, the rate of operations.
+fn rates(
+    scope: &Scope,
+    bytes_per_second: f64,
+    ops_per_second: f64,
+    decides: bool,
+    tasks: u64,
+    trial: &mut ForeignTrial,
+) {
+    let has_bytes = bytes_per_second > 0.0;
+    let mut take = |name: &str, value: f64, unit, is_first: bool| {
+        if value > 0.0 && value.is_finite() {
+            let metric = Metric::new(name, scope.clone(), value, unit, Better::Higher);
+            trial.metrics.push(metric.primary_if(decides && is_first).of_tasks(tasks));
+        }
+    };
+    take("mib_per_second", bytes_per_second / MIB, Unit::MibPerSecond, true);
+    take("ops_per_second", ops_per_second, Unit::OpsPerSecond, !has_bytes);
+}
+
+fn of_spread(name: &str, scope: &Scope, spread: Spread, trial: &mut ForeignTrial) {
+    let figures = [
+        ("min", spread.least),
+        ("mean", spread.mean),
+        ("max", spread.most),
+        ("stddev", spread.deviation),
+    ];
+    for (what, ns) in figures {
+        let name = format!("{name}_{what}");
+        let metric = Metric::new(name, scope.clone(), ns, Unit::Nanoseconds, Better::Lower);
+        trial.metrics.push(metric);
+    }
+}
+
+fn of_percentiles<'p>(
+    scope: &Scope,
+    all: impl Iterator<Item = (&'static str, &'p String, f64)>,
+    trial: &mut ForeignTrial,
+) {
+    let mut told = BTreeSet::new();
+    for (name, level, ns) in all {
+        let name = format!("{name}_ns_{}", percentile(level));
+        if told.insert(name.clone()) {
+            let metric = Metric::new(name, scope.clone(), ns, Unit::Nanoseconds, Better::Lower);
+            trial.metrics.push(metric);
+        }
+    }
+}
+
+/// `50.00` is `p50`, `99.950000` is `p9995`; only behind 99 nothing is lost without the point.
+fn percentile(level: &str) -> String {
+    let Some((whole, part)) = level.split_once('.') else { return format!("p{level}") };
+    match (whole, part.trim_end_matches('0')) {
+        (whole, "") => format!("p{whole}"),
+        ("99", part) => format!("p99{part}"),
+        (whole, part) => format!("p{whole}_{part}"),
+    }
+}
+
+/// Its time, data and CPU. Where CPU is only told as a share of a time that is not told, there is
+/// nothing to put in: zero would be wrong.
+fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
+    if job.clones_ms == 0 {
+        return None;
+    }
+    let [user, system] = job.cpu_percent.unwrap_or_default();
+    // Percent of milliseconds.
+    let cpu_ns = |percent: f64| {
+        let seconds = percent / 100.0 * job.clones_ms as f64 / 1000.0;
+        crate::number::nanoseconds(seconds).unwrap_or(0)
+    };
+    let longest = job.directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let bytes = |sum: u64, direction: &Direction| sum.saturating_add(direction.bytes);
+    Some(PhaseTotals {
+        phase,
+        name: name.to_owned(),
+        wall_ns: longest.saturating_mul(1_000_000),
+        tasks: u32::try_from(job.clones.max(1)).unwrap_or(u32::MAX),
+        bytes: job.directions.iter().fold(0, bytes),
+        cpu: Cpu { user_ns: cpu_ns(user), system_ns: cpu_ns(system) },
+        ops: job.directions.iter().filter_map(calls).collect(),
+        ..PhaseTotals::default()
+    })
+}
+
+/// The histogram of its latencies.
+fn calls(of: &Direction) -> Option<OpTotals> {
+    let op = match of.name {
+        "read" => Op::Read,
+        "write" => Op::Write,
+        _ => return None,
+    };
+    let (_, bins) = of.bins.as_ref()?;
+    let mut latency = Latency::new();
+    for (ns, count) in bins {
+        latency.record_many(*ns, *count);
+    }
+    Some(OpTotals { op, calls: of.ios, errors: 0, bytes: of.bytes, latency })
+}
+
+/// Several jobs as one: the clones of each name, and each group of several names. As fio does it,
+/// the sum of what they moved over the longest of their times.
+fn sums(jobs: &[Job], names: &[Name], trial: &mut ForeignTrial) {
+    let mut clones: BTreeMap<(String, &str), Vec<&Direction>> = BTreeMap::new();
+    let mut groups: BTreeMap<(u64, &str), Vec<&Direction>> = BTreeMap::new();
+    let mut members: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
+    for (job, name) in jobs.iter().zip(names) {
+        members.entry(job.group).or_default().insert(&job.name);
+        for direction in &job.directions {
+            if name.is_clone {
+                let key = (job.name.clone(), direction.name);
+                clones.entry(key).or_default().push(direction);
+            }
+            groups.entry((job.group, direction.name)).or_default().push(direction);
+        }
+    }
+    for ((name, direction), all) in clones {
+        sum(&format!("{name} {direction}"), &all, true, trial);
+    }
+    for ((group, direction), all) in groups {
+        if members.get(&group).is_some_and(|names| names.len() > 1) && all.len() > 1 {
+            sum(&format!("group {group} {direction}"), &all, false, trial);
+        }
+    }
+}
+
+fn sum(name: &str, all: &[&Direction], decides: bool, trial: &mut ForeignTrial) {
+    let longest = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let seconds = longest as f64 / 1000.0;
+    let over = |amount: &dyn Fn(&Direction) -> f64| {
+        all.iter().map(|direction| amount(direction)).sum::<f64>() / seconds
+    };
+    let bytes = over(&|direction| direction.bytes as f64);
+    let own = |direction: &Direction| direction.runtime_ms as f64 / 1000.0;
+    let ops = over(&|direction| direction.ops_per_second * own(direction));
+    let scope = Scope::Kind(name.to_owned());
+    let tasks = all.len() as u64;
+    rates(&scope, bytes, ops, decides, tasks, trial);
+    let metric = Metric::new("seconds", scope, seconds, Unit::Seconds, Better::Lower);
+    trial.metrics.push(metric);
+}
+
+fn of_disk(disk: &Disk, trial: &mut ForeignTrial) {
+    let scope = Scope::Kind(format!("disk {}", disk.name));
+    let mut measured = |name: &str, value: f64, unit| {
+        trial.metrics.push(Metric::new(name, scope.clone(), value, unit, Better::Lower));
+    };
+    for (name, count) in &disk.counts {
+        match name.strip_suffix("_ms") {
+            Some(name) => measured(&format!("{name}_seconds"), *count as f64 / 1e3, Unit::Seconds),
+            None => measured(name, *count as f64, Unit::Count),
+        }
+    }
+    if let Some(percent) = disk.busy_percent {
+        measured("busy_percent", percent, Unit::Percent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, percentile, told, within};
+
+    #[test]
+    fn names_say_percentiles_and_limits() {
+        let all = ["1.00", "50.000000", "99.50", "99.950000", "99.99", "9.5", "90"].map(percentile);
+        assert_eq!(all, ["p1", "p50", "p995", "p9995", "p9999", "p9_5", "p90"]);
+        let all = [500, 1_000, 750_000, 1_000_000_000].map(duration);
+        assert_eq!(all, ["500ns", "1us", "750us", "1s"]);
+    }
+
+    #[test]
+    fn shares_are_put_together_with_those_below() {
+        let shares = [(4_000, 1.0), (20_000, 50.0), (100_000, 9.5), (u64::MAX, 39.5)];
+        assert_eq!(within(&shares), [(10_000, 1.0), (100_000, 60.5)]);
+        assert_eq!(told(&shares), "4us=1.00%, 20us=50.00%, 100us=9.50%, more=39.50%");
+        assert_eq!(within(&[(u64::MAX, 1.0)]), []);
+    }
+}
