@@ -255,7 +255,7 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 /// Results of MMTests: two runs of as many iterations, of fs_mark with one thread and with two, of
-/// fio, and of filebench.
+/// fio, filebench, dbench, blogbench and bonnie++.
 fn write_results(program: &Program) {
     let fs_mark = |threads: u32, rate: u32| {
         format!(
@@ -297,6 +297,15 @@ fn write_results(program: &Program) {
             write("filebench", "model", b"webproxy\n");
             write("filebench", "webproxy-1.1", filebench(rate).as_bytes());
             write("filebench", "webproxy-1.2", b"nothing came of it\n");
+            write("dbench4", "dbench-1.log.gz", &gzip(&dbench(rate, &[500, 700])));
+            write("blogbench", "blogbench-1.log", blogbench("blogbench-1.1", 6, rate).as_bytes());
+            let line = format!(
+                "1.98,2.00a,oak,1,1400000000,1G,,8192,5,,,{}00,9,1024,4,,,4096,6,106.5,5,,,,,,,,,,,,,\
+                 ,,,,,,1128ms,1835ms,,308ms,6549ms,,,,,,\n",
+                90 + rate
+            );
+            write("bonniepp", "bonnie", line.as_bytes());
+            write("bonniepp", "bonnie-detail.gz", &gzip("wr 123 456\n"));
             let stamps = format!("test begin :: fio {}\n", 1_542_000_000 + iteration);
             fs::write(place.join("tests-timestamp"), stamps).unwrap();
         }
@@ -310,7 +319,7 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     let said = program.run(["import", "log"]).ends_with(0);
     let skipped = "log/base/iter-0/filebench/logs/webproxy-1.2: no output that is known";
     assert!(said.stdout.contains(&skipped[..40]), "{said}");
-    assert_eq!(count(&program), 2 * 2 * 4);
+    assert_eq!(count(&program), 2 * 2 * 7);
     let words = ["report", "--baseline", "base", "--contender", "new", "--format", "json"];
     let document = json(&program, &words);
     let all = document["comparisons"].as_array().unwrap();
@@ -324,6 +333,9 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     assert_eq!(runs("fs_mark", "classic_files_per_second"), threads);
     assert_eq!(runs("fio", "reader read/mib_per_second"), [("".into(), 2.into())]);
     assert_eq!(runs("filebench", "ops_per_second"), [("".into(), 2.into())]);
+    assert_eq!(runs("dbench", "pass_seconds"), [("".into(), 2.into())]);
+    assert_eq!(runs("blogbench", "write_score_per_second"), [("".into(), 2.into())]);
+    assert_eq!(runs("bonnie++", "block write/mib_per_second"), [("".into(), 2.into())]);
     let fio = json(&program, &["list", "--workload", "fio", "--format", "json"]).to_string();
     assert!(fio.contains("2018-11-12T05:20:0"), "as MMTests wrote down: {fio}");
     // Again by other labels, one of the runs by itself, and one of its iterations.
@@ -331,7 +343,7 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     program.run([&["import", "log/base/iter-1", "log/new"][..], &other[..]].concat()).ends_with(0);
     let list = json(&program, &["list", "--store", "other.db", "--format", "json"]);
     let text = list.to_string();
-    assert_eq!((text.matches("\"a\"").count(), text.matches("\"b\"").count()), (4, 8), "{list}");
+    assert_eq!((text.matches("\"a\"").count(), text.matches("\"b\"").count()), (7, 14), "{list}");
     program.run(["import", "log", "--label", "a"]).ends_with(2).complains("names 1 of 2");
 }
 
