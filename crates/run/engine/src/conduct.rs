@@ -326,11 +326,14 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         };
         match wave.tick_every {
             None => work(),
-            Some(every) => ticking(every, work, |elapsed_ns| {
-                let notes = session.tick(elapsed_ns);
-                let at_ns = self.options.clock.at_ns(monotonic_ns());
-                self.sink.accept(&TrialEvent::Ticked { phase, at_ns, notes })
-            })?,
+            Some(every) => {
+                let tick = |elapsed_ns| session.tick(elapsed_ns);
+                let tell = |notes| {
+                    let at_ns = self.options.clock.at_ns(monotonic_ns());
+                    self.sink.accept(&TrialEvent::Ticked { phase, at_ns, notes })
+                };
+                ticking(every, work, tick, tell)?
+            }
         }
     }
 

@@ -10,11 +10,13 @@ use treering_model::SinkError;
 use crate::EngineError;
 
 /// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
-/// passed. A listener that fails is not told again, and the work is still done to its end.
-pub(crate) fn ticking<T: Send>(
+/// passed; what a tick says is told. A listener that fails is not told again, but it goes on
+/// ticking, since ticks may be what ends the work.
+pub(crate) fn ticking<T: Send, S>(
     every: Duration,
     work: impl FnOnce() -> T + Send,
-    mut tick: impl FnMut(u64) -> Result<(), SinkError>,
+    mut tick: impl FnMut(u64) -> S,
+    mut tell: impl FnMut(S) -> Result<(), SinkError>,
 ) -> Result<T, EngineError> {
     let every = every.max(Duration::from_millis(1));
     let start = |source| EngineError::Start { worker: 0, source };
@@ -35,9 +37,8 @@ pub(crate) fn ticking<T: Send>(
             if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
-            if told.is_ok() {
-                told = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            }
+            let said = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            told = told.and_then(|()| tell(said));
             // Ticks that were missed are not made up for.
             while next <= began.elapsed() {
                 next = next.saturating_add(every);
@@ -54,6 +55,8 @@ mod tests {
     use std::thread::sleep;
     use std::time::Duration;
 
+    use treering_model::SinkError;
+
     use super::ticking;
 
     #[test]
@@ -63,10 +66,8 @@ mod tests {
             sleep(Duration::from_millis(50));
             7
         };
-        let done = ticking(Duration::from_millis(5), work, |elapsed_ns| {
-            ticks.push(elapsed_ns);
-            Ok(())
-        });
+        let tick = |elapsed_ns| ticks.push(elapsed_ns);
+        let done = ticking(Duration::from_millis(5), work, tick, Ok);
         assert_eq!(done.unwrap(), 7);
         assert!(!ticks.is_empty());
         assert!(ticks.is_sorted());
@@ -76,6 +77,27 @@ mod tests {
     #[test]
     fn a_panic_of_the_work_is_an_error() {
         let work = || -> u8 { panic!("on purpose") };
-        assert!(ticking(Duration::from_millis(5), work, |_| Ok(())).is_err());
+        assert!(ticking(Duration::from_millis(5), work, |_| (), Ok).is_err());
+    }
+
+    #[test]
+    fn it_ticks_on_when_nobody_listens_any_more() {
+        let (ends, end) = std::sync::mpsc::channel::<()>();
+        let mut ticks = 0;
+        let work = move || end.recv().is_err();
+        let mut ends = Some(ends);
+        let tick = |_elapsed_ns| {
+            ticks += 1;
+            if ticks == 3 {
+                ends = None;
+            }
+        };
+        let mut told = 0;
+        let tell = |()| {
+            told += 1;
+            Err(SinkError::new("on purpose", std::io::Error::other("a test")))
+        };
+        assert!(ticking(Duration::from_millis(5), work, tick, tell).is_err());
+        assert_eq!((ticks >= 3, told), (true, 1));
     }
 }

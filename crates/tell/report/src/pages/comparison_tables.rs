@@ -3,7 +3,7 @@
 use treering_analysis::compare::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};
 use treering_model::{Better, Scope, Unit};
 
-use super::identity::without_unit;
+use super::identity::metric_words;
 use crate::table::titled;
 use crate::verdict::words;
 use crate::{Cell, Column, Number, Style, Table, Tone};
@@ -172,7 +172,7 @@ fn part(scope: &Scope) -> String {
 
 /// A metric in words with its unit: `create MiB/s`, `read cpu s`.
 pub(super) fn label(one: &MetricComparison) -> String {
-    let words = without_unit(&one.name, one.unit).replace('_', " ");
+    let words = metric_words(&one.name, one.unit);
     let part = match &one.scope {
         Scope::Trial => String::new(),
         Scope::Phase(name) => format!("phase {name}"),

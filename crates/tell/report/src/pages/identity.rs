@@ -59,7 +59,7 @@ pub(super) fn better(better: Better) -> &'static str {
 
 /// A metric in a few words: `create 2.550 MiB/s`.
 pub(super) fn in_short(metric: &Metric) -> String {
-    let words = without_unit(&metric.name, metric.unit).replace('_', " ");
+    let words = metric_words(&metric.name, metric.unit);
     let part = match &metric.scope {
         Scope::Phase(name) | Scope::Kind(name) if !words.starts_with(name.as_str()) => name,
         Scope::Trial | Scope::Phase(_) | Scope::Kind(_) => "",
@@ -69,8 +69,9 @@ pub(super) fn in_short(metric: &Metric) -> String {
     said.collect::<Vec<_>>().join(" ")
 }
 
-/// A metric's name without the unit's word at its end: the unit stands behind the number.
-pub(super) fn without_unit(name: &str, unit: Unit) -> &str {
+/// A metric's name in words, without that of the unit, which stands behind the number: `latency
+/// max` of `latency_ns_max`.
+pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = match unit {
         Unit::Seconds => "seconds",
         Unit::Nanoseconds => "ns",
@@ -81,12 +82,16 @@ pub(super) fn without_unit(name: &str, unit: Unit) -> &str {
         Unit::Count => "count",
         Unit::Percent => "percent",
     };
-    name.strip_suffix(word).map_or(name, |rest| rest.trim_end_matches('_'))
+    let rest = match name.strip_suffix(word) {
+        Some(rest) => rest.trim_end_matches('_').to_owned(),
+        None => name.replacen(&format!("_{word}_"), "_", 1),
+    };
+    rest.replace('_', " ")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{in_short, utc};
+    use super::{in_short, metric_words, utc};
     use treering_model::{Better, Metric, Scope, Unit};
 
     #[test]
@@ -107,5 +112,11 @@ mod tests {
         let total = metric("mib_per_second", Scope::Kind("read compiled".to_owned()));
         assert_eq!(in_short(&total), "read compiled 2.550 MiB/s");
         assert_eq!(in_short(&metric("total_mib_per_second", Scope::Trial)), "total 2.550 MiB/s");
+        assert_eq!(metric_words("latency_ns_max", Unit::Nanoseconds), "latency max");
+        assert_eq!(
+            words("read_score_per_second_min", Unit::OpsPerSecond),
+            "read score per second min"
+        );
+        assert_eq!(metric_words("ns", Unit::Nanoseconds), "");
     }
 }

@@ -15,17 +15,23 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Open, Way::OpenPlain, Way::Missing, Way::Make];
 
+/// Files that do not last and are closed: with fewer of them new ones are made sooner.
+const STOCK: usize = 24;
+
 impl Walk {
     fn ways(&self, files: &Files) -> [u64; 4] {
         let left = &self.left;
         let more = self.open.len() < OPEN_MAX;
         let passing = files.all[LASTING..].iter().filter(|named| named.bytes.is_some()).count();
+        // What is to be removed must have been made before: without a stock of such files unlinks
+        // would wait for the end of the block.
+        let eagerness = if files.idle().count() < STOCK { 30 } else { 1 };
         let allowed = |count: u64, may: bool| if may { count } else { 0 };
         [
             allowed(left.opens, more),
             allowed(left.opens_plain, more),
             left.missing,
-            allowed(left.made, more && passing < PASSING_FILES_MAX),
+            allowed(left.made * eagerness, more && passing < PASSING_FILES_MAX),
         ]
     }
 
