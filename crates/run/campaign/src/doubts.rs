@@ -166,8 +166,8 @@ pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Cauti
 
 #[cfg(test)]
 mod tests {
-    use super::{Done, Known, about};
-    use treering_model::{CautionCode, Fact};
+    use super::{Done, Known, Tally, about};
+    use treering_model::{CautionCode, Fact, Latency, Op, OpTotals, TaskTotals, TrialSink};
 
     fn facts(filesystem: &str) -> Vec<Fact> {
         let facts = [
@@ -197,6 +197,25 @@ mod tests {
         assert_eq!(about(Done { unsynced_bytes: 5, ..read }, known), []);
         let known = Known { facts: &[], data_bytes: 5, seconds: 60.0 };
         assert_eq!(about(read, known), [], "nobody knows the memory");
+    }
+
+    #[test]
+    fn what_a_task_fsyncs_itself_need_not_be_synced_again() {
+        let op =
+            |op, calls, bytes| OpTotals { op, calls, errors: 0, bytes, latency: Latency::new() };
+        let unsynced = |fsyncs| {
+            let mut nobody = Vec::<Box<dyn TrialSink>>::new();
+            let mut tally = Tally::new(&mut nobody);
+            let ops = vec![
+                op(Op::Create, 1, 0),
+                op(Op::Open, 1, 0),
+                op(Op::Write, 5, 500),
+                op(Op::Fsync, fsyncs, 0),
+            ];
+            tally.add(&TaskTotals { ops, ..TaskTotals::default() });
+            tally.done(0).unsynced_bytes
+        };
+        assert_eq!((unsynced(0), unsynced(1), unsynced(2)), (500, 500, 0));
     }
 
     #[test]

@@ -268,7 +268,7 @@ fn piped(program: &Path, text: &str) -> Ran {
 fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
     require_root!();
     let program = program();
-    let words = "-d . -u root -r 0 -z 7 -m oak -s 4:4k:200:12 -n 1:2000:1000:3:4k -f1 -q";
+    let words = "-d . -u root -r 0 -z 7 -m oak -s 4:4k:200:12 -n 1:2000:1000:3:4k -f -q";
     let mut lines = Vec::new();
     for version in ["1.96", "1.97", "1.98"] {
         for columns in ["right", "original"] {
@@ -323,14 +323,14 @@ fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
 fn a_classic_trial_has_the_figures_that_the_table_leaves_out() {
     require_root!();
     let program = program();
-    let words = "-d . -u root -r 0 -s 4 -n 1 -f1 -c 2 -q";
+    let words = "-d . -u root -r 0 -s 4 -n 1 -f -c 2 -q";
     let line = fields(&classic(&program, words).ends_with(0).stdout);
     assert_eq!((line[3].as_str(), line[11].as_str()), ("2", "+++++"));
     let trial = last(&program);
     assert_eq!(trial.beginning.workload, "bonnie++");
     for (kind, rate) in [
-        ("per-char write", "mib_per_second"),
         ("block write", "mib_per_second"),
+        ("rewrite", "mib_per_second"),
         ("seeks", "ops_per_second"),
         ("random delete", "files_per_second"),
     ] {
