@@ -40,9 +40,8 @@ impl Account {
     fn take(&mut self, deed: Deed, load: &Load) {
         match deed {
             Deed::Create { name, directory: true, .. } | Deed::Mkdir { name } => {
-                if self.sizes.insert(name, 0).is_none() {
-                    self.weight.dirs += 1;
-                }
+                let made = self.sizes.insert(name, 0).is_none();
+                self.weight.dirs += u64::from(made);
             }
             Deed::Create { name, handle, how, .. } => {
                 self.open.insert(handle, name);
