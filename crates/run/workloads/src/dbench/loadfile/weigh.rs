@@ -17,8 +17,12 @@ pub(in crate::dbench) struct Weight {
     pub(in crate::dbench) written: u64,
 }
 
+/// Names that all removals of trees look at, at most: beyond them what stands is told too high.
+const LOOKS_MAX: usize = 20_000_000;
+
 #[derive(Default)]
 struct Account {
+    looks: usize,
     weight: Weight,
     sizes: HashMap<NameId, u64>,
     open: HashMap<u32, NameId>,
@@ -84,6 +88,10 @@ impl Account {
     }
 
     fn forget_below(&mut self, name: NameId, load: &Load) {
+        self.looks = self.looks.saturating_add(self.sizes.len());
+        if self.looks > LOOKS_MAX {
+            return;
+        }
         let path = |name: NameId| load.names[name as usize].of_client(1);
         let mut top = path(name);
         top.push(b'/');
