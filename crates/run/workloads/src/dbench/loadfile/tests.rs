@@ -211,7 +211,9 @@ proptest! {
         words in proptest::collection::vec((0..WORDS.len(), any::<bool>()), 0..60),
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
-        let line = |(word, ends): (usize, bool)| WORDS[word].to_owned() + if ends { "\n" } else { " " };
+        let line = |(word, ends): (usize, bool)| {
+            WORDS[word].to_owned() + if ends { "\n" } else { " " }
+        };
         let soup: String = words.into_iter().map(line).collect();
         for text in [soup.as_bytes(), &bytes] {
             match parse("f", text, None) {
