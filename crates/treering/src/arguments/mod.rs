@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
+use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
 pub(crate) use quantities::{percentage, size};
@@ -287,7 +288,7 @@ pub(crate) struct GenerateArgs {
     pub(crate) seed: u64,
     /// How many blocks of about 3550 operations it has; the original's load has 129.
     #[arg(long, value_name = "N", default_value_t = 129,
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: u32,
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]

@@ -137,7 +137,7 @@ pub(super) fn machine_passes(client: u64, passes: &[Pass]) -> String {
 /// The result.
 pub(super) fn result(result: &Result<'_>) -> String {
     let Result { clients, processes, latency_ns, labels, .. } = *result;
-    let labels: String = labels.iter().map(|label| format!(" ({label})")).collect();
+    let labels = labels.iter().fold(String::new(), |all, label| all + " (" + label + ")");
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(
         "Throughput {megabytes} MB/sec{labels}  {clients} clients  {processes} procs  \
@@ -157,9 +157,10 @@ fn general(number: f64) -> String {
     let scientific = format!("{number:.5e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
-    let trimmed = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
+    let trimmed = |text: &str| {
+        let has_zeros = text.contains('.');
+        let cut = || text.trim_end_matches('0').trim_end_matches('.');
+        if has_zeros { cut().to_owned() } else { text.to_owned() }
     };
     if !(-4..6).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
@@ -240,7 +241,7 @@ mod tests {
         for (number, text) in [
             (0.0, "0"),
             (94.9984, "94.9984"),
-            (3156.123_456, "3156.12"),
+            (3_156.123_456, "3156.12"),
             (0.019_997_3, "0.0199973"),
             (0.00001, "1e-05"),
             (1_234_567.0, "1.23457e+06"),

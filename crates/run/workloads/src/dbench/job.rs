@@ -4,7 +4,7 @@ use treering_model::{Caution, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{BASE, Config, Ends};
-use super::loadfile::{Kind, long_name};
+use super::loadfile::{Kind, Template, long_name};
 use super::session::PlaySession;
 
 /// What all loads of the original work in.
@@ -48,7 +48,7 @@ impl Job for PlayJob {
             return Ok(Vec::new());
         }
         let sources = self.config.sources.iter();
-        let mut tops = sources.flat_map(|source| source.load.names.iter().map(|name| name.top()));
+        let mut tops = sources.flat_map(|source| source.load.names.iter().map(Template::top));
         let theirs = |top: &[u8]| {
             top != CLIENTS.as_bytes() && facts.existing.iter().any(|name| name.as_bytes() == top)
         };

@@ -128,8 +128,8 @@ impl Voice {
 
     /// What clients said, for standard error.
     fn messages(&mut self) -> String {
-        let mut lines: String =
-            self.messages.drain(..).map(|message| format!("{message}\n")).collect();
+        let told = self.messages.drain(..);
+        let mut lines = told.fold(String::new(), |lines, message| lines + &message + "\n");
         if self.untold > 0 {
             lines += &format!("and {} more\n", std::mem::take(&mut self.untold));
         }
@@ -142,10 +142,8 @@ impl Voice {
         if self.shows_passes {
             for client in &self.accounts {
                 let (number, passes) = (client.client, &client.passes);
-                text += &match self.machine {
-                    true => output::machine_passes(number, passes),
-                    false => output::passes(number, passes),
-                };
+                let words = if self.machine { output::machine_passes } else { output::passes };
+                text += &words(number, passes);
             }
         }
         let measured_ns = self.limit.or(self.latest).map_or(0, |tick| tick.measured_ns);

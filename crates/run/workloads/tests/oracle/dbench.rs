@@ -128,7 +128,8 @@ proptest! {
         let skip = if cleans_up { "false" } else { "true" };
         let mut snapshots = Vec::new();
         for clients in ["threads", "processes"] {
-            let options = [&IN_TURN[..], &[("skip-cleanup", skip), ("clients-as", clients)]].concat();
+            let more = [("skip-cleanup", skip), ("clients-as", clients)];
+            let options = [&IN_TURN[..], &more].concat();
             if clients == "threads" {
                 let memory = MemoryFilesystem::default();
                 let failure = play(&text, &options, &memory);

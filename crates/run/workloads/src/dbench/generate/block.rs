@@ -188,7 +188,7 @@ impl Walk {
                 let left = self.left.of_kind(kind);
                 if left > 0 && self.can(kind, rule, files) {
                     let due = self.due[self.present as usize][kind as usize];
-                    weights[kind as usize] = u64::try_from(due).unwrap_or(0) * 40 + left;
+                    weights[kind as usize] = u64::try_from(due).unwrap_or(0) * 100 + left;
                 }
             }
             let sum: u64 = weights.iter().sum();

@@ -88,8 +88,8 @@ pub(super) const READS: [(u32, u64); 6] =
     [(4096, 83_172), (61_440, 16_641), (2048, 4_644), (8192, 4_644), (16_384, 1_937), (512, 1_161)];
 /// Reads of other sizes: ours are 31 bytes, and 52 more each.
 pub(super) const READS_ODD: u64 = 12_000;
-pub(super) const fn odd_read(number: u64) -> u32 {
-    (31 + 52 * (number % 93)) as u32
+pub(super) fn odd_read(number: u64) -> u32 {
+    u32::try_from(31 + 52 * (number % 93)).unwrap_or(31)
 }
 
 /// What a write does to its file.

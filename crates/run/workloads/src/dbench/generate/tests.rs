@@ -34,10 +34,10 @@ impl Statistics {
             let words = words(line);
             let name = words[0].clone();
             *all.ops.entry(name.clone()).or_default() += 1;
-            if words.last().unwrap() != "NT_STATUS_OK" {
-                *all.failures.entry(name.clone()).or_default() += 1;
-            } else {
+            if words.last().unwrap() == "NT_STATUS_OK" {
                 all.take(&words);
+            } else {
+                *all.failures.entry(name.clone()).or_default() += 1;
             }
             *all.following.entry((before, name.clone())).or_default() += 1;
             before = name;

@@ -19,6 +19,9 @@ const WAIT_MAX_US: u64 = 3_600_000_000;
 /// Different statuses and random strings.
 const STATUSES_MAX: usize = 4096;
 const TEXTS_MAX: usize = 1 << 16;
+/// Operations, and different names.
+const OPS_MAX: usize = 1 << 23;
+const NAMES_MAX: usize = 1 << 20;
 /// The latest time of a line.
 const UNTIL_MAX_S: f64 = 1e7;
 
@@ -51,6 +54,7 @@ pub(in crate::dbench) fn parse(
         if !found.is_empty() {
             parser.load.lines = parser.load.lines.saturating_add(1);
             parser.line(&found)?;
+            parser.bounded(found[0].place)?;
         }
     }
     parser.finish()
@@ -75,6 +79,15 @@ impl Parser {
     fn error(&self, word: &Word<'_>, what: &str, right: &str) -> ConfigError {
         let text = shown(word.text);
         self.messages.error(word.place, format!("'{text}' {what}"), right)
+    }
+
+    /// What is read is kept in memory, the names once for each client.
+    fn bounded(&self, place: Place) -> Result<(), ConfigError> {
+        if self.load.ops.len() <= OPS_MAX && self.load.names.len() <= NAMES_MAX {
+            return Ok(());
+        }
+        let right = "a load has at most 8388608 operations and 1048576 names; --lines takes a part";
+        Err(self.messages.error(place, "the load is too long", right))
     }
 
     fn line(&mut self, found: &[Word<'_>]) -> Result<(), ConfigError> {

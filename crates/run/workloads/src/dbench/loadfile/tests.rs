@@ -1,5 +1,7 @@
 //! The language: what is read, and what is refused with its place.
 
+use proptest::prelude::{any, proptest};
+
 use super::{Deed, Disposition, Expected, Kind, Load, parse};
 
 fn load(text: &str) -> Load {
@@ -173,4 +175,53 @@ fn a_part_of_a_file_can_be_taken() {
 fn handles_without_a_line_that_opens_them_are_warned_of() {
     let found = load("Close 5 *\nReadX 6 0 1 1 *\n");
     assert_eq!(found.warnings, ["f:1:7: the handle 5 is opened by no line before"]);
+}
+
+/// Words of the language, and others.
+const WORDS: [&str; 24] = [
+    "NTCreateX",
+    "Close",
+    "ReadX",
+    "WriteX",
+    "Unlink",
+    "Rename",
+    "Deltree",
+    "FIND_FIRST",
+    "LOOP",
+    "ENDLOOP",
+    "REPEAT",
+    "SLEEP",
+    "RANDOMSTRING",
+    "WAITSP",
+    "\"\\a\\$1\"",
+    "\"/..\"",
+    "\"",
+    "0x1",
+    "+child",
+    "*%7/3",
+    "NT_STATUS_OK",
+    "*",
+    "18446744073709551615",
+    "1.5",
+];
+
+proptest! {
+    #[test]
+    fn nothing_that_is_read_surprises(
+        words in proptest::collection::vec((0..WORDS.len(), any::<bool>()), 0..60),
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let line = |(word, ends): (usize, bool)| {
+            WORDS[word].to_owned() + if ends { "\n" } else { " " }
+        };
+        let soup: String = words.into_iter().map(line).collect();
+        for text in [soup.as_bytes(), &bytes] {
+            match parse("f", text, None) {
+                Ok(load) => {
+                    load.weigh();
+                }
+                Err(error) => assert!(error.hint.is_some() && error.message.starts_with("f:")),
+            }
+        }
+    }
 }

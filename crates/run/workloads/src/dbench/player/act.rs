@@ -44,6 +44,7 @@ impl Player {
     }
 
     /// The next call of the operation is the one with this number.
+    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
     fn then(&mut self, act: u8, doing: Doing) -> Option<Doing> {
         self.stage = Stage::Act(act);
         Some(doing)
@@ -130,9 +131,10 @@ impl Player {
         }
         let (spot, file) = (self.named[0], self.file);
         let places = &self.client().places;
-        let by = match places.is_drawn(spot) {
-            true => OpenedBy::Path(places.path(places.spot(spot))),
-            false => OpenedBy::Spot(spot),
+        let by = if places.is_drawn(spot) {
+            OpenedBy::Path(places.path(places.spot(spot)))
+        } else {
+            OpenedBy::Spot(spot)
         };
         self.client().handles.opened(handle, file, by);
         self.then(if is_dir { 9 } else { 5 }, Doing::FileStat(file))

@@ -77,10 +77,8 @@ impl Player {
                 self.walked()
             }
             Walk::Reaching => self.open_tree(),
-            Walk::Opening if failed.is_some() => match self.deltree.levels.is_empty() {
-                true => self.walked(),
-                false => self.next_entry(),
-            },
+            Walk::Opening if failed.is_some() && self.deltree.levels.is_empty() => self.walked(),
+            Walk::Opening if failed.is_some() => self.next_entry(),
             Walk::Opening => {
                 let level = self.deltree.levels.len();
                 self.deltree.levels.push((Vec::new(), 0));
@@ -124,6 +122,7 @@ impl Player {
         self.walking(Walk::Asking, Doing::StatEntry(slot(level)))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
     fn walking(&mut self, walk: Walk, doing: Doing) -> Option<Doing> {
         self.stage = Stage::Deltree(walk);
         Some(doing)

@@ -238,7 +238,8 @@ mod tests {
     use crate::dbench::loadfile::parse;
 
     fn places(names: &[&str], base: &[u8], slots: u16) -> Places {
-        let text: String = names.iter().map(|name| format!("Mkdir \"{name}\" *\n")).collect();
+        let line = |text: String, name: &&str| text + "Mkdir \"" + name + "\" *\n";
+        let text = names.iter().fold(String::new(), line);
         let load = parse("f", text.as_bytes(), None).unwrap();
         Places::new(&load, 5, base, 10..10 + slots)
     }

@@ -40,13 +40,16 @@ impl Player {
     /// What a batch of entries says of the name that is looked for.
     pub(super) fn look_through(&mut self, last: Outcome<'_>) {
         let Outcome::Entries(entries) = last else { return };
-        self.batch = entries.clone().count();
-        if self.stage == Stage::Resolve(Search::Reading) {
-            let wanted = self.spot(self.resolving).name.as_bytes();
-            let similar = |name: &[u8]| name.eq_ignore_ascii_case(wanted);
-            if entries.into_iter().any(|entry| similar(entry.name.to_bytes())) {
-                self.stage = Stage::Resolve(Search::Similar);
-            }
+        if self.stage != Stage::Resolve(Search::Reading) {
+            self.batch = entries.count();
+            return;
+        }
+        // Here only whether there are any counts.
+        self.batch = usize::from(!entries.is_empty());
+        let wanted = self.spot(self.resolving).name.as_bytes();
+        let similar = |name: &[u8]| name.eq_ignore_ascii_case(wanted);
+        if entries.into_iter().any(|entry| similar(entry.name.to_bytes())) {
+            self.stage = Stage::Resolve(Search::Similar);
         }
     }
 
@@ -105,6 +108,7 @@ impl Player {
         self.searching(Search::Asking, Doing::Stat(self.at[which], which))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
     fn searching(&mut self, search: Search, doing: Doing) -> Option<Doing> {
         self.stage = Stage::Resolve(search);
         Some(doing)

@@ -103,6 +103,7 @@ impl Player {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
     fn write_piece(&mut self, offset: u64, bytes: u32) -> Option<Doing> {
         self.stage = Stage::Act(1);
         Some(Doing::Write(self.file, self.piece(bytes), offset.saturating_add(self.moved)))
@@ -110,6 +111,7 @@ impl Player {
 
     /// A single byte: it is there already, or the file is made longer by it. What is written is
     /// taken to be zero, as the original's is.
+    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
     fn one_byte(&mut self, offset: u64) -> Option<Doing> {
         self.stage = Stage::Act(2);
         if self.heard.errno().is_none() && self.heard.value() > offset {

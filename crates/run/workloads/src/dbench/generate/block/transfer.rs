@@ -20,10 +20,8 @@ impl Walk {
     /// The same of writes: of those that make no file larger, for files that last.
     fn spare_writes(&self, lasts: bool) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.writes).count() as u64;
-        let writes = match lasts {
-            true => self.left.of_effect(Effect::Over),
-            false => self.left.of_kind(Kind::Write),
-        };
+        let over = || self.left.of_effect(Effect::Over);
+        let writes = if lasts { over() } else { self.left.of_kind(Kind::Write) };
         writes > wanting + self.left.to_write
     }
 
