@@ -188,7 +188,9 @@ impl Walk {
                 let left = self.left.of_kind(kind);
                 if left > 0 && self.can(kind, rule, files) {
                     let due = self.due[self.present as usize][kind as usize];
-                    weights[kind as usize] = u64::try_from(due).unwrap_or(0) * 100 + left;
+                    // While there still are files to be opened afterwards.
+                    let haste = if kind == Kind::Rename { 2 } else { 1 };
+                    weights[kind as usize] = haste * (u64::try_from(due).unwrap_or(0) * 40 + left);
                 }
             }
             let sum: u64 = weights.iter().sum();

@@ -179,6 +179,7 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
 /// Which operation follows which: the published probabilities, within what a walk that must be
 /// possible allows.
 fn following(found: &Statistics) {
+    let mut far = Vec::new();
     for (from, to, published) in [
         ("ReadX", "ReadX", 0.74),
         ("ReadX", "NTCreateX", 0.11),
@@ -215,9 +216,11 @@ fn following(found: &Statistics) {
         let count = found.following[&(from.to_owned(), to.to_owned())];
         let share = count as f64 / found.ops[from] as f64;
         let off = (share - published).abs();
-        // Two of a hundred, and the last digit of what was published.
-        assert!(off <= 0.02, "{from} {to}: {share:.3}, published {published}");
+        if off > 0.02 {
+            far.push(format!("{from} {to}: {share:.3}, published {published}"));
+        }
     }
+    assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
