@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(in_short(&metric("total_mib_per_second", Scope::Trial)), "total 2.550 MiB/s");
         assert_eq!(metric_words("latency_ns_max", Unit::Nanoseconds), "latency max");
         assert_eq!(
-            words("read_score_per_second_min", Unit::OpsPerSecond),
+            metric_words("read_score_per_second_min", Unit::OpsPerSecond),
             "read score per second min"
         );
         assert_eq!(metric_words("ns", Unit::Nanoseconds), "");
