@@ -49,6 +49,9 @@ impl Tick {
     }
 }
 
+/// So long beyond the warm-up it is waited for bytes while operations are done.
+const PATIENCE_SECONDS: f64 = 10.0;
+
 /// Decides which part it is.
 #[derive(Debug)]
 pub(super) struct Clock {
@@ -100,7 +103,11 @@ impl Clock {
         let latency_ns = latency(elapsed_ns, panels);
         let bytes = sum(Dial::Bytes);
         let seconds = elapsed_ns.saturating_sub(self.measured_ns) as f64 / 1e9;
-        if !self.warm && moving == count && seconds + self.slack > self.warmup as f64 {
+        // Clients whose reads and writes all go wrong would warm up for ever.
+        let waits_in_vain = seconds > self.warmup as f64 + PATIENCE_SECONDS
+            && panels.iter().all(|panel| panel.get(Dial::Lines) != 0);
+        let ready = moving == count || waits_in_vain;
+        if !self.warm && ready && seconds + self.slack > self.warmup as f64 {
             self.warm = true;
             signal.set(Part::Measured);
             if self.warmup > 0 {
@@ -190,6 +197,16 @@ mod tests {
         assert_eq!((seventh.part, signal.part()), (Part::Over, Part::Over));
         panels[0].set(Dial::Done, 1);
         assert_eq!(tick(&mut clock, 8, &signal, &panels).unwrap().active, 1);
+    }
+
+    #[test]
+    fn clients_that_move_nothing_do_not_warm_up_for_ever() {
+        let (signal, panels) = (Signal::default(), [Panel::default()]);
+        let mut clock = Clock::new(1, Some(1), Dial::Bytes, Duration::from_secs(1));
+        panels[0].set(Dial::Lines, 1);
+        assert_eq!(tick(&mut clock, 11, &signal, &panels).unwrap().part, Part::WarmUp);
+        assert_eq!(tick(&mut clock, 12, &signal, &panels), None);
+        assert_eq!(tick(&mut clock, 13, &signal, &panels).unwrap().part, Part::Over);
     }
 
     #[test]
