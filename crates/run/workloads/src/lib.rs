@@ -5,6 +5,7 @@ pub mod bonnie;
 pub mod compilebench;
 pub mod dbench;
 pub mod ffsb;
+pub mod fio;
 pub mod fs_mark;
 
 use treering_script::Workload;
