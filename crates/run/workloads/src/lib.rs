@@ -15,6 +15,7 @@ pub const ALL: &[&dyn Workload] = &[
     &compilebench::Compilebench,
     &fs_mark::FsMark,
     &ffsb::Ffsb,
+    &fio::Fio,
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,

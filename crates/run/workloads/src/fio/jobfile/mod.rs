@@ -19,7 +19,7 @@ use treering_script::ConfigError;
 
 pub(super) use expand::{Environment, Machine};
 pub(super) use lines::Reader;
-pub(super) use section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Way};
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
 pub(super) use show::show;
 pub(super) use values::Amount;
 

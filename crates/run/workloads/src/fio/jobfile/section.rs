@@ -362,6 +362,20 @@ impl Section {
         }
     }
 
+    /// Bytes of its files, as far as it says how many.
+    pub(crate) fn stated_bytes(&self) -> u64 {
+        match (self.file_size, self.size) {
+            (Some((_, high)), None) => high.saturating_mul(self.files),
+            (_, Some(Amount::Bytes(bytes))) => bytes,
+            _ => 0,
+        }
+    }
+
+    /// Whether a key was given, to the section or to a `[global]` one before it.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
+    }
+
     /// Whether it goes on until its time is over.
     pub(crate) const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0

@@ -1,0 +1,1 @@
+//! The requests of jobs, as the original makes them.
