@@ -36,11 +36,8 @@ impl Speaker {
         let anew = voice.log_begins_anew();
         let open = |path| {
             let mut options = OpenOptions::new();
-            let options = if anew {
-                options.write(true).truncate(true)
-            } else {
-                options.append(true)
-            };
+            let options =
+                if anew { options.write(true).truncate(true) } else { options.append(true) };
             options.create(true).open(path)
         };
         let log = log.map(open).transpose()?;

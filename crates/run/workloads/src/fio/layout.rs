@@ -190,7 +190,8 @@ impl Layout {
             }
             Stage::Forget => {
                 self.go(Stage::Close);
-                Call::Forget { file: FILE, start: 0, bytes: end }
+                let start = self.found.get(name).copied().unwrap_or(0);
+                Call::Forget { file: FILE, start, bytes: end.saturating_sub(start) }
             }
             Stage::Close => {
                 self.place += 1;

@@ -32,7 +32,8 @@ impl Scene {
             if section > 0 && job.stonewall {
                 wave += 1;
             }
-            for number in 0..job.clones {
+            // The original makes the last clone first.
+            for number in std::iter::once(0).chain((1..job.clones).rev()) {
                 let files = land.files(job, number)?;
                 let thread = workers.len() as u64 + 1;
                 let draws = &job.draws;

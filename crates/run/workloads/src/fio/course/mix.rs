@@ -43,7 +43,8 @@ impl Course {
             return Turned::Data(way);
         }
         let written = self.issued.requests[Way::Write.place()];
-        if self.last_was_write && written > 0 {
+        // As long as nothing more is written, each read is followed by another one.
+        if self.job.deed.writes && !self.last_was_sync && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {
                 return Turned::Sync;

@@ -73,7 +73,7 @@ pub(super) struct Course {
     pending: VecDeque<Act>,
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
-    last_was_write: bool,
+    last_was_sync: bool,
 }
 
 /// Requests and bytes that were issued.
@@ -100,10 +100,10 @@ impl Course {
             blocks: seeds.generator(Use::Block),
             sizes: [seeds.generator(Use::ReadSize), seeds.generator(Use::WriteSize)],
             order: [seeds.generator(Use::OrderRead); 2],
-            until_draw: job.sequence,
+            until_draw: 1,
             pending: VecDeque::new(),
             issued: Issued::default(),
-            last_was_write: false,
+            last_was_sync: false,
             job,
             extents,
             seeds,
@@ -134,7 +134,7 @@ impl Course {
                     return self.first(Act::Wait(us));
                 }
                 turned => {
-                    self.last_was_write = false;
+                    self.last_was_sync = true;
                     let data_only = turned == Turned::DataSync;
                     return self.first(Act::Sync { file, data_only });
                 }
@@ -176,7 +176,7 @@ impl Course {
         self.issued.requests[way.place()] += 1;
         self.issued.bytes[way.place()] += bytes;
         self.issued.bytes_of_pass += bytes;
-        self.last_was_write = way == Way::Write;
+        self.last_was_sync = false;
     }
 
     /// Begins another pass: all files are closed, and where the run is to be repeatable the draws

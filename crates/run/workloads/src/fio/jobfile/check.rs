@@ -108,6 +108,10 @@ fn settle(job: &mut Section) {
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
+    // As the original: with other alignments no map is kept.
+    if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
+        job.draws.random_map = false;
+    }
     if job.batch == 0 {
         job.batch = job.depth;
     }

@@ -78,9 +78,9 @@ impl Runner {
         if self.slots.is_open(file) {
             return Some(sync);
         }
-        self.slots.open(file);
+        let opens = self.open(file);
         self.todo.extend([sync, Doing::Close(file)]);
-        Some(Doing::Open(file))
+        opens
     }
 
     /// Closes the files one by one; then another pass begins, or it ends.
@@ -92,7 +92,7 @@ impl Runner {
             let file = self.place;
             self.place += 1;
             if self.slots.is_open(file) {
-                return Some(self.close(file));
+                return Some(Doing::Close(file));
             }
         }
         if self.keeps_running() {
