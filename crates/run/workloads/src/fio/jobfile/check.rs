@@ -118,5 +118,5 @@ fn settle(job: &mut Section) {
     if job.depth_low == 0 {
         job.depth_low = job.depth;
     }
-    job.most_reaped = if job.most_reaped == 0 { job.depth } else { job.most_reaped };
+    job.most_reaped = job.most_reaped.max(job.least_reaped).max(1);
 }

@@ -67,6 +67,11 @@ impl Clock {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
     }
 
+    /// The present, where there is a clock.
+    pub(super) fn now_ns(&self) -> Option<u64> {
+        Some(self.now_ns).filter(|now_ns| *now_ns > 0)
+    }
+
     /// The work begins now.
     pub(super) fn start(&mut self) {
         self.start_ns = self.now_ns;

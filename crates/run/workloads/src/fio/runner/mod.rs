@@ -238,7 +238,7 @@ impl Runner {
             }
             Act::Close(file) => Some(self.close(file)),
             Act::Wait(us) => Some(Doing::Pause(us.min(PAUSE_MAX_US))),
-            Act::Busy => self.queued.is_busy().then_some(Doing::Reap(1)),
+            Act::Busy => self.drain(),
             Act::End => {
                 self.go(Stage::Drain);
                 None

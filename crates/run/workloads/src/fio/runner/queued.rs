@@ -1,5 +1,7 @@
 //! Requests that are under way while others are made.
 
+use std::collections::VecDeque;
+
 use treering_script::{Completion, Request};
 
 use super::super::course::Wanted;
@@ -23,6 +25,10 @@ pub(super) struct Queued {
     free: Vec<u16>,
     batch: Vec<Request>,
     under_way: u16,
+    /// Requests that have ended, and of which the job has not heard.
+    unheard: VecDeque<Completion>,
+    /// Whether it was full, and is being emptied.
+    empties: bool,
 }
 
 impl Queued {
@@ -33,6 +39,8 @@ impl Queued {
             free: (0..depth).rev().collect(),
             batch: Vec::new(),
             under_way: 0,
+            unheard: VecDeque::new(),
+            empties: false,
         }
     }
 
@@ -52,22 +60,28 @@ impl Queued {
 }
 
 impl Runner {
-    /// What must be done before there is room for another request.
+    /// What must be done before there is room for another request: once the queue was full it is
+    /// emptied by one hearing, and down to where the job says.
     pub(super) fn queue_full(&mut self) -> Option<Doing> {
-        let job = &self.worker.job;
-        let full = self.queued.free.is_empty();
-        // Once it was full it is emptied down to where the job says.
-        let empties = job.depth_low < job.depth
-            && self.queued.depth() > job.depth_low
-            && matches!(self.doing, Doing::Reap(_));
-        if !full && !empties {
-            return None;
+        loop {
+            if self.queued.free.is_empty() {
+                self.queued.empties = true;
+            }
+            let job = &self.worker.job;
+            let low = self.queued.depth() <= job.depth_low && !self.queued.free.is_empty();
+            if !self.queued.empties || low {
+                self.queued.empties = false;
+                return None;
+            }
+            if !self.queued.batch.is_empty() {
+                return Some(Doing::Submit);
+            }
+            if self.queued.unheard.is_empty() {
+                let least = u16::try_from(job.least_reaped.max(1)).unwrap_or(u16::MAX);
+                return Some(Doing::Reap(least.min(self.queued.under_way)));
+            }
+            self.heard(self.clock.now_ns());
         }
-        if !self.queued.batch.is_empty() {
-            return Some(Doing::Submit);
-        }
-        let least = u16::try_from(job.least_reaped.max(1)).unwrap_or(u16::MAX);
-        Some(Doing::Reap(least.min(self.queued.under_way)))
     }
 
     /// Takes a request; gives the batch to the kernel when it is large enough.
@@ -105,38 +119,54 @@ impl Runner {
     /// Requests have ended.
     pub(super) fn reaped(&mut self, ended: &[Completion]) {
         let now_ns = self.clock.span().map(|(_, ended_ns)| ended_ns);
-        for one in ended {
-            let tag = usize::from(one.tag);
-            let Some(under_way) = self.queued.tags.get_mut(tag).and_then(Option::take) else {
-                continue;
-            };
-            self.queued.free.push(one.tag);
-            self.queued.under_way -= 1;
-            let UnderWay { wanted, slat_ns, issued_ns } = under_way;
-            let way = wanted.way.place();
-            if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
-                let clat_ns = now_ns - issued_ns;
-                self.tally.took(way, clat_ns);
-                self.tally.ways[way].slat.add(slat_ns);
-                self.tally.ways[way].lat.add(slat_ns + clat_ns);
-            }
-            match one.result {
-                Ok(bytes) => self.counted(wanted, u64::from(bytes)),
-                Err(errno) => {
-                    self.tally.errno = u64::from(errno.unsigned_abs());
-                    self.terminated = true;
-                }
-            }
+        self.queued.unheard.extend(ended);
+        self.heard(now_ns);
+    }
+
+    /// Hears of as many as the job takes at once.
+    fn heard(&mut self, now_ns: Option<u64>) {
+        let most = self.worker.job.most_reaped;
+        let mut heard = 0;
+        while heard < most
+            && let Some(one) = self.queued.unheard.pop_front()
+        {
+            heard += 1;
+            self.ended(one, now_ns);
         }
-        if !ended.is_empty() {
-            self.tally.completed(ended.len() as u64);
+        if heard > 0 {
+            self.tally.completed(heard);
+        }
+    }
+
+    fn ended(&mut self, one: Completion, now_ns: Option<u64>) {
+        let tag = usize::from(one.tag);
+        let Some(under_way) = self.queued.tags.get_mut(tag).and_then(Option::take) else { return };
+        self.queued.free.push(one.tag);
+        self.queued.under_way -= 1;
+        let UnderWay { wanted, slat_ns, issued_ns } = under_way;
+        let way = wanted.way.place();
+        if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
+            let clat_ns = now_ns - issued_ns;
+            self.tally.took(way, clat_ns);
+            self.tally.ways[way].slat.add(slat_ns);
+            self.tally.ways[way].lat.add(slat_ns + clat_ns);
+        }
+        match one.result {
+            Ok(bytes) => self.counted(wanted, u64::from(bytes)),
+            Err(errno) => {
+                self.tally.errno = u64::from(errno.unsigned_abs());
+                self.terminated = true;
+            }
         }
     }
 
     /// Everything that is under way ends.
-    pub(super) fn drain(&self) -> Option<Doing> {
+    pub(super) fn drain(&mut self) -> Option<Doing> {
         if !self.queued.batch.is_empty() {
             return Some(Doing::Submit);
+        }
+        while !self.queued.unheard.is_empty() {
+            self.heard(self.clock.now_ns());
         }
         (self.queued.under_way > 0).then_some(Doing::Reap(self.queued.under_way))
     }
