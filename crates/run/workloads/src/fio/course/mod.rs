@@ -179,6 +179,12 @@ impl Course {
         self.last_was_sync = false;
     }
 
+    /// Whether something was decided that is not told yet.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// Begins another pass: all files are closed, and where the run is to be repeatable the draws
     /// are the same again.
     pub(super) fn begin_pass(&mut self) {

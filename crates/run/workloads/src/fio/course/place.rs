@@ -102,7 +102,7 @@ impl Course {
         let least = self.job.least_block();
         let state = &mut self.files[file];
         let extent = state.extent;
-        let blocks = extent.bytes.min(extent.file_bytes).div_ceil(least);
+        let blocks = extent.bytes.min(extent.file_bytes) / least;
         state.map.get_or_insert_with(|| RandomMap::new(blocks))
     }
 

@@ -210,7 +210,7 @@ impl Runner {
         if let Some(doing) = self.rest() {
             return Some(doing);
         }
-        if self.held.is_none() && self.is_issued() {
+        if self.held.is_none() && !self.course.is_pending() && self.is_issued() {
             self.go(Stage::Drain);
             return None;
         }
