@@ -10,7 +10,7 @@ use treering_script::{
     Call, CreateHow, OpenHow, Outcome, Script, Settings, Step, TargetFacts, Workload,
 };
 use treering_testkit::temp_dir;
-use treering_workloads::fio::Fio;
+use treering_workloads::fio::{Fio, show_job_file};
 
 /// A call in words.
 fn words(step: &Step<'_>) -> String {
@@ -203,4 +203,17 @@ fn what_cannot_be_is_a_failure_with_words() {
         assert!(native(text).unwrap_err().contains(part), "{text}");
     }
     assert!(native("[a]\nsize=1m\n").is_ok());
+}
+
+#[test]
+fn the_examples_are_read() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/fio");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let path = entry.unwrap().path();
+        let shown = show_job_file("f", &std::fs::read(&path).unwrap());
+        assert!(shown.is_ok_and(|shown| shown.contains("rw=")), "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 13);
 }

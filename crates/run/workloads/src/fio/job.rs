@@ -52,7 +52,10 @@ pub(super) fn read_jobs(
         let text = read(&beside.join(included)).map_err(|error| error.to_string())?;
         Ok((included.to_owned(), text))
     };
-    let environment = |name: &str| std::env::var(name).ok();
+    let environment = |name: &str| {
+        let mut all = settings.environment.iter();
+        all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
+    };
     let around = Surroundings { reader: &reader, environment: &environment, machine: machine() };
     let only: Vec<String> = settings.all("section").map(str::to_owned).collect();
     let jobs = jobfile::parse(named, &text, &only, &around)?;

@@ -132,7 +132,9 @@ impl Layout {
 
     fn end(&self) -> u64 {
         let extents = self.extents.as_ref().ok();
-        extents.and_then(|extents| extents.files.get(self.place)).map_or(0, |extent| extent.end())
+        extents
+            .and_then(|extents| extents.files.get(self.place))
+            .map_or(0, super::sizes::Extent::end)
     }
 
     /// The stage after allocation.

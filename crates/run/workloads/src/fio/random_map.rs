@@ -123,8 +123,11 @@ mod tests {
                 prop_assert_eq!(map.next_free(at), first.map(|one| one as u64));
                 prop_assert_eq!(first.is_some(), free.is_some());
                 let mut taken = 0;
-                while taken < wanted && plain.get(place + usize::try_from(taken).unwrap()) == Some(&false) {
-                    plain[place + usize::try_from(taken).unwrap()] = true;
+                for one in plain.iter_mut().skip(place) {
+                    if taken == wanted || *one {
+                        break;
+                    }
+                    *one = true;
                     taken += 1;
                 }
                 prop_assert_eq!(map.take(at, wanted), taken);

@@ -16,7 +16,7 @@ const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4),
 /// The least values that make the components' highest bits count.
 const LEAST: [u32; 3] = [1, 7, 15];
 /// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
-const FIRST: u32 = (2 ^ 31) + (2 ^ 17) + (2 ^ 7);
+const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
 const WARM_UP: usize = 6;
 
 impl Tausworthe {

@@ -1,11 +1,11 @@
 //! What a clone does before its work, between two passes, and at the end.
 
-use super::{Doing, Runner, Stage};
+use super::{Doing, Next, Runner, Stage};
 
 impl Runner {
     /// The next thing to do where it does not work; `None` at the end of all.
-    pub(super) fn between(&mut self) -> Option<Option<Doing>> {
-        Some(match self.stage {
+    pub(super) fn between(&mut self) -> Next {
+        let doing = match self.stage {
             Stage::Directories => self.directory(),
             Stage::Delay => {
                 let over = self.bells.end.has_rung() || self.bells.time.has_rung();
@@ -41,12 +41,13 @@ impl Runner {
             Stage::Closing => self.close_next(),
             Stage::Unlink(file) => {
                 if !self.worker.job.unlink || file >= self.worker.files.len() {
-                    return None;
+                    return Next::End;
                 }
                 self.go(Stage::Unlink(file + 1));
                 Some(Doing::Unlink(file))
             }
-        })
+        };
+        doing.map_or(Next::Again, Next::Do)
     }
 
     fn directory(&mut self) -> Option<Doing> {
@@ -80,7 +81,7 @@ impl Runner {
         }
         let opens = self.open(file);
         self.todo.extend([sync, Doing::Close(file)]);
-        opens
+        Some(opens)
     }
 
     /// Closes the files one by one; then another pass begins, or it ends.

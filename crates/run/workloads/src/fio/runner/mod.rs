@@ -18,7 +18,7 @@ use super::jobfile::{Engine, Way};
 use super::land::Land;
 use super::layout::names;
 use super::sizes::Extents;
-use super::tally::Tally;
+use super::tally::{COARSE, Latencies, Tally};
 use super::worker::Worker;
 use clock::Clock;
 use doing::Doing;
@@ -41,6 +41,14 @@ enum Stage {
     PassEnd,
     Closing,
     Unlink(usize),
+}
+
+/// What comes next between two stretches of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Do(Doing),
+    Again,
+    End,
 }
 
 /// Who is told that the clone is done.
@@ -229,7 +237,7 @@ impl Runner {
         match act {
             Act::Request(wanted) if self.worker.job.engine.is_queued() => self.enqueue(wanted),
             Act::Request(wanted) => Some(self.positioned(wanted)),
-            Act::Open(file) => self.open(file),
+            Act::Open(file) => Some(self.open(file)),
             Act::Forget(file) => Some(Doing::Forget(file)),
             Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
             Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
@@ -259,7 +267,7 @@ impl Runner {
     }
 
     /// A file is opened; the page cache hears what comes.
-    fn open(&mut self, file: usize) -> Option<Doing> {
+    fn open(&mut self, file: usize) -> Doing {
         let job = &self.worker.job;
         self.slots.open(file);
         if job.invalidate {
@@ -269,7 +277,7 @@ impl Runner {
         if job.engine == Engine::Mmap {
             self.todo.push_back(Doing::Map(file));
         }
-        Some(Doing::Open(file))
+        Doing::Open(file)
     }
 
     fn close(&mut self, file: usize) -> Doing {
@@ -303,10 +311,16 @@ impl Runner {
     #[inline]
     fn advance(&mut self) -> Option<Doing> {
         loop {
-            let doing = if self.stage == Stage::Work { self.work() } else { self.between()? };
-            match doing {
-                Some(doing) => return Some(doing),
-                None => continue,
+            if self.stage == Stage::Work {
+                if let Some(doing) = self.work() {
+                    return Some(doing);
+                }
+                continue;
+            }
+            match self.between() {
+                Next::Do(doing) => return Some(doing),
+                Next::Again => {}
+                Next::End => return None,
             }
         }
     }
@@ -338,8 +352,8 @@ impl Script for Runner {
     fn notes(&mut self) -> Vec<u64> {
         let job = &self.worker.job;
         if job.told.disable_clat {
-            self.tally.ways.iter_mut().for_each(|way| way.clat = Default::default());
-            self.tally.coarse = Default::default();
+            self.tally.ways.iter_mut().for_each(|way| way.clat = Latencies::default());
+            self.tally.coarse = [0; COARSE];
         }
         if !matches!(self.stage, Stage::Unlink(_)) {
             // Ended early: what was done until then counts.
