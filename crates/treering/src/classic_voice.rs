@@ -24,7 +24,7 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
-    /// Speaks; appends to this log.
+    /// Speaks; appends to this log, or begins it anew.
     ///
     /// # Errors
     /// When the log cannot be opened.
@@ -33,7 +33,13 @@ impl Speaker {
         log: Option<&Path>,
         root: Target,
     ) -> io::Result<Self> {
-        let open = |path| OpenOptions::new().append(true).create(true).open(path);
+        let anew = voice.log_begins_anew();
+        let open = |path| {
+            let mut options = OpenOptions::new();
+            let options =
+                if anew { options.write(true).truncate(true) } else { options.append(true) };
+            options.create(true).open(path)
+        };
         let log = log.map(open).transpose()?;
         Ok(Self { voice, log, root, meetings: None, missed: None })
     }

@@ -35,6 +35,14 @@ pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
     data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()
 }
 
+/// Variables of the environment that are text: what job files may put in.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// The memory filesystems in which results can wait while their place is under test.
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);

@@ -15,6 +15,16 @@ pub fn forget(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno>
     fadvise(file, start, NonZeroU64::new(bytes), Advice::DontNeed)
 }
 
+/// Says how a part of a file will be read: in order, where the kernel reads further ahead, or at
+/// random places, where it does not. 0 bytes are all behind.
+///
+/// # Errors
+/// As `posix_fadvise`.
+pub fn advise(file: BorrowedFd<'_>, start: u64, bytes: u64, random: bool) -> Result<(), Errno> {
+    let advice = if random { Advice::Random } else { Advice::Sequential };
+    fadvise(file, start, NonZeroU64::new(bytes), advice)
+}
+
 /// Allocates the first bytes of a file, which then has at least this size, or keeps its own.
 ///
 /// # Errors
@@ -30,7 +40,7 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::{allocate, forget};
+    use super::{advise, allocate, forget};
 
     #[test]
     fn room_is_allocated_with_and_without_size() {
@@ -44,5 +54,7 @@ mod tests {
             }
         }
         assert_eq!(forget(file.as_fd(), 0, 0), Ok(()));
+        assert_eq!(advise(file.as_fd(), 0, 4096, true), Ok(()));
+        assert_eq!(advise(file.as_fd(), 0, 0, false), Ok(()));
     }
 }

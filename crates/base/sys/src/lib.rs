@@ -34,7 +34,7 @@ pub use blkdev::{
     DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
     sector_sizes,
 };
-pub use cached::{allocate, forget};
+pub use cached::{advise, allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,

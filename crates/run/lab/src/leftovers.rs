@@ -115,7 +115,7 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 fn is_tree(name: &str) -> bool {
-    let ours = ["kernel-", "native-", "fs_mark-", "ffsb-", "blogbench-"];
+    let ours = ["kernel-", "native-", "fs_mark-", "ffsb-", "blogbench-", "fio-"];
     let number = ours.iter().find_map(|prefix| name.strip_prefix(prefix));
     number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }

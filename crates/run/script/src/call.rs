@@ -206,6 +206,17 @@ pub enum Call<'a> {
         /// So much; 0 for all behind.
         bytes: u64,
     },
+    /// Says how a part of a file will be read: in order, or at random places.
+    Advise {
+        /// Which.
+        file: File,
+        /// From there.
+        start: u64,
+        /// So much; 0 for all behind.
+        bytes: u64,
+        /// Whether at random places.
+        random: bool,
+    },
     /// Allocates the first bytes of a file.
     Allocate {
         /// Which.
@@ -464,6 +475,7 @@ impl<'a> Call<'a> {
             | Self::SetFileXattr { file, .. }
             | Self::DataSync { file }
             | Self::Forget { file, .. }
+            | Self::Advise { file, .. }
             | Self::Allocate { file, .. }
             | Self::Map { file, .. }
             | Self::ReadMapped { file, .. }
@@ -506,7 +518,7 @@ impl Call<'_> {
             | Self::DataSync { .. }
             | Self::SyncMapped { .. }
             | Self::SyncDir { .. } => Op::Fsync,
-            Self::Forget { .. } => Op::Advise,
+            Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
             Self::Allocate { .. } => Op::Allocate,
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,

@@ -119,6 +119,11 @@ pub enum Meeting {
 
 /// Speaks as the imitated tool.
 pub trait ClassicVoice {
+    /// Whether a log that is there is emptied, and not appended to.
+    fn log_begins_anew(&self) -> bool {
+        false
+    }
+
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
 
@@ -143,7 +148,7 @@ pub struct Impersonation {
     pub roots: Vec<PathBuf>,
     /// How much of a missing one is made.
     pub make_roots: MakeRoots,
-    /// A log, to be appended to.
+    /// A log, to be appended to unless the voice begins it anew.
     pub log: Option<PathBuf>,
     /// Whether its own accounts need the time of every call.
     pub times_all: bool,

@@ -153,6 +153,8 @@ pub struct Settings {
     /// Where relative paths to files begin: the place of the plan they stand in. Without it, in the
     /// present directory.
     pub base_dir: Option<std::path::PathBuf>,
+    /// Variables of the environment, which files may put in: names and values.
+    pub environment: Vec<(String, String)>,
     /// When the command was given, in milliseconds since 1970: what classic tools begin from.
     pub started_unix_ms: u64,
     /// Where it was given.

@@ -5,6 +5,7 @@ pub mod bonnie;
 pub mod compilebench;
 pub mod dbench;
 pub mod ffsb;
+pub mod fio;
 pub mod fs_mark;
 
 use treering_script::Workload;
@@ -14,6 +15,7 @@ pub const ALL: &[&dyn Workload] = &[
     &compilebench::Compilebench,
     &fs_mark::FsMark,
     &ffsb::Ffsb,
+    &fio::Fio,
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,

@@ -482,6 +482,7 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     });
     let mut settings = Settings::new(given.collect());
     settings.data_dirs = crate::places::dataset_dirs();
+    settings.environment = crate::places::environment();
     settings.started_unix_ms = crate::clock::unix_ms();
     settings.machine = crate::places::machine();
     settings

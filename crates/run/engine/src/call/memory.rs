@@ -185,6 +185,7 @@ impl MemoryCaller {
             }
             Call::DataSync { file }
             | Call::Forget { file, .. }
+            | Call::Advise { file, .. }
             | Call::Map { file, .. }
             | Call::SyncMapped { file } => {
                 self.file(file)?;

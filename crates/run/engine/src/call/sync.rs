@@ -14,7 +14,7 @@ use treering_script::{
     Room, Step, Subject, SyncScope, Tolerate,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through,
+    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries, remove_dir,
     rename, seek_to, set_file_xattr, set_times, stat, symlink, sync_data, sync_file,
@@ -216,6 +216,9 @@ impl SyncCaller {
             }
             Call::DataSync { file } => sync_data(self.file(file)?)?,
             Call::Forget { file, start, bytes } => forget(self.file(file)?, start, bytes)?,
+            Call::Advise { file, start, bytes, random } => {
+                advise(self.file(file)?, start, bytes, random)?;
+            }
             Call::Allocate { file, bytes, keep_size } => {
                 allocate(self.file(file)?, bytes, keep_size)?;
             }

@@ -8,6 +8,7 @@ mod bonnie;
 mod compilebench;
 mod dbench;
 mod ffsb;
+mod fio;
 mod fs_mark;
 
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};

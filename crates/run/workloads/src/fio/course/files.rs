@@ -1,0 +1,142 @@
+//! The files of a clone: where each stands, and whose turn it is.
+
+use super::super::jobfile::{Section, Service};
+use super::super::random_map::RandomMap;
+use super::super::sizes::Extent;
+use super::super::tausworthe::{Seeds, Tausworthe, Use};
+use super::{Act, Course};
+
+/// Where a file stands.
+#[derive(Debug)]
+pub(super) struct FileState {
+    pub(super) extent: Extent,
+    pub(super) open: bool,
+    pub(super) done: bool,
+    /// By way: where the last request began, and where it ended.
+    pub(super) last_start: [Option<u64>; 2],
+    pub(super) last_end: [u64; 2],
+    /// Made when the file is first worked on.
+    pub(super) map: Option<RandomMap>,
+}
+
+impl FileState {
+    pub(super) fn new(extent: Extent) -> Self {
+        let last_end = [extent.offset; 2];
+        Self { extent, open: false, done: false, last_start: [None; 2], last_end, map: None }
+    }
+
+    /// Begins anew.
+    pub(super) fn reset(&mut self) {
+        self.last_start = [None; 2];
+        self.last_end = [self.extent.offset; 2];
+        if let Some(map) = &mut self.map {
+            map.reset();
+        }
+    }
+}
+
+/// Whose turn it is.
+#[derive(Debug)]
+pub(super) struct Turn {
+    service: Service,
+    next: usize,
+    /// The file that is served, and for how many more requests.
+    serving: Option<(usize, u64)>,
+    draws: Tausworthe,
+    open: u64,
+    /// Files in which nothing is left.
+    pub(super) done: usize,
+}
+
+impl Turn {
+    pub(super) fn new(job: &Section, seeds: &Seeds) -> Self {
+        Self {
+            service: job.service,
+            next: 0,
+            serving: None,
+            draws: seeds.generator(Use::File),
+            open: 0,
+            done: 0,
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        (self.serving, self.open, self.done) = (None, 0, 0);
+    }
+
+    pub(super) fn closed(&mut self, file: usize) {
+        self.open = self.open.saturating_sub(1);
+        self.serving = self.serving.filter(|(serving, _)| *serving != file);
+    }
+
+    /// The turn that was taken is given back.
+    pub(super) fn back(&mut self) {
+        if let Some((_, left)) = &mut self.serving {
+            *left += 1;
+        }
+    }
+}
+
+impl Course {
+    /// The file of the next request, which is open then, or why there is none.
+    pub(super) fn next_file(&mut self) -> Result<usize, Act> {
+        if self.turn.done >= self.files.len() {
+            return Err(Act::End);
+        }
+        if let Some((file, left)) = &mut self.turn.serving
+            && self.files[*file].open
+        {
+            if self.turn.service == Service::Sequential {
+                return Ok(*file);
+            }
+            if *left > 0 {
+                *left -= 1;
+                return Ok(*file);
+            }
+        }
+        let file = match self.turn.service {
+            Service::Random => self.drawn_file()?,
+            Service::RoundRobin | Service::Sequential => self.following_file()?,
+        };
+        self.turn.serving = Some((file, self.job.service_requests - 1));
+        Ok(file)
+    }
+
+    fn following_file(&mut self) -> Result<usize, Act> {
+        for _ in 0..self.files.len() {
+            let file = self.turn.next;
+            self.turn.next = if file + 1 >= self.files.len() { 0 } else { file + 1 };
+            if !self.files[file].done {
+                self.opened(file)?;
+                return Ok(file);
+            }
+        }
+        Err(Act::End)
+    }
+
+    fn drawn_file(&mut self) -> Result<usize, Act> {
+        loop {
+            let drawn = self.turn.draws.below(self.files.len() as u64);
+            let file = usize::try_from(drawn).unwrap_or(0);
+            if !self.files[file].done {
+                self.opened(file)?;
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Sees to it that a file is open.
+    fn opened(&mut self, file: usize) -> Result<(), Act> {
+        if self.files[file].open {
+            return Ok(());
+        }
+        if self.turn.open >= self.job.open_files {
+            return Err(Act::Busy);
+        }
+        self.turn.open += 1;
+        self.files[file].open = true;
+        self.files[file].reset();
+        self.pending.push_back(Act::Open(file));
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
+
+use super::super::jobfile::Way;
+use super::super::tausworthe::Tausworthe;
+use super::{Course, Turned};
+
+/// Reads and writes mixed.
+#[derive(Debug)]
+pub(super) struct Mix {
+    draws: Tausworthe,
+    way: Way,
+    /// Requests of this way after which the way is drawn again.
+    until: u64,
+    /// The way that was chosen before a pause.
+    waited: Option<Way>,
+}
+
+impl Mix {
+    pub(super) const fn new(draws: Tausworthe) -> Self {
+        Self { draws, way: Way::Read, until: 0, waited: None }
+    }
+
+    /// Another pass begins with the same draws.
+    pub(super) fn reseed(&mut self, draws: Tausworthe) {
+        self.draws = draws;
+        self.until = 0;
+        self.waited = None;
+    }
+}
+
+const fn other(way: Way) -> Way {
+    match way {
+        Way::Read => Way::Write,
+        Way::Write => Way::Read,
+    }
+}
+
+impl Course {
+    /// Which way the next request goes.
+    #[inline]
+    pub(super) fn direction(&mut self, now_us: u64) -> Turned {
+        if let Some(way) = self.mix.waited.take() {
+            return Turned::Data(way);
+        }
+        let written = self.issued.requests[Way::Write.place()];
+        // As long as nothing more is written, each read is followed by another one.
+        if self.job.deed.writes && !self.last_was_sync && written > 0 {
+            let due = |every: u64| every > 0 && written.is_multiple_of(every);
+            if due(self.job.fsync) {
+                return Turned::Sync;
+            }
+            if due(self.job.fdatasync) {
+                return Turned::DataSync;
+            }
+        }
+        let deed = self.job.deed;
+        let way = if deed.is_mixed() {
+            self.mixed()
+        } else if deed.reads {
+            Way::Read
+        } else {
+            Way::Write
+        };
+        self.paced(way, now_us)
+    }
+
+    fn mixed(&mut self) -> Way {
+        let issued = self.issued.requests[self.mix.way.place()];
+        if issued >= self.mix.until {
+            let share = [self.job.mix_read, 100 - self.job.mix_read];
+            let reads = self.mix.draws.percent() <= share[0];
+            let way = if reads { Way::Read } else { Way::Write };
+            if way != self.mix.way {
+                self.mix.until = issued.saturating_mul(share[way.place()]) / 100;
+            }
+            self.mix.way = way;
+        }
+        self.mix.way
+    }
+
+    /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
+    fn due_us(&self, way: Way) -> u64 {
+        let place = way.place();
+        let per_second = match (self.job.rate[place], self.job.rate_iops[place]) {
+            (0, 0) => return 0,
+            (0, requests) => requests.saturating_mul(self.job.blocks(way).least),
+            (bytes, _) => bytes,
+        };
+        let due = u128::from(self.issued.bytes[place]) * 1_000_000 / u128::from(per_second.max(1));
+        u64::try_from(due).unwrap_or(u64::MAX)
+    }
+
+    fn paced(&mut self, way: Way, now_us: u64) -> Turned {
+        if self.due_us(way) <= now_us {
+            return Turned::Data(way);
+        }
+        let other = other(way);
+        let share = [self.job.mix_read, 100 - self.job.mix_read][other.place()];
+        let (mut way, mut due) = (way, self.due_us(way));
+        if self.job.deed.is_mixed() && share > 0 {
+            let due_other = self.due_us(other);
+            if due_other <= now_us || due_other < due {
+                (way, due) = (other, due_other);
+            }
+        }
+        self.mix.way = way;
+        if due <= now_us {
+            return Turned::Data(way);
+        }
+        self.mix.waited = Some(way);
+        Turned::Wait(due - now_us)
+    }
+}

@@ -1,0 +1,211 @@
+//! The course of a clone: which request comes next, decided as fio decides it.
+//!
+//! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
+//! around a request, as opening its file, is told in order, one [`Act`] at a time.
+
+mod files;
+mod mix;
+mod place;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::jobfile::{Section, Way};
+use super::sizes::Extents;
+use super::tausworthe::{Seeds, Tausworthe, Use};
+use files::{FileState, Turn};
+use mix::Mix;
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Of which file of the clone.
+    pub(super) file: usize,
+    pub(super) way: Way,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Opens a file.
+    Open(usize),
+    /// Closes one.
+    Close(usize),
+    /// Has the page cache forget the job's part of a file.
+    Forget(usize),
+    /// Moves data.
+    Request(Wanted),
+    /// Brings a file to the disk, its data only or all.
+    Sync { file: usize, data_only: bool },
+    /// There is no file that could be opened now: others must end first.
+    Busy,
+    /// Waits so many microseconds, then asks again.
+    Wait(u64),
+    /// There is nothing more in this pass.
+    End,
+}
+
+/// What the direction of the next turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turned {
+    Data(Way),
+    Sync,
+    DataSync,
+    Wait(u64),
+}
+
+/// The course of one clone.
+#[derive(Debug)]
+pub(super) struct Course {
+    job: Arc<Section>,
+    extents: Arc<Extents>,
+    seeds: Seeds,
+    files: Vec<FileState>,
+    turn: Turn,
+    mix: Mix,
+    blocks: Tausworthe,
+    sizes: [Tausworthe; 2],
+    order: [Tausworthe; 2],
+    /// Requests until the next place is drawn.
+    until_draw: u64,
+    pending: VecDeque<Act>,
+    /// What was issued in all, and in this pass.
+    pub(super) issued: Issued,
+    last_was_sync: bool,
+}
+
+/// Requests and bytes that were issued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Issued {
+    pub(super) requests: [u64; 2],
+    pub(super) bytes: [u64; 2],
+    pub(super) bytes_of_pass: u64,
+}
+
+impl Issued {
+    /// Bytes in all.
+    pub(super) const fn total(&self) -> u64 {
+        self.bytes[0] + self.bytes[1]
+    }
+}
+
+impl Course {
+    pub(super) fn new(job: Arc<Section>, extents: Arc<Extents>, seeds: Seeds) -> Self {
+        let files = extents.files.iter().map(|extent| FileState::new(*extent)).collect();
+        let mut course = Self {
+            turn: Turn::new(&job, &seeds),
+            mix: Mix::new(seeds.generator(Use::Mix)),
+            blocks: seeds.generator(Use::Block),
+            sizes: [seeds.generator(Use::ReadSize), seeds.generator(Use::WriteSize)],
+            order: [seeds.generator(Use::OrderRead); 2],
+            until_draw: 1,
+            pending: VecDeque::new(),
+            issued: Issued::default(),
+            last_was_sync: false,
+            job,
+            extents,
+            seeds,
+            files,
+        };
+        course.files.iter_mut().for_each(FileState::reset);
+        course
+    }
+
+    /// The next thing to do, so many microseconds after the start.
+    pub(super) fn next(&mut self, now_us: u64) -> Act {
+        match self.pending.pop_front() {
+            Some(act) => act,
+            None => self.decide(now_us),
+        }
+    }
+
+    fn decide(&mut self, now_us: u64) -> Act {
+        loop {
+            let file = match self.next_file() {
+                Ok(file) => file,
+                Err(act) => return self.first(act),
+            };
+            let way = match self.direction(now_us) {
+                Turned::Data(way) => way,
+                Turned::Wait(us) => {
+                    self.turn.back();
+                    return self.first(Act::Wait(us));
+                }
+                turned => {
+                    self.last_was_sync = true;
+                    let data_only = turned == Turned::DataSync;
+                    return self.first(Act::Sync { file, data_only });
+                }
+            };
+            match self.place(file, way) {
+                Some(wanted) => {
+                    self.issue(wanted);
+                    return self.first(Act::Request(wanted));
+                }
+                None => {
+                    // Nothing is left in this file.
+                    self.files[file].open = false;
+                    self.pending.push_back(Act::Close(file));
+                    self.turn.closed(file);
+                    self.files[file].done = true;
+                    self.turn.done += 1;
+                }
+            }
+        }
+    }
+
+    /// Puts an act behind what is pending, and gives the first of all.
+    fn first(&mut self, act: Act) -> Act {
+        match self.pending.pop_front() {
+            Some(first) => {
+                self.pending.push_back(act);
+                first
+            }
+            None => act,
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, wanted: Wanted) {
+        let Wanted { file, way, offset, bytes } = wanted;
+        let state = &mut self.files[file];
+        state.last_start[way.place()] = Some(offset);
+        state.last_end[way.place()] = offset + bytes;
+        self.issued.requests[way.place()] += 1;
+        self.issued.bytes[way.place()] += bytes;
+        self.issued.bytes_of_pass += bytes;
+        self.last_was_sync = false;
+    }
+
+    /// Whether something was decided that is not told yet.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Begins another pass: all files are closed, and where the run is to be repeatable the draws
+    /// are the same again.
+    pub(super) fn begin_pass(&mut self) {
+        self.pending.clear();
+        self.issued.bytes_of_pass = 0;
+        for file in &mut self.files {
+            (file.open, file.done) = (false, false);
+            file.reset();
+        }
+        if self.job.draws.repeatable {
+            self.turn = Turn::new(&self.job, &self.seeds);
+            self.mix.reseed(self.seeds.generator(Use::Mix));
+            self.blocks = self.seeds.generator(Use::Block);
+            self.sizes =
+                [self.seeds.generator(Use::ReadSize), self.seeds.generator(Use::WriteSize)];
+            self.order = [self.seeds.generator(Use::OrderRead); 2];
+        } else {
+            self.turn.restart();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

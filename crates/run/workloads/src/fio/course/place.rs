@@ -1,0 +1,203 @@
+//! Where in a file the next request is, and how long it is.
+
+use std::sync::Arc;
+
+use super::super::jobfile::Way;
+use super::super::random_map::RandomMap;
+use super::{Act, Course, Wanted};
+
+/// Draws of a size before the smallest one is taken: none may fit.
+const DRAWS_MAX: u32 = 10_000;
+
+impl Course {
+    /// The next request in a file; `None` when nothing is left there.
+    #[inline]
+    pub(super) fn place(&mut self, file: usize, way: Way) -> Option<Wanted> {
+        let (within, random, marks) = self.offset(file, way)?;
+        let extent = self.files[file].extent;
+        if within >= extent.bytes {
+            return None;
+        }
+        let offset = within + extent.offset;
+        if offset >= extent.file_bytes {
+            return None;
+        }
+        let mut bytes = self.bytes(file, way, offset, random)?;
+        if offset + bytes > extent.file_bytes {
+            return None;
+        }
+        if self.job.deed.random && self.job.draws.random_map && marks {
+            bytes = self.mark(file, way, within, bytes);
+        }
+        Some(Wanted { file, way, offset, bytes })
+    }
+
+    /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
+    #[inline]
+    fn offset(&mut self, file: usize, way: Way) -> Option<(u64, bool, bool)> {
+        self.until_draw -= 1;
+        let draws = self.until_draw == 0;
+        if draws {
+            self.until_draw = self.job.sequence;
+        }
+        let random = self.job.deed.random;
+        if draws && random && self.draws_place(way) {
+            return self.block(file, way).map(|offset| (offset, true, true));
+        }
+        if draws && !random {
+            return self.following(file, way).map(|offset| (offset, false, false));
+        }
+        if !draws && self.job.repeats {
+            let state = &self.files[file];
+            let last = state.last_start[way.place()].unwrap_or(state.extent.offset);
+            return Some((last - state.extent.offset, false, false));
+        }
+        match self.following(file, way) {
+            Some(offset) => Some((offset, false, false)),
+            None => self.block(file, way).map(|offset| (offset, draws, false)),
+        }
+    }
+
+    fn draws_place(&mut self, way: Way) -> bool {
+        let percent = self.job.draws.percent_random[way.place()];
+        percent == 100 || self.order[way.place()].percent() <= percent
+    }
+
+    /// A drawn block, as an offset.
+    #[inline]
+    fn block(&mut self, file: usize, way: Way) -> Option<u64> {
+        let found = match self.draw(file, way) {
+            Some(block) => Some(block),
+            None if self.job.is_timed() => {
+                // All had their turn: from the beginning.
+                self.files[file].reset();
+                self.forget(file);
+                self.draw(file, way)
+            }
+            None => None,
+        };
+        found.map(|block| block * self.job.align(way))
+    }
+
+    #[inline]
+    fn draw(&mut self, file: usize, way: Way) -> Option<u64> {
+        let extent = self.files[file].extent;
+        let align = self.job.align(way);
+        let least = self.job.blocks(way).least;
+        let bytes = extent.bytes.min(extent.file_bytes).saturating_sub(least.saturating_sub(align));
+        let last = bytes / align;
+        if last == 0 {
+            return None;
+        }
+        let block = self.blocks.below(last);
+        if !self.job.draws.random_map {
+            return Some(block);
+        }
+        let map = self.map(file);
+        if map.is_free(block) { Some(block) } else { map.next_free(block) }
+    }
+
+    #[inline]
+    fn map(&mut self, file: usize) -> &mut RandomMap {
+        let least = self.job.least_block();
+        let state = &mut self.files[file];
+        let extent = state.extent;
+        let blocks = extent.bytes.min(extent.file_bytes) / least;
+        state.map.get_or_insert_with(|| RandomMap::new(blocks))
+    }
+
+    /// Takes the blocks of a request; how many bytes it has then.
+    #[inline]
+    fn mark(&mut self, file: usize, way: Way, within: u64, bytes: u64) -> u64 {
+        let least = self.job.blocks(way).least;
+        let wanted = bytes.div_ceil(least);
+        let taken = self.map(file).take(within / least, wanted).max(1);
+        bytes.min(taken.saturating_mul(least))
+    }
+
+    /// The offset after the last request of this way.
+    fn following(&mut self, file: usize, way: Way) -> Option<u64> {
+        let place = way.place();
+        let extent = self.files[file].extent;
+        let wraps = (self.job.is_timed() && self.job.files == 1)
+            || (self.job.deed.is_mixed()
+                && self.job.io_size.is_some_and(|bytes| bytes > self.extents.size));
+        if wraps && self.files[file].last_end[place] >= extent.end() {
+            self.files[file].last_end[place] = extent.offset;
+            self.forget(file);
+        }
+        let last_end = self.files[file].last_end[place];
+        if last_end >= extent.file_bytes {
+            return None;
+        }
+        let within = last_end.saturating_sub(extent.offset);
+        if self.job.hole == 0 || within == 0 {
+            return Some(within);
+        }
+        let moved = within.checked_add_signed(self.job.hole);
+        match moved {
+            Some(within) if within < extent.file_bytes => Some(within),
+            _ if self.job.hole > 0 => Some(extent.offset),
+            _ => extent.bytes.min(extent.file_bytes).checked_add_signed(self.job.hole),
+        }
+    }
+
+    /// The page cache forgets the file, where the job says so.
+    fn forget(&mut self, file: usize) {
+        if self.job.invalidate && !self.job.direct {
+            self.pending.push_back(Act::Forget(file));
+        }
+    }
+
+    fn fits(&self, file: usize, offset: u64, bytes: u64) -> bool {
+        offset.saturating_add(bytes) <= self.files[file].extent.end()
+    }
+
+    /// How long the request is.
+    #[inline]
+    fn bytes(&mut self, file: usize, way: Way, offset: u64, random: bool) -> Option<u64> {
+        let way = match (self.job.blocks_by_order, random) {
+            (false, _) => way,
+            (true, true) => Way::Write,
+            (true, false) => Way::Read,
+        };
+        let blocks = self.job.blocks(way);
+        let (least, most) = (blocks.least, blocks.most);
+        if least == most {
+            return Some(least);
+        }
+        if !self.fits(file, offset, least) {
+            return None;
+        }
+        for _ in 0..DRAWS_MAX {
+            let bytes = self.drawn_bytes(file, way, offset);
+            if bytes > 0 && self.fits(file, offset, bytes) {
+                return Some(bytes);
+            }
+        }
+        Some(least)
+    }
+
+    fn drawn_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
+        let job = Arc::clone(&self.job);
+        let blocks = job.blocks(way);
+        let draws = &mut self.sizes[way.place()];
+        let bytes = if blocks.split.is_empty() {
+            blocks.least + draws.below(blocks.most)
+        } else {
+            let drawn = u64::from(draws.draw());
+            let (mut bytes, mut percent) = (blocks.least, 0);
+            for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
+                bytes = size;
+                percent += share;
+                let within = drawn / percent <= u64::from(u32::MAX) / 100;
+                if within && self.fits(file, offset, size) {
+                    break;
+                }
+            }
+            bytes
+        };
+        let bytes = if job.unaligned { bytes } else { bytes - bytes % blocks.least };
+        bytes.min(blocks.most)
+    }
+}

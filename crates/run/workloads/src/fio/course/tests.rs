@@ -1,0 +1,198 @@
+//! The requests of jobs, as fio 3.33 wrote them down with `--write_iolog`.
+
+use std::sync::Arc;
+
+use super::super::jobfile::{Machine, Surroundings, Way, parse};
+use super::super::sizes::extents;
+use super::super::tausworthe::{Seeds, Use};
+use super::{Act, Course};
+
+/// A course over new files of a job with these settings.
+fn course(settings: &str) -> Course {
+    let reader = |_: &str, _: &str| Err(String::new());
+    let environment = |_: &str| None;
+    let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1 };
+    let around = Surroundings { reader: &reader, environment: &environment, machine };
+    let text = format!("[a]\n{settings}\n");
+    let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
+    let seeds = Seeds::of(&job.draws, job.deed.random, 1, None);
+    let found = vec![0; usize::try_from(job.files).unwrap()];
+    let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
+    Course::new(job, Arc::new(extents), seeds)
+}
+
+/// Requests until this many bytes are issued.
+fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
+    let mut course = course(settings);
+    let mut all = Vec::new();
+    while course.issued.bytes_of_pass < bytes {
+        match course.next(0) {
+            Act::Request(wanted) => {
+                let way = if wanted.way == Way::Read { 'R' } else { 'W' };
+                all.push((wanted.file, way, wanted.offset, wanted.bytes));
+            }
+            Act::End => break,
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Block numbers, and the letters of the ways.
+fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
+    (all.iter().map(|one| one.2 / 4096).collect(), all.iter().map(|one| one.1).collect())
+}
+
+const DRAWN: [u64; 16] = [0, 11, 13, 7, 6, 14, 8, 5, 15, 1, 2, 10, 3, 4, 9, 12];
+
+#[test]
+fn drawn_places_come_each_once_in_the_originals_order() {
+    let all = requests("rw=randread\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&all), (DRAWN.to_vec(), "R".repeat(16)));
+}
+
+#[test]
+fn mixed_ways_follow_the_originals_draws() {
+    let all = requests("rw=randrw\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&all), (DRAWN.to_vec(), "RRRWRRWWWRWRWRRR".to_owned()));
+}
+
+#[test]
+fn sizes_follow_the_originals_draws_and_stop_at_what_had_its_turn() {
+    let all = requests("rw=randwrite\nsize=64k\nbssplit=1k/50:4k/50", 64 << 10);
+    let got: Vec<(u64, u64)> = all.iter().map(|one| (one.2, one.3)).collect();
+    let expected = [
+        (3072, 1024),
+        (48128, 1024),
+        (54272, 1024),
+        (30720, 4096),
+        (25600, 4096),
+        (55296, 1024),
+        (24576, 1024),
+        (22528, 1024),
+        (59392, 4096),
+        (4096, 4096),
+        (56320, 3072),
+        (41984, 1024),
+        (63488, 1024),
+        (15360, 1024),
+        (29696, 1024),
+        (35840, 1024),
+        (34816, 1024),
+        (52224, 1024),
+        (23552, 1024),
+        (39936, 1024),
+        (0, 3072),
+    ];
+    assert_eq!(got[..expected.len()], expected);
+    assert_eq!(got.last(), Some(&(50176, 1024)));
+    assert_eq!(got.iter().map(|one| one.1).sum::<u64>(), 64 << 10);
+}
+
+#[test]
+fn files_are_drawn_as_the_original_draws_them() {
+    let settings = "rw=randread\nnrfiles=3\nsize=48k\nfile_service_type=random:2";
+    let all = requests(settings, 48 << 10);
+    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2)).collect();
+    let expected = [
+        (2, 0),
+        (2, 8192),
+        (2, 12288),
+        (2, 4096),
+        (0, 4096),
+        (0, 12288),
+        (0, 8192),
+        (0, 0),
+        (1, 12288),
+        (1, 8192),
+        (1, 0),
+        (1, 4096),
+    ];
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn sequential_files_take_turns_and_holes_are_left_out() {
+    let all = requests("rw=write\nnrfiles=2\nsize=32k", 32 << 10);
+    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2 / 4096)).collect();
+    assert_eq!(got, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)]);
+    let all = requests("rw=read:4k\nsize=32k", 32 << 10);
+    assert_eq!(blocks(&all).0, [0, 2, 4, 6, 0, 2, 4, 6]);
+}
+
+#[test]
+fn files_are_open_as_far_as_the_job_allows() {
+    let mut course = course("rw=read\nnrfiles=5\nsize=40k\nopenfiles=2");
+    let (mut open, mut most) = (0_i64, 0);
+    loop {
+        match course.next(0) {
+            Act::Open(_) => open += 1,
+            Act::Close(_) => open -= 1,
+            Act::End => break,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    assert_eq!((open, most, course.issued.total()), (0, 2, 40 << 10));
+}
+
+#[test]
+fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
+    let mut course = course("rw=randrw\nsize=64k\nfsync=4");
+    let mut words = String::new();
+    while course.issued.bytes_of_pass < 64 << 10 {
+        match course.next(0) {
+            Act::Request(wanted) => words.push(if wanted.way == Way::Read { 'r' } else { 'w' }),
+            Act::Sync { data_only: false, .. } => words.push('S'),
+            _ => {}
+        }
+    }
+    assert_eq!(words, "rrrwrrwwwSrSwrwrrr");
+}
+
+#[test]
+fn a_rate_asks_for_pauses() {
+    let mut course = course("rw=write\nsize=1m\nrate=4k");
+    let acts: Vec<Act> = (0..3).map(|_| course.next(0)).collect();
+    assert!(matches!(acts[..], [Act::Open(0), Act::Request(_), Act::Wait(1_000_000)]), "{acts:?}");
+    assert_eq!(course.next(1_000_000), course_request(1));
+}
+
+fn course_request(block: u64) -> Act {
+    let (file, way, bytes) = (0, Way::Write, 4096);
+    Act::Request(super::Wanted { file, way, offset: block * 4096, bytes })
+}
+
+#[test]
+fn another_pass_repeats_the_draws_or_goes_on_with_them() {
+    let pass = |course: &mut Course| {
+        let mut all = Vec::new();
+        while course.issued.bytes_of_pass < 64 << 10 {
+            if let Act::Request(wanted) = course.next(0) {
+                all.push(wanted.offset);
+            }
+        }
+        course.begin_pass();
+        all
+    };
+    let mut repeatable = course("rw=randread\nsize=64k");
+    assert_eq!(pass(&mut repeatable), pass(&mut repeatable));
+    let mut other = course("rw=randread\nsize=64k\nrandrepeat=0\nrandseed=7");
+    assert_ne!(pass(&mut other), pass(&mut other));
+}
+
+#[test]
+fn what_does_not_fit_ends_the_pass() {
+    for settings in [
+        "rw=read\nsize=10000\nbs=4k",
+        "rw=randrw\nsize=10000\nbs=4k",
+        "rw=randwrite\nsize=64k\nbs=64k\nba=60k\nnumber_ios=9",
+        "rw=write:-60k\nsize=64k",
+        "rw=randread\nsize=64k\nbsrange=3k-60k\nbs_unaligned",
+    ] {
+        let mut course = course(settings);
+        let ended = (0..2000)
+            .any(|_| matches!(course.next(0), Act::End) || course.issued.bytes_of_pass >= 64 << 10);
+        assert!(ended, "{settings}");
+    }
+}

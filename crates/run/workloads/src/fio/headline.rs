@@ -1,0 +1,93 @@
+//! The headline numbers of each job: how fast it read and wrote, and how long requests took.
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+
+use super::jobfile::Way;
+use super::scene::Scene;
+use super::tally::Tally;
+
+/// Adds up a run, each row of the report by itself.
+#[derive(Clone, Debug)]
+pub(super) struct Headline {
+    rows: Vec<usize>,
+    names: Vec<String>,
+    sums: Vec<Option<Tally>>,
+    cpu_ns: u64,
+}
+
+impl Headline {
+    pub(super) fn new(scene: &Scene) -> Self {
+        let rows = scene.rows();
+        let mut names: Vec<String> = Vec::new();
+        for (&row, worker) in rows.iter().zip(&scene.workers) {
+            if row >= names.len() {
+                names.push(worker.job.name.clone());
+            }
+        }
+        // Rows of one name are those of clones that are told apart: their names tell them too.
+        let unique: Vec<String> = names
+            .iter()
+            .enumerate()
+            .map(|(row, name)| {
+                if names.iter().filter(|other| *other == name).count() == 1 {
+                    return name.clone();
+                }
+                format!("{name}.{}", names[..row].iter().filter(|other| *other == name).count())
+            })
+            .collect();
+        let sums = vec![None; unique.len()];
+        Self { rows, names: unique, sums, cpu_ns: 0 }
+    }
+
+    /// A clone ended.
+    pub(super) fn worked(&mut self, number: usize, task: &TaskTotals, tally: &Tally) {
+        self.cpu_ns += task.cpu.total_ns();
+        let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row));
+        match row {
+            Some(Some(sum)) => sum.merge(tally),
+            Some(none) => *none = Some(tally.clone()),
+            None => {}
+        }
+    }
+
+    /// The numbers so far.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        let mut requests = 0;
+        for (name, sum) in self.names.iter().zip(&self.sums) {
+            let Some(sum) = sum else { continue };
+            for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
+                let done = &sum.ways[way.place()];
+                if done.requests == 0 || done.runtime_ms == 0 {
+                    continue;
+                }
+                requests += done.requests;
+                let scope = Scope::Kind(name.clone());
+                let seconds = done.runtime_ms as f64 / 1e3;
+                let metric = |what: &str, value, unit, better| {
+                    Metric::new(format!("{word}_{what}"), scope.clone(), value, unit, better)
+                        .of_tasks(sum.clones)
+                };
+                let mib = done.bytes as f64 / 1_048_576.0 / seconds;
+                let per_second = done.requests as f64 / seconds;
+                let rate = metric("mib_per_second", mib, Unit::MibPerSecond, Better::Higher);
+                metrics.push(rate.primary());
+                let ops = Unit::OpsPerSecond;
+                metrics.push(metric("operations_per_second", per_second, ops, Better::Higher));
+                let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat }.clone();
+                for (what, percent) in [("p50", 50.0), ("p99", 99.0)] {
+                    if let [ns] = whole.histogram.percentiles(&[percent])[..] {
+                        let name = format!("latency_{what}_nanoseconds");
+                        metrics.push(metric(&name, ns as f64, Unit::Nanoseconds, Better::Lower));
+                    }
+                }
+            }
+        }
+        if requests > 0 {
+            let each = self.cpu_ns as f64 / requests as f64;
+            let (name, lower) = ("cpu_per_operation_nanoseconds", Better::Lower);
+            metrics.push(Metric::new(name, Scope::Trial, each, Unit::Nanoseconds, lower));
+        }
+        metrics
+    }
+}

@@ -1,0 +1,213 @@
+//! A configured fio: the jobs of a file, what they will ask of the filesystem, and the session.
+
+use std::collections::HashMap;
+use std::fs::{File, read_to_string};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use treering_model::{Caution, Mode, Work};
+use treering_script::{
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
+};
+
+use super::jobfile::{self, Amount, Machine, Section, Surroundings};
+use super::land::{DIRECTORY, Name};
+use super::options::{CLASSIC, JOB_FILE, NATIVE};
+use super::scene::Scene;
+use super::session::JobSession;
+
+/// No job file is as long; more is not read.
+const BYTES_MAX: u64 = 2 << 20;
+const PAGE_BYTES: u64 = 4096;
+
+/// The jobs of a file with all settings.
+#[derive(Debug)]
+pub(super) struct FileJob {
+    scene: Scene,
+    parameters: Vec<(String, String)>,
+    classic: bool,
+}
+
+/// The jobs that the settings name, and the file's full path.
+pub(super) fn read_jobs(
+    settings: &Settings,
+    specs: &[OptionSpec],
+) -> Result<(PathBuf, Vec<Section>), ConfigError> {
+    let Some(named) = settings.text_or_default(specs, JOB_FILE) else {
+        return Err(ConfigError::new("no job(s) defined")
+            .hint("give the path of a job file; examples/fio has some"));
+    };
+    let path = settings.file(named);
+    let text = read(&path).map_err(|error| {
+        ConfigError::new(format!("cannot read the job file {named}: {error}"))
+            .hint("give the path of a job file; examples/fio has some")
+    })?;
+    let base = path.parent().unwrap_or(Path::new("")).to_owned();
+    let reader = |from: &str, included: &str| {
+        let beside = if from == named {
+            base.clone()
+        } else {
+            base.join(Path::new(from).parent().unwrap_or(Path::new("")))
+        };
+        let text = read(&beside.join(included)).map_err(|error| error.to_string())?;
+        Ok((included.to_owned(), text))
+    };
+    let environment = |name: &str| {
+        let mut all = settings.environment.iter();
+        all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
+    };
+    let around = Surroundings { reader: &reader, environment: &environment, machine: machine() };
+    let only: Vec<String> = settings.all("section").map(str::to_owned).collect();
+    let jobs = jobfile::parse(named, &text, &only, &around)?;
+    let full = std::path::absolute(&path).unwrap_or(path);
+    Ok((full, jobs))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+fn machine() -> Machine {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    let memory = read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = memory.lines().find_map(|line| {
+        line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Machine { cpus, page_bytes: PAGE_BYTES, memory_mib: kib.unwrap_or(0) / 1024 }
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// What the jobs say, each under a name of its own.
+fn contents(jobs: &[Section]) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        all.push((format!("{JOB_FILE}.{number}.name"), job.name.clone()));
+        let resolved = job.resolved().into_iter();
+        all.extend(resolved.map(|(key, value)| (format!("{JOB_FILE}.{number}.{key}"), value)));
+    }
+    all
+}
+
+impl FileJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let (path, jobs) = read_jobs(settings, CLASSIC)?;
+        let mut parameters = vec![parameter(JOB_FILE, path.display())];
+        parameters.extend(contents(&jobs));
+        let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+        Ok(Self { scene, parameters, classic: true })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (path, mut jobs) = read_jobs(settings, NATIVE)?;
+        let mut parameters = vec![parameter(JOB_FILE, path.display())];
+        let sections = settings.all("section");
+        parameters.extend(sections.map(|section| parameter("section", section)));
+        if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
+            parameters.push(parameter("runtime", seconds));
+            for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {
+                job.runtime_us = seconds * 1_000_000;
+            }
+        }
+        let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
+        parameters.push(parameter("seed", seed));
+        parameters.extend(contents(&jobs));
+        let scene = Scene::new(jobs, false, settings.started_unix_ms)?;
+        Ok(Self { scene, parameters, classic: false })
+    }
+}
+
+/// Bytes of one of a job's files.
+fn file_bytes(job: &Section, number: u64) -> u64 {
+    let offset = match job.offset {
+        Amount::Bytes(bytes) => bytes.saturating_add(job.offset_increment.saturating_mul(number)),
+        Amount::Percent(_) => 0,
+    };
+    let bytes = match (job.file_size, job.size) {
+        (Some((_, high)), _) => high,
+        (None, Some(Amount::Bytes(bytes))) => bytes.div_ceil(job.files.max(1)),
+        (None, _) => 0,
+    };
+    bytes.saturating_add(offset)
+}
+
+impl Job for FileJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let is_ours = |name: &&String| {
+            let number = name.strip_prefix(DIRECTORY);
+            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
+        };
+        let there = facts.existing.iter().find(is_ours).filter(|_| !self.classic);
+        match there {
+            None => Ok(Vec::new()),
+            Some(there) => Err(ConfigError::new(format!("{there} is there already")).hint(
+                "name an empty directory, or remove it; `treering clean DIR` removes what a \
+                     killed run left",
+            )),
+        }
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let block = facts.block_bytes.max(1);
+        let mut files: HashMap<&Name, u64> = HashMap::new();
+        for worker in &self.scene.workers {
+            let bytes = file_bytes(&worker.job, worker.number);
+            for name in &worker.files {
+                let before = files.entry(name).or_default();
+                *before = bytes.max(*before);
+            }
+        }
+        let sum = |of: &dyn Fn(u64) -> u64| {
+            files.values().fold(0_u64, |sum, &bytes| sum.saturating_add(of(bytes)))
+        };
+        let bytes = sum(&|bytes| bytes);
+        let count = files.len() as u64;
+        Footprint {
+            peak_files: count,
+            peak_dirs: self.scene.land.directories.len() as u64,
+            peak_bytes: bytes,
+            peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
+            written_files: count,
+            written_bytes: bytes,
+        }
+    }
+
+    /// The jobs as they are understood: a job file again.
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
+        jobfile::show(&jobs).lines().map(str::to_owned).collect()
+    }
+
+    fn work(&self) -> Work {
+        let timed = self.scene.jobs.iter().any(|job| job.runtime_us > 0);
+        if timed { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        true
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        // Each clone has its files made, and works.
+        2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(JobSession::new(self.scene.clone()))
+    }
+}

@@ -1,0 +1,377 @@
+//! One setting after the other, each put where it belongs.
+
+use treering_script::ConfigError;
+
+use super::keys::WITH_FIO;
+use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Way};
+use super::values::Given;
+
+/// The engine moves no more in a call.
+const BLOCK_MAX: u64 = 4 << 20;
+/// More files or clones than anybody has.
+const FILES_MAX: u64 = 1 << 20;
+const CLONES_MAX: u64 = 1024;
+/// The deepest queue.
+const DEPTH_MAX: u64 = 4096;
+/// The longest list of percentiles that fio takes.
+const PERCENTILES_MAX: usize = 20;
+/// Sizes in one `bssplit`, as many as fio takes.
+const SPLITS_MAX: usize = 100;
+
+const ALLOCATIONS: [(&str, Allocation); 7] = [
+    ("none", Allocation::None),
+    ("native", Allocation::Native),
+    ("posix", Allocation::Posix),
+    ("keep", Allocation::Keep),
+    ("truncate", Allocation::Truncate),
+    ("0", Allocation::None),
+    ("1", Allocation::Posix),
+];
+
+const DEEDS: [(&str, bool, bool, bool); 7] = [
+    ("read", true, false, false),
+    ("write", false, true, false),
+    ("randread", true, false, true),
+    ("randwrite", false, true, true),
+    ("rw", true, true, false),
+    ("readwrite", true, true, false),
+    ("randrw", true, true, true),
+];
+
+impl Section {
+    /// Puts a setting where it belongs.
+    pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), ConfigError> {
+        let done = self.apply_requests(name, given)?
+            || self.apply_files(name, given)?
+            || self.apply_course(name, given)?
+            || self.apply_sync(name, given)?
+            || self.apply_draws(name, given)?
+            || self.apply_report(name, given)?;
+        if done { Ok(()) } else { Err(given.refuse("cannot be set", WITH_FIO)) }
+    }
+
+    fn apply_requests(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "rw" => self.deed(given)?,
+            "rw_sequencer" => {
+                self.repeats = given.word(&[("sequential", false), ("identical", true)])?;
+            }
+            "bs" => pairs(given, |way, part| {
+                self.blocks[way.place()].least = block(part)?;
+                self.blocks[way.place()].most = self.blocks[way.place()].least;
+                self.blocks[way.place()].split.clear();
+                Ok(())
+            })?,
+            "bsrange" => pairs(given, |way, part| {
+                let (least, most) = part.range()?;
+                block(&part.part(&least.to_string()))?;
+                block(&part.part(&most.to_string()))?;
+                let align = self.blocks[way.place()].align;
+                self.blocks[way.place()] = Blocks { least, most, split: Vec::new(), align };
+                Ok(())
+            })?,
+            "bssplit" => pairs(given, |way, part| {
+                let split = split(part)?;
+                let sizes = || split.iter().map(|(size, _)| *size);
+                let blocks = &mut self.blocks[way.place()];
+                blocks.least = sizes().min().unwrap_or(blocks.least);
+                blocks.most = sizes().max().unwrap_or(blocks.most);
+                blocks.split = if split.len() > 1 { split } else { Vec::new() };
+                Ok(())
+            })?,
+            "ba" => pairs(given, |way, part| {
+                self.blocks[way.place()].align = Some(block(part)?);
+                Ok(())
+            })?,
+            "bs_unaligned" => self.unaligned = given.switch()?,
+            "bs_is_seq_rand" => self.blocks_by_order = given.switch()?,
+            "ioengine" => {
+                let other = |_| {
+                    let names: Vec<&str> = Engine::NAMES.iter().map(|(name, _)| *name).collect();
+                    let right = format!("engines here are {}; {WITH_FIO}", names.join(", "));
+                    given.refuse("is an engine that treering does not have", right)
+                };
+                self.engine = given.word(&Engine::NAMES).map_err(other)?;
+            }
+            "iodepth" => self.depth = given.number(1, DEPTH_MAX)?,
+            "iodepth_batch" => self.batch = given.number(0, DEPTH_MAX)?,
+            "iodepth_batch_complete_min" => self.least_reaped = given.number(0, DEPTH_MAX)?,
+            "iodepth_batch_complete_max" => self.most_reaped = given.number(0, DEPTH_MAX)?,
+            "iodepth_low" => self.depth_low = given.number(0, DEPTH_MAX)?,
+            "direct" => self.direct = given.switch()?,
+            "buffered" => self.direct = !given.switch()?,
+            "rwmixread" => self.mix_read = given.number(0, 100)?,
+            "rwmixwrite" => self.mix_read = 100 - given.number(0, 100)?,
+            "refill_buffers" => self.refill_buffers = given.switch()?,
+            "scramble_buffers" => self.scramble_buffers = given.switch()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn deed(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+        let (word, more) = match given.text.split_once(':') {
+            Some((word, more)) => (word, Some(more)),
+            None => (given.text, None),
+        };
+        let Some(&(_, reads, writes, random)) = DEEDS.iter().find(|(name, ..)| *name == word)
+        else {
+            let words: Vec<&str> = DEEDS.iter().map(|(name, ..)| *name).collect();
+            let right = format!("rw is one of: {}; {WITH_FIO}", words.join(", "));
+            return Err(given.refuse("is not known here", right));
+        };
+        self.deed = Deed { reads, writes, random };
+        (self.sequence, self.hole) = (1, 0);
+        let Some(more) = more else { return Ok(()) };
+        let part = given.part(more);
+        if random {
+            self.sequence = part.number(1, u64::from(u32::MAX))?;
+            return Ok(());
+        }
+        let (negative, size) = match more.strip_prefix('-') {
+            Some(size) => (true, part.part(size).size()?),
+            None => (false, part.size()?),
+        };
+        let hole = i64::try_from(size).unwrap_or(i64::MAX);
+        self.hole = if negative { -hole } else { hole };
+        Ok(())
+    }
+
+    fn apply_files(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "size" => self.size = Some(given.amount()?),
+            "io_size" => self.io_size = Some(given.size()?).filter(|bytes| *bytes > 0),
+            "filesize" => self.file_size = Some(given.range()?).filter(|(low, _)| *low > 0),
+            "offset" => self.offset = given.amount()?,
+            "offset_increment" => self.offset_increment = given.size()?,
+            "number_ios" => self.number_ios = given.number(0, u64::MAX)?,
+            "nrfiles" => self.files = given.number(1, FILES_MAX)?,
+            "openfiles" => self.open_files = given.number(0, FILES_MAX)?,
+            "file_service_type" => self.service(given)?,
+            "directory" => self.directories = paths(given)?,
+            "filename" => self.filenames = paths(given)?,
+            "filename_format" => given.text.clone_into(&mut self.filename_format),
+            "unique_filename" => self.unique_filename = given.switch()?,
+            "fallocate" => self.allocation = given.word(&ALLOCATIONS)?,
+            "create_on_open" => self.create_on_open = given.switch()?,
+            "create_fsync" => self.create_fsync = given.switch()?,
+            "create_serialize" => {
+                if !given.switch()? {
+                    let right = format!("files are made one job after the other; {WITH_FIO}");
+                    return Err(given.refuse("is not done here", right));
+                }
+            }
+            "overwrite" => self.overwrite = given.switch()?,
+            "unlink" => self.unlink = given.switch()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn service(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+        let (word, requests) = given.text.split_once(':').unwrap_or((given.text, "1"));
+        let words = [
+            ("random", Service::Random),
+            ("roundrobin", Service::RoundRobin),
+            ("sequential", Service::Sequential),
+        ];
+        self.service = given.part(word).word(&words)?;
+        self.service_requests = given.part(requests).number(1, u64::from(u32::MAX))?;
+        Ok(())
+    }
+
+    fn apply_course(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "numjobs" => self.clones = given.number(1, CLONES_MAX)?,
+            "thread" => self.thread = given.switch()?,
+            "runtime" => self.runtime_us = given.time_us(1_000_000)?,
+            "time_based" => self.time_based = given.switch()?,
+            "ramp_time" => self.ramp_us = given.time_us(1_000_000)?,
+            "startdelay" => self.start_delay_us = given.time_us(1_000_000)?,
+            "loops" => self.loops = given.number(1, u64::from(u32::MAX))?,
+            "group_reporting" => self.group_reporting = given.switch()?,
+            "new_group" => self.new_group = given.switch()?,
+            "stonewall" => self.stonewall = given.switch()?,
+            "exitall" => self.exits = given.switch()?.then_some(self.exits_with),
+            "exit_what" => {
+                let words =
+                    [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
+                self.exits_with = given.word(&words)?;
+                self.exits = self.exits.map(|_| self.exits_with);
+            }
+            "rate" => pairs(given, |way, part| {
+                self.rate[way.place()] = part.size()?;
+                Ok(())
+            })?,
+            "rate_iops" => pairs(given, |way, part| {
+                self.rate_iops[way.place()] = part.number(0, u64::from(u32::MAX))?;
+                Ok(())
+            })?,
+            "rate_process" => given.word(&[("linear", ())])?,
+            "thinktime" => self.think.us = given.time_us(1)?,
+            "thinktime_blocks" => {
+                let blocks = given.number(1, u64::from(u32::MAX))?;
+                self.think = Think { blocks, ..self.think };
+            }
+            "thinktime_blocks_type" => given.word(&[("complete", ())])?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn apply_sync(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "fsync" => self.fsync = given.number(0, u64::from(u32::MAX))?,
+            "fdatasync" => self.fdatasync = given.number(0, u64::from(u32::MAX))?,
+            "end_fsync" => self.end_fsync = given.switch()?,
+            "fsync_on_close" => self.fsync_on_close = given.switch()?,
+            "invalidate" => self.invalidate = given.switch()?,
+            "sync" => {
+                let words = [("0", false), ("none", false), ("1", true), ("sync", true)];
+                self.synchronous = given.word(&words)?;
+            }
+            "zonemode" => given.word(&[("none", ())])?,
+            "verify" => given.word(&[("0", ()), ("none", ())])?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn apply_draws(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "norandommap" => self.draws.random_map = !given.switch()?,
+            "randrepeat" => self.draws.repeatable = given.switch()?,
+            "allrandrepeat" => self.draws.all_repeatable = given.switch()?,
+            "randseed" => self.draws.seed = given.number(0, u64::MAX)?,
+            "random_generator" => given.word(&[("tausworthe", ())])?,
+            "random_distribution" => given.word(&[("random", ())])?,
+            "percentage_random" => pairs(given, |way, part| {
+                self.draws.percent_random[way.place()] = part.number(0, 100)?;
+                Ok(())
+            })?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn apply_report(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "name" => given.text.clone_into(&mut self.name),
+            "description" => self.description = Some(given.text.to_owned()),
+            "percentile_list" => self.told.percentiles = percentiles(given)?,
+            "clat_percentiles" => self.told.clat_percentiles = given.switch()?,
+            "lat_percentiles" => self.told.lat_percentiles = given.switch()?,
+            "slat_percentiles" => self.told.slat_percentiles = given.switch()?,
+            "disable_lat" => self.told.disable_lat = given.switch()?,
+            "disable_clat" => self.told.disable_clat = given.switch()?,
+            "disable_slat" => self.told.disable_slat = given.switch()?,
+            // Of logs that are not written, and of statistics that are not told.
+            "log_avg_msec" => given.number(0, u64::from(u32::MAX)).map(|_| ())?,
+            "disk_util" => given.switch().map(|_| ())?,
+            // Read before all others.
+            "kb_base" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// A value for both ways, or one for reads and one for writes (and one for trims): an empty one
+/// leaves what was before.
+fn pairs(
+    given: &Given<'_>,
+    mut set: impl FnMut(Way, &Given<'_>) -> Result<(), ConfigError>,
+) -> Result<(), ConfigError> {
+    let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
+    match parts.as_slice() {
+        [both] => {
+            set(Way::Read, &given.part(both))?;
+            set(Way::Write, &given.part(both))
+        }
+        [reads, writes] | [reads, writes, _] => {
+            for (way, text) in [(Way::Read, reads), (Way::Write, writes)] {
+                if !text.is_empty() {
+                    set(way, &given.part(text))?;
+                }
+            }
+            Ok(())
+        }
+        _ => Err(given.refuse("has too many parts", "give one value, or one for reads and writes")),
+    }
+}
+
+/// The size of a request.
+fn block(given: &Given<'_>) -> Result<u64, ConfigError> {
+    match given.size()? {
+        bytes @ 1..=BLOCK_MAX => Ok(bytes),
+        _ => {
+            let right =
+                format!("a request is from 1 byte to 4m: one call moves no more; {WITH_FIO}");
+            Err(given.refuse("is not the size of a request", right))
+        }
+    }
+}
+
+/// Sizes with their percentages; those without share what is left.
+fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, ConfigError> {
+    let mut sizes = Vec::new();
+    let (mut sum, mut without) = (0, 0);
+    for part in given.text.split(':') {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let size = block(&given.part(size))?;
+        let percent = match percent.trim() {
+            "" => None,
+            percent => Some(given.part(percent).number(0, 100)?),
+        };
+        sum += percent.unwrap_or(0);
+        without += u64::from(percent.is_none());
+        sizes.push((size, percent));
+    }
+    if sum > 100 || (without == 0 && sum != 100) || sizes.len() > SPLITS_MAX {
+        let right = "the percentages of a bssplit make 100, as 4k/60:8k/40";
+        return Err(given.refuse("does not make 100 percent", right));
+    }
+    let share = (100 - sum).checked_div(without).unwrap_or(0);
+    let mut split: Vec<(u64, u64)> =
+        sizes.into_iter().map(|(size, percent)| (size, percent.unwrap_or(share))).collect();
+    // The rarest one is looked at first, as in the original.
+    split.sort_by_key(|&(_, percent)| percent);
+    Ok(split)
+}
+
+/// Paths with colons between; a colon in a path has a backslash before it.
+fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
+    let mut all = vec![String::new()];
+    let mut chars = given.text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' if chars.peek() == Some(&':') => all.last_mut().into_iter().for_each(|path| {
+                path.extend(chars.next());
+            }),
+            ':' => all.push(String::new()),
+            other => all.last_mut().into_iter().for_each(|path| path.push(other)),
+        }
+    }
+    if all.iter().any(|path| path.is_empty() || path.len() > 3800) {
+        return Err(given.refuse("is no path", "a path has from 1 to 3800 bytes"));
+    }
+    Ok(all)
+}
+
+fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, ConfigError> {
+    let right = "percentiles are up to 20 numbers above 0 and up to 100, as 50:99:99.9";
+    let mut all = Vec::new();
+    for part in given.text.split([':', ',']) {
+        let plain = part.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number = part.trim().parse::<f64>().ok().filter(|_| plain);
+        match number.filter(|number| *number > 0.0 && *number <= 100.0) {
+            Some(number) => all.push(number),
+            None => return Err(given.refuse("is no list of percentiles", right)),
+        }
+    }
+    all.sort_by(f64::total_cmp);
+    if all.len() > PERCENTILES_MAX {
+        return Err(given.refuse("is no list of percentiles", right));
+    }
+    Ok(all)
+}

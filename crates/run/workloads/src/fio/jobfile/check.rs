@@ -1,0 +1,122 @@
+//! What must hold between the options of a job, and between jobs.
+
+use treering_script::ConfigError;
+
+use super::keys::WITH_FIO;
+use super::messages::{Messages, shown};
+use super::section::{Engine, Section, Way};
+
+/// Workers of one wave.
+const WORKERS_MAX: u64 = 4096;
+
+/// Whether a key may stand without a value.
+pub(super) fn is_switch(name: &str) -> bool {
+    matches!(
+        name,
+        "bs_unaligned"
+            | "bs_is_seq_rand"
+            | "direct"
+            | "buffered"
+            | "refill_buffers"
+            | "scramble_buffers"
+            | "unique_filename"
+            | "create_on_open"
+            | "create_fsync"
+            | "create_serialize"
+            | "overwrite"
+            | "unlink"
+            | "thread"
+            | "time_based"
+            | "group_reporting"
+            | "new_group"
+            | "stonewall"
+            | "exitall"
+            | "end_fsync"
+            | "fsync_on_close"
+            | "invalidate"
+            | "norandommap"
+            | "randrepeat"
+            | "allrandrepeat"
+            | "clat_percentiles"
+            | "lat_percentiles"
+            | "slat_percentiles"
+            | "disable_lat"
+            | "disable_clat"
+            | "disable_slat"
+            | "disk_util"
+    )
+}
+
+/// Looks at every job, and at all of them together.
+pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigError> {
+    let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
+    if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
+        let what = format!("the jobs have {workers} clones in all");
+        return Err(to.error(first.place, what).hint(format!("there are at most {WORKERS_MAX}")));
+    }
+    jobs.iter_mut().try_for_each(|job| one(job, to))
+}
+
+fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
+    settle(job);
+    let refuse = |what: &str, right: &str| {
+        let what = format!("[{}]: {what}", shown(&job.name));
+        Err(to.error(job.place, what).hint(right))
+    };
+    if job.name.contains('/') && job.filenames.is_empty() {
+        return refuse("the name has a slash", "the files are named after the job");
+    }
+    if job.size.is_none() && job.file_size.is_none() && job.filenames.is_empty() {
+        return refuse("there is no size", "write size=..., or filename= of a file that is there");
+    }
+    if job.time_based && job.runtime_us == 0 {
+        return refuse("time_based without a runtime", "write runtime=...");
+    }
+    for way in job.ways() {
+        let blocks = job.blocks(way);
+        let aligned = blocks.least.is_multiple_of(512) && blocks.most.is_multiple_of(512);
+        if job.direct && (!aligned || job.unaligned) {
+            return refuse(
+                "direct requests of sizes that are no multiple of 512",
+                "write bs=4k, or leave direct out",
+            );
+        }
+    }
+    if job.engine == Engine::Mmap && job.direct {
+        return refuse("a mapping goes through the page cache", "leave direct out");
+    }
+    let paced = Way::ALL.iter().any(|way| job.rate[way.place()] + job.rate_iops[way.place()] > 0);
+    if paced && job.ramp_us > 0 {
+        return refuse("a rate together with ramp_time", WITH_FIO);
+    }
+    if job.depth_low > job.depth || job.batch > job.depth {
+        return refuse("iodepth_low and iodepth_batch are at most iodepth", "make iodepth larger");
+    }
+    let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
+    if too_few && job.service != super::section::Service::Sequential && !job.create_on_open {
+        return refuse("more than 200 files open at a time", "write openfiles=200 or less");
+    }
+    Ok(())
+}
+
+/// What follows from other options.
+fn settle(job: &mut Section) {
+    if !job.filenames.is_empty() {
+        job.files = job.filenames.len() as u64;
+    }
+    job.files = job.files.max(1);
+    if job.open_files == 0 || job.open_files > job.files {
+        job.open_files = job.files;
+    }
+    // As the original: with other alignments no map is kept.
+    if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
+        job.draws.random_map = false;
+    }
+    if job.batch == 0 {
+        job.batch = job.depth;
+    }
+    if job.depth_low == 0 {
+        job.depth_low = job.depth;
+    }
+    job.most_reaped = job.most_reaped.max(job.least_reaped).max(1);
+}

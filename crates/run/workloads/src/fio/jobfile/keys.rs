@@ -1,0 +1,415 @@
+//! The keys: those that are understood, and those that only the original has.
+
+use treering_script::ConfigError;
+
+use super::messages::{Messages, Place, shown};
+
+/// Every name that is understood, with the name under which it is set.
+pub(super) const KNOWN: &[(&str, &str)] = &[
+    ("name", "name"),
+    ("description", "description"),
+    ("rw", "rw"),
+    ("readwrite", "rw"),
+    ("rw_sequencer", "rw_sequencer"),
+    ("bs", "bs"),
+    ("blocksize", "bs"),
+    ("bsrange", "bsrange"),
+    ("blocksize_range", "bsrange"),
+    ("bssplit", "bssplit"),
+    ("ba", "ba"),
+    ("blockalign", "ba"),
+    ("bs_unaligned", "bs_unaligned"),
+    ("blocksize_unaligned", "bs_unaligned"),
+    ("bs_is_seq_rand", "bs_is_seq_rand"),
+    ("size", "size"),
+    ("io_size", "io_size"),
+    ("io_limit", "io_size"),
+    ("filesize", "filesize"),
+    ("offset", "offset"),
+    ("offset_increment", "offset_increment"),
+    ("number_ios", "number_ios"),
+    ("nrfiles", "nrfiles"),
+    ("nr_files", "nrfiles"),
+    ("openfiles", "openfiles"),
+    ("file_service_type", "file_service_type"),
+    ("directory", "directory"),
+    ("filename", "filename"),
+    ("filename_format", "filename_format"),
+    ("unique_filename", "unique_filename"),
+    ("ioengine", "ioengine"),
+    ("iodepth", "iodepth"),
+    ("iodepth_batch", "iodepth_batch"),
+    ("iodepth_batch_submit", "iodepth_batch"),
+    ("iodepth_batch_complete_min", "iodepth_batch_complete_min"),
+    ("iodepth_batch_complete", "iodepth_batch_complete_min"),
+    ("iodepth_batch_complete_max", "iodepth_batch_complete_max"),
+    ("iodepth_low", "iodepth_low"),
+    ("direct", "direct"),
+    ("buffered", "buffered"),
+    ("sync", "sync"),
+    ("numjobs", "numjobs"),
+    ("thread", "thread"),
+    ("runtime", "runtime"),
+    ("timeout", "runtime"),
+    ("time_based", "time_based"),
+    ("ramp_time", "ramp_time"),
+    ("startdelay", "startdelay"),
+    ("loops", "loops"),
+    ("group_reporting", "group_reporting"),
+    ("new_group", "new_group"),
+    ("stonewall", "stonewall"),
+    ("wait_for_previous", "stonewall"),
+    ("exitall", "exitall"),
+    ("exit_what", "exit_what"),
+    ("fsync", "fsync"),
+    ("fdatasync", "fdatasync"),
+    ("end_fsync", "end_fsync"),
+    ("fsync_on_close", "fsync_on_close"),
+    ("invalidate", "invalidate"),
+    ("rwmixread", "rwmixread"),
+    ("rwmixwrite", "rwmixwrite"),
+    ("fallocate", "fallocate"),
+    ("norandommap", "norandommap"),
+    ("randrepeat", "randrepeat"),
+    ("allrandrepeat", "allrandrepeat"),
+    ("randseed", "randseed"),
+    ("random_generator", "random_generator"),
+    ("random_distribution", "random_distribution"),
+    ("percentage_random", "percentage_random"),
+    ("create_on_open", "create_on_open"),
+    ("create_fsync", "create_fsync"),
+    ("create_serialize", "create_serialize"),
+    ("overwrite", "overwrite"),
+    ("unlink", "unlink"),
+    ("rate", "rate"),
+    ("rate_iops", "rate_iops"),
+    ("rate_process", "rate_process"),
+    ("thinktime", "thinktime"),
+    ("thinktime_blocks", "thinktime_blocks"),
+    ("thinktime_blocks_type", "thinktime_blocks_type"),
+    ("zonemode", "zonemode"),
+    ("verify", "verify"),
+    ("zero_buffers", "zero_buffers"),
+    ("refill_buffers", "refill_buffers"),
+    ("scramble_buffers", "scramble_buffers"),
+    ("percentile_list", "percentile_list"),
+    ("clat_percentiles", "clat_percentiles"),
+    ("lat_percentiles", "lat_percentiles"),
+    ("slat_percentiles", "slat_percentiles"),
+    ("disable_lat", "disable_lat"),
+    ("disable_clat", "disable_clat"),
+    ("disable_slat", "disable_slat"),
+    ("kb_base", "kb_base"),
+    ("log_avg_msec", "log_avg_msec"),
+    ("disk_util", "disk_util"),
+];
+
+/// Names that only the original understands, by what they belong to.
+const FOREIGN: &[(&str, &[&str])] = &[
+    (
+        "verifying what was written",
+        &[
+            "do_verify",
+            "verify_only",
+            "verify_interval",
+            "verify_offset",
+            "verify_pattern",
+            "verify_fatal",
+            "verify_dump",
+            "verify_async",
+            "verify_async_cpus",
+            "verify_backlog",
+            "verify_backlog_batch",
+            "verifysort",
+            "verifysort_nr",
+            "experimental_verify",
+            "verify_state_load",
+            "verify_state_save",
+        ],
+    ),
+    (
+        "trimming",
+        &["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch", "num_range"],
+    ),
+    (
+        "zones",
+        &[
+            "zonesize",
+            "zonecapacity",
+            "zonerange",
+            "zoneskip",
+            "read_beyond_wp",
+            "max_open_zones",
+            "job_max_open_zones",
+            "ignore_zone_limits",
+            "zone_reset_threshold",
+            "zone_reset_frequency",
+        ],
+    ),
+    (
+        "replaying a log of requests",
+        &[
+            "read_iolog",
+            "read_iolog_chunked",
+            "replay_no_stall",
+            "replay_redirect",
+            "replay_scale",
+            "replay_align",
+            "replay_time_scale",
+            "replay_skip",
+            "merge_blktrace_file",
+            "merge_blktrace_scalars",
+            "merge_blktrace_iters",
+        ],
+    ),
+    (
+        "logs of single requests",
+        &[
+            "write_iolog",
+            "write_bw_log",
+            "write_lat_log",
+            "write_iops_log",
+            "write_hist_log",
+            "per_job_logs",
+            "log_entries",
+            "log_hist_msec",
+            "log_hist_coarseness",
+            "log_max_value",
+            "log_offset",
+            "log_prio",
+            "log_compression",
+            "log_compression_cpus",
+            "log_store_compressed",
+            "log_unix_epoch",
+            "log_alternate_epoch",
+            "log_alternate_epoch_clock_id",
+            "bwavgtime",
+            "iopsavgtime",
+        ],
+    ),
+    (
+        "steering by what is measured",
+        &[
+            "max_latency",
+            "latency_target",
+            "latency_window",
+            "latency_percentile",
+            "latency_run",
+            "steadystate",
+            "steadystate_duration",
+            "steadystate_ramp_time",
+            "ss",
+            "ss_dur",
+            "ss_ramp",
+            "flow_id",
+            "flow",
+            "flow_watermark",
+            "flow_sleep",
+            "rate_min",
+            "rate_iops_min",
+            "rate_cycle",
+            "rate_ignore_thinktime",
+        ],
+    ),
+    (
+        "where and how a job is scheduled",
+        &[
+            "cpumask",
+            "cpus_allowed",
+            "cpus_allowed_policy",
+            "numa_cpu_nodes",
+            "numa_mem_policy",
+            "nice",
+            "prio",
+            "prioclass",
+            "cgroup",
+            "cgroup_nodelete",
+            "cgroup_weight",
+            "uid",
+            "gid",
+            "ioscheduler",
+            "exec_prerun",
+            "exec_postrun",
+            "io_submit_mode",
+            "thinktime_spin",
+            "thinktime_iotime",
+            "thinkcycles",
+            "wait_for",
+            "exitall_on_error",
+            "continue_on_error",
+            "ignore_error",
+            "error_dump",
+            "profile",
+        ],
+    ),
+    (
+        "memory and what stands in it",
+        &[
+            "mem",
+            "iomem",
+            "iomem_align",
+            "mem_align",
+            "hugepage-size",
+            "lockmem",
+            "buffer_pattern",
+            "buffer_compress_percentage",
+            "buffer_compress_chunk",
+            "dedupe_percentage",
+            "dedupe_mode",
+            "dedupe_working_set_percentage",
+            "dedupe_global",
+        ],
+    ),
+    (
+        "details of one engine",
+        &[
+            "hipri",
+            "hipri_percentage",
+            "fixedbufs",
+            "registerfiles",
+            "sqthread_poll",
+            "sqthread_poll_cpu",
+            "nonvectored",
+            "uncached",
+            "nowait",
+            "userspace_reap",
+            "force_async",
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_bssplit",
+            "thp",
+            "hostname",
+            "port",
+            "protocol",
+            "readfua",
+            "writefua",
+            "sg_write_mode",
+            "libaio_vectored",
+            "rwf_hipri",
+            "donorname",
+            "inplace",
+        ],
+    ),
+    (
+        "other ways to make and to take files",
+        &[
+            "opendir",
+            "lockfile",
+            "fill_device",
+            "fill_fs",
+            "file_append",
+            "offset_align",
+            "fadvise_hint",
+            "write_barrier",
+            "barrier",
+            "sync_file_range",
+            "atomic",
+            "write_hint",
+            "create_only",
+            "allow_file_create",
+            "allow_mounted_write",
+            "pre_read",
+            "unlink_each_loop",
+            "serialize_overlap",
+            "use_os_rand",
+        ],
+    ),
+    (
+        "other ways to count and to tell",
+        &[
+            "stats",
+            "clocksource",
+            "gtod_reduce",
+            "gtod_cpu",
+            "disable_bw",
+            "disable_bw_measurement",
+            "unified_rw_reporting",
+            "mixed",
+            "block_error_percentiles",
+            "block_error_hist",
+            "significant_figures",
+            "unit_base",
+        ],
+    ),
+];
+
+/// The name under which a key is set.
+pub(super) fn meant(
+    key: &str,
+    place: Place,
+    messages: &Messages,
+) -> Result<&'static str, ConfigError> {
+    if let Some((_, name)) = KNOWN.iter().find(|(known, _)| *known == key) {
+        return Ok(name);
+    }
+    if let Some((what, _)) = FOREIGN.iter().find(|(_, names)| names.contains(&key)) {
+        let what = format!("{}: treering does not do this: {what}", shown(key));
+        return Err(messages.error(place, what).hint(WITH_FIO));
+    }
+    let error = messages.error(place, format!("'{}' is not a key of a job", shown(key)));
+    let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
+    let all = KNOWN.iter().map(|(known, _)| *known).chain(foreign);
+    Err(match nearest(key, all) {
+        Some(name) => error.hint(format!("perhaps {name} is meant")),
+        None => error.hint("docs/workloads/fio-jobfile.md lists the keys"),
+    })
+}
+
+/// What to do about that which only the original can.
+pub(super) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
+
+/// The known word that few changes of letters make of this one.
+fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    if word.len() > 40 {
+        return None;
+    }
+    let word = word.to_ascii_lowercase();
+    let (changes, found) =
+        words.map(|known| (distance(&word, known), known)).min_by_key(|(changes, _)| *changes)?;
+    (changes <= 1 || changes * 3 <= word.len()).then_some(found)
+}
+
+/// Letters added, left out or exchanged: the distance of Levenshtein.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut corner = i;
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let exchanged = corner + usize::from(from != *to);
+            corner = row[j + 1];
+            row[j + 1] = exchanged.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FOREIGN, KNOWN, Messages, Place, meant};
+
+    #[test]
+    fn every_key_is_in_one_list_only() {
+        let foreign: Vec<&str> =
+            FOREIGN.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        for (key, name) in KNOWN {
+            assert!(!foreign.contains(key), "{key}");
+            assert!(KNOWN.iter().any(|(known, _)| known == name), "{key}: {name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_met_with_the_nearest_one() {
+        let mut messages = Messages::default();
+        messages.file("f");
+        let place = Place { file: 0, line: 3, column: 1 };
+        let hint = |key| meant(key, place, &messages).unwrap_err().hint.unwrap();
+        assert_eq!(hint("sizes"), "perhaps size is meant");
+        assert_eq!(hint("RW"), "perhaps rw is meant");
+        assert!(hint("colour_of_the_disk").contains("lists the keys"));
+        assert!(hint("verify_pattern").contains("--with-fio"));
+        assert_eq!(meant("blocksize", place, &messages).unwrap(), "bs");
+    }
+}

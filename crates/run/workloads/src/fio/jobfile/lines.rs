@@ -1,0 +1,175 @@
+//! The lines of job files: sections and settings, with their places.
+//!
+//! `;` and `#` begin a comment wherever they stand, also within a value. An `include` puts
+//! another file's lines in its place.
+
+use treering_script::ConfigError;
+
+use super::messages::{Messages, Place, shown};
+
+/// The longest file, and all of them together.
+const BYTES_MAX: usize = 1 << 20;
+/// Files in files in files.
+const DEPTH_MAX: usize = 16;
+/// Files in all.
+const FILES_MAX: usize = 256;
+/// Sections, and settings, of all files.
+const SECTIONS_MAX: usize = 4096;
+const SETTINGS_MAX: usize = 1 << 16;
+/// The longest name of a job.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Reads a file that another one includes: the name of that one, and the name as it is written.
+pub(crate) type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
+
+/// `key = value`, or a key alone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    pub(super) key: String,
+    pub(super) place: Place,
+    pub(super) value: Option<String>,
+    pub(super) value_place: Place,
+}
+
+/// A section with what stands in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) settings: Vec<Setting>,
+}
+
+impl Section {
+    /// Whether it holds for the jobs after it.
+    pub(super) fn is_global(&self) -> bool {
+        self.name.starts_with("global")
+    }
+}
+
+/// Reads files into sections.
+pub(super) struct Lines<'r> {
+    messages: Messages,
+    reader: &'r Reader<'r>,
+    sections: Vec<Section>,
+    settings: usize,
+    bytes: usize,
+}
+
+impl<'r> Lines<'r> {
+    /// The sections of a file and of what it includes.
+    pub(super) fn read(
+        name: &str,
+        text: &[u8],
+        reader: &'r Reader<'r>,
+    ) -> Result<(Vec<Section>, Messages), ConfigError> {
+        let messages = Messages::default();
+        let mut lines = Self { messages, reader, sections: Vec::new(), settings: 0, bytes: 0 };
+        lines.file(name, text, Place::default(), 0)?;
+        Ok((lines.sections, lines.messages))
+    }
+
+    fn file(
+        &mut self,
+        name: &str,
+        text: &[u8],
+        from: Place,
+        depth: usize,
+    ) -> Result<(), ConfigError> {
+        self.bytes = self.bytes.saturating_add(text.len());
+        if depth > DEPTH_MAX || self.messages.files() >= FILES_MAX {
+            let what = format!("include {}: too many files", shown(name));
+            return Err(self.messages.error(from, what).hint("does a file include itself?"));
+        }
+        let file = self.messages.file(name);
+        let start = Place { file, line: 1, column: 1 };
+        if self.bytes > BYTES_MAX {
+            let what = format!("the job file has {} bytes", self.bytes);
+            let right = format!("a job file has at most {BYTES_MAX} bytes: is this one?");
+            return Err(self.messages.error(start, what).hint(right));
+        }
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let place = Place { file, line: number + 1, column: 1 };
+            let Ok(line) = std::str::from_utf8(line) else {
+                let error = self.messages.error(place, "the line is not UTF-8 text");
+                return Err(error.hint("a job file is text: is this one?"));
+            };
+            if line.contains('\0') {
+                let error = self.messages.error(place, "there is a NUL in the line");
+                return Err(error.hint("a job file is text: is this one?"));
+            }
+            self.line(name, line, place, depth)?;
+        }
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        file: &str,
+        line: &str,
+        place: Place,
+        depth: usize,
+    ) -> Result<(), ConfigError> {
+        let end = line.find([';', '#']).unwrap_or(line.len());
+        let body = line[..end].trim_start();
+        let start = Place { column: end - body.len() + 1, ..place };
+        let body = body.trim_end();
+        if body.is_empty() {
+            return Ok(());
+        }
+        if let Some(rest) = body.strip_prefix('[') {
+            return self.section(rest, start);
+        }
+        if let Some(named) = body.strip_prefix("include ") {
+            let named = named.trim();
+            let (name, text) = (self.reader)(file, named).map_err(|why| {
+                let what = format!("include {}: {}", shown(named), shown(&why));
+                let right = "the path of an included file begins at the directory of this one";
+                self.messages.error(start, what).hint(right)
+            })?;
+            return self.file(&name, &text, start, depth + 1);
+        }
+        self.setting(body, start)
+    }
+
+    fn section(&mut self, rest: &str, place: Place) -> Result<(), ConfigError> {
+        let Some(end) = rest.find(']') else {
+            let what = format!("'[{}' has no closing ]", shown(rest));
+            return Err(self.messages.error(place, what).hint("write [name]"));
+        };
+        let name = &rest[..end];
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            let what = format!("a job's name has from 1 to {NAME_BYTES_MAX} bytes");
+            return Err(self.messages.error(place, what).hint("write [name]"));
+        }
+        if self.sections.len() >= SECTIONS_MAX {
+            let right = format!("a job file has at most {SECTIONS_MAX} sections");
+            return Err(self.messages.error(place, "too many sections").hint(right));
+        }
+        self.sections.push(Section { name: name.to_owned(), place, settings: Vec::new() });
+        Ok(())
+    }
+
+    fn setting(&mut self, body: &str, place: Place) -> Result<(), ConfigError> {
+        let (key, value, value_place) = match body.split_once('=') {
+            Some((key, value)) => {
+                let trimmed = value.trim_start();
+                let before = body.len() - trimmed.len();
+                let value_place = Place { column: place.column + before, ..place };
+                (key.trim_end(), Some(trimmed.to_owned()), value_place)
+            }
+            None => (body, None, place),
+        };
+        let Some(section) = self.sections.last_mut() else {
+            let what = format!("'{}' stands before the first section", shown(key));
+            return Err(self.messages.error(place, what).hint("begin with [global] or [name]"));
+        };
+        self.settings += 1;
+        if self.settings > SETTINGS_MAX {
+            let right = format!("a job file has at most {SETTINGS_MAX} settings");
+            return Err(self.messages.error(place, "too many settings").hint(right));
+        }
+        section.settings.push(Setting { key: key.to_owned(), place, value, value_place });
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! The language of job files: sections of keys, read into what each job does.
+//!
+//! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
+//! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
+//! writes the resolved job as a job file again.
+
+mod apply;
+mod arithmetic;
+mod check;
+mod expand;
+mod keys;
+mod lines;
+mod messages;
+mod section;
+mod show;
+mod values;
+
+use treering_script::ConfigError;
+
+pub(super) use expand::{Environment, Machine};
+pub(super) use lines::Reader;
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
+pub(super) use show::show;
+pub(super) use values::Amount;
+
+use expand::expand;
+use lines::{Lines, Setting};
+use messages::Messages;
+use values::{Bases, Given};
+
+/// What a job file may ask of its surroundings.
+pub(super) struct Surroundings<'s> {
+    pub(super) reader: &'s Reader<'s>,
+    pub(super) environment: &'s Environment<'s>,
+    pub(super) machine: Machine,
+}
+
+/// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
+pub(super) fn parse(
+    file: &str,
+    text: &[u8],
+    only: &[String],
+    around: &Surroundings<'_>,
+) -> Result<Vec<Section>, ConfigError> {
+    let (sections, messages) = Lines::read(file, text, around.reader)?;
+    let mut global = Section::defaults();
+    let mut jobs = Vec::new();
+    for read in sections {
+        let is_global = read.is_global();
+        if !is_global && !only.is_empty() && !only.contains(&read.name) {
+            continue;
+        }
+        let mut section = global.clone();
+        section.place = read.place;
+        section.name.clone_from(&read.name);
+        section.bases = bases(&read.settings, section.bases, &messages)?;
+        for setting in &read.settings {
+            section.set(setting, &messages, around)?;
+        }
+        if is_global {
+            section.given_globally = std::mem::take(&mut section.given);
+            let before = std::mem::take(&mut global.given_globally);
+            section.given_globally.splice(..0, before);
+            section.given_globally.dedup();
+            global = section;
+            // It begins with the first job after it, and with that one only.
+            continue;
+        }
+        jobs.push(section);
+    }
+    if jobs.is_empty() {
+        let place = messages::Place { file: 0, line: 1, column: 1 };
+        return Err(messages
+            .error(place, "there is no job")
+            .hint("a job is a section with a name of its own, as [reader]"));
+    }
+    check::check(&mut jobs, &messages)?;
+    Ok(jobs)
+}
+
+/// The base of a section's sizes, wherever in it that stands.
+fn bases(settings: &[Setting], before: Bases, to: &Messages) -> Result<Bases, ConfigError> {
+    let mut bases = before;
+    for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
+        let text = setting.value.as_deref().unwrap_or_default();
+        let given = Given { key: "kb_base", text, place: setting.value_place, bases, to };
+        let kb = given.word(&[("1024", 1024), ("1000", 1000)])?;
+        bases = Bases { kb };
+    }
+    Ok(bases)
+}
+
+impl Section {
+    fn set(
+        &mut self,
+        setting: &Setting,
+        to: &Messages,
+        around: &Surroundings<'_>,
+    ) -> Result<(), ConfigError> {
+        let name = keys::meant(&setting.key, setting.place, to)?;
+        let written = setting.value.as_deref().unwrap_or_default();
+        let place = setting.value_place;
+        let text = expand(written, around.environment, around.machine).map_err(|why| {
+            let what = format!("{}: {why}", setting.key);
+            to.error(place, what).hint("set the variable, or write the value itself")
+        })?;
+        let bare = setting.value.is_none();
+        let given = Given { key: &setting.key, text: &text, place, bases: self.bases, to };
+        if bare && !check::is_switch(name) || !bare && text.is_empty() {
+            let right = format!("write {}=...", setting.key);
+            return Err(given.refuse("is no value", right));
+        }
+        self.apply(name, &given)?;
+        // As fio tells it: a bare key counts as 1.
+        let value = if bare { "1".to_owned() } else { text.into_owned() };
+        self.given.retain(|(before, _)| before != name);
+        self.given.push((name.to_owned(), value));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

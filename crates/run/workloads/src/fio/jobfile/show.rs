@@ -1,0 +1,207 @@
+//! Resolved jobs, written as a job file again: every option, also those that were not given.
+
+use std::fmt::Write;
+
+use super::section::{Allocation, Blocks, Engine, Exits, Section, Service, Way};
+use super::values::Amount;
+
+/// The jobs as a job file.
+pub(crate) fn show(jobs: &[Section]) -> String {
+    let mut out = String::new();
+    for (number, job) in jobs.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "[{}]", job.name);
+        for (key, value) in job.resolved() {
+            let _ = writeln!(out, "{key}={value}");
+        }
+    }
+    out
+}
+
+fn switch(on: bool) -> String {
+    u8::from(on).to_string()
+}
+
+fn amount(amount: Amount) -> String {
+    match amount {
+        Amount::Bytes(bytes) => bytes.to_string(),
+        Amount::Percent(percent) => format!("{percent}%"),
+    }
+}
+
+fn both(of: impl Fn(Way) -> String) -> String {
+    format!("{},{}", of(Way::Read), of(Way::Write))
+}
+
+fn time(us: u64) -> String {
+    format!("{us}us")
+}
+
+fn paths(paths: &[String]) -> String {
+    let escaped: Vec<String> = paths.iter().map(|path| path.replace(':', "\\:")).collect();
+    escaped.join(":")
+}
+
+fn name_of<T: PartialEq>(words: &[(&'static str, T)], meant: &T) -> String {
+    words.iter().find(|(_, one)| one == meant).map_or("", |(word, _)| *word).to_owned()
+}
+
+const ALLOCATIONS: [(&str, Allocation); 5] = [
+    ("none", Allocation::None),
+    ("native", Allocation::Native),
+    ("posix", Allocation::Posix),
+    ("keep", Allocation::Keep),
+    ("truncate", Allocation::Truncate),
+];
+
+const SERVICES: [(&str, Service); 3] = [
+    ("random", Service::Random),
+    ("roundrobin", Service::RoundRobin),
+    ("sequential", Service::Sequential),
+];
+
+const EXITS: [(&str, Exits); 3] =
+    [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
+
+impl Section {
+    /// Every option with its value, in a fixed order.
+    pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
+        let mut all = Vec::new();
+        if let Some(description) = &self.description {
+            all.push(("description", description.clone()));
+        }
+        self.resolved_requests(&mut all);
+        self.resolved_files(&mut all);
+        self.resolved_course(&mut all);
+        self.resolved_report(&mut all);
+        all
+    }
+
+    fn resolved_requests(&self, all: &mut Vec<(&'static str, String)>) {
+        let rw = match (self.deed.random, self.sequence, self.hole) {
+            (true, 2.., _) => format!("{}:{}", self.deed.name(), self.sequence),
+            (false, _, hole) if hole != 0 => format!("{}:{hole}", self.deed.name()),
+            _ => self.deed.name().to_owned(),
+        };
+        all.push(("rw", rw));
+        all.push((
+            "rw_sequencer",
+            if self.repeats { "identical" } else { "sequential" }.to_owned(),
+        ));
+        let split = |blocks: &Blocks| !blocks.split.is_empty();
+        all.push(("bsrange", both(|way| range(self.blocks(way)))));
+        if self.blocks.iter().any(split) {
+            all.push(("bssplit", both(|way| splits(self.blocks(way)))));
+        }
+        all.push(("ba", both(|way| self.align(way).to_string())));
+        all.push(("bs_unaligned", switch(self.unaligned)));
+        all.push(("bs_is_seq_rand", switch(self.blocks_by_order)));
+        all.push(("ioengine", name_of(&Engine::NAMES, &self.engine)));
+        all.push(("iodepth", self.depth.to_string()));
+        all.push(("iodepth_batch", self.batch.to_string()));
+        all.push(("iodepth_batch_complete_min", self.least_reaped.to_string()));
+        all.push(("iodepth_batch_complete_max", self.most_reaped.to_string()));
+        all.push(("iodepth_low", self.depth_low.to_string()));
+        all.push(("direct", switch(self.direct)));
+        all.push(("sync", switch(self.synchronous)));
+        all.push(("rwmixread", self.mix_read.to_string()));
+        all.push(("refill_buffers", switch(self.refill_buffers)));
+        all.push(("scramble_buffers", switch(self.scramble_buffers)));
+    }
+
+    fn resolved_files(&self, all: &mut Vec<(&'static str, String)>) {
+        if let Some(size) = self.size {
+            all.push(("size", amount(size)));
+        }
+        if let Some(bytes) = self.io_size {
+            all.push(("io_size", bytes.to_string()));
+        }
+        if let Some((low, high)) = self.file_size {
+            all.push(("filesize", format!("{low}-{high}")));
+        }
+        all.push(("offset", amount(self.offset)));
+        all.push(("offset_increment", self.offset_increment.to_string()));
+        all.push(("number_ios", self.number_ios.to_string()));
+        all.push(("nrfiles", self.files.to_string()));
+        all.push(("openfiles", self.open_files.to_string()));
+        let service = name_of(&SERVICES, &self.service);
+        all.push(("file_service_type", format!("{service}:{}", self.service_requests)));
+        if !self.directories.is_empty() {
+            all.push(("directory", paths(&self.directories)));
+        }
+        if !self.filenames.is_empty() {
+            all.push(("filename", paths(&self.filenames)));
+        }
+        all.push(("filename_format", self.filename_format.clone()));
+        all.push(("unique_filename", switch(self.unique_filename)));
+        all.push(("fallocate", name_of(&ALLOCATIONS, &self.allocation)));
+        all.push(("create_on_open", switch(self.create_on_open)));
+        all.push(("create_fsync", switch(self.create_fsync)));
+        all.push(("overwrite", switch(self.overwrite)));
+        all.push(("unlink", switch(self.unlink)));
+    }
+
+    fn resolved_course(&self, all: &mut Vec<(&'static str, String)>) {
+        all.push(("numjobs", self.clones.to_string()));
+        all.push(("thread", switch(self.thread)));
+        all.push(("runtime", time(self.runtime_us)));
+        all.push(("time_based", switch(self.time_based)));
+        all.push(("ramp_time", time(self.ramp_us)));
+        all.push(("startdelay", time(self.start_delay_us)));
+        all.push(("loops", self.loops.to_string()));
+        all.push(("group_reporting", switch(self.group_reporting)));
+        all.push(("new_group", switch(self.new_group)));
+        all.push(("stonewall", switch(self.stonewall)));
+        all.push(("exitall", switch(self.exits.is_some())));
+        all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
+        all.push(("rate", both(|way| self.rate[way.place()].to_string())));
+        all.push(("rate_iops", both(|way| self.rate_iops[way.place()].to_string())));
+        all.push(("thinktime", time(self.think.us)));
+        all.push(("thinktime_blocks", self.think.blocks.to_string()));
+        all.push(("fsync", self.fsync.to_string()));
+        all.push(("fdatasync", self.fdatasync.to_string()));
+        all.push(("end_fsync", switch(self.end_fsync)));
+        all.push(("fsync_on_close", switch(self.fsync_on_close)));
+        all.push(("invalidate", switch(self.invalidate)));
+    }
+
+    fn resolved_report(&self, all: &mut Vec<(&'static str, String)>) {
+        all.push(("norandommap", switch(!self.draws.random_map)));
+        all.push(("randrepeat", switch(self.draws.repeatable)));
+        all.push(("allrandrepeat", switch(self.draws.all_repeatable)));
+        all.push(("randseed", self.draws.seed.to_string()));
+        all.push((
+            "percentage_random",
+            both(|way| self.draws.percent_random[way.place()].to_string()),
+        ));
+        let percentiles: Vec<String> = self.told.percentiles.iter().map(f64::to_string).collect();
+        all.push(("percentile_list", percentiles.join(":")));
+        all.push(("clat_percentiles", switch(self.told.clat_percentiles)));
+        all.push(("lat_percentiles", switch(self.told.lat_percentiles)));
+        all.push(("slat_percentiles", switch(self.told.slat_percentiles)));
+        all.push(("disable_lat", switch(self.told.disable_lat)));
+        all.push(("disable_clat", switch(self.told.disable_clat)));
+        all.push(("disable_slat", switch(self.told.disable_slat)));
+    }
+}
+
+fn range(blocks: &Blocks) -> String {
+    format!("{}-{}", blocks.least, blocks.most)
+}
+
+fn splits(blocks: &Blocks) -> String {
+    if blocks.split.is_empty() {
+        // A range keeps its place; only one size is a split as well.
+        return if blocks.least == blocks.most {
+            format!("{}/100", blocks.least)
+        } else {
+            String::new()
+        };
+    }
+    let all: Vec<String> =
+        blocks.split.iter().map(|(size, percent)| format!("{size}/{percent}")).collect();
+    all.join(":")
+}

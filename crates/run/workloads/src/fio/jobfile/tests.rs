@@ -1,0 +1,198 @@
+//! Job files as they are written, read and shown.
+
+use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
+
+use super::section::{Allocation, Blocks, Deed, Engine, Service, Way};
+use super::values::Amount;
+
+fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {
+    let machine = Machine { cpus: 4, page_bytes: 4096, memory_mib: 1000 };
+    Surroundings { reader, environment, machine }
+}
+
+fn read_with(text: &str, included: &str) -> Result<Vec<Section>, String> {
+    let reader = |_: &str, name: &str| match name {
+        "common.fio" => Ok((name.to_owned(), included.as_bytes().to_vec())),
+        _ => Err("No such file".to_owned()),
+    };
+    let environment = |name: &str| (name == "SIZE").then(|| "3".to_owned());
+    parse("f", text.as_bytes(), &[], &around(&reader, &environment)).map_err(|error| {
+        assert!(error.hint.is_some(), "{error}");
+        error.message
+    })
+}
+
+fn read(text: &str) -> Result<Vec<Section>, String> {
+    read_with(text, "")
+}
+
+fn one(settings: &str) -> Section {
+    read(&format!("[a]\nsize=1m\n{settings}\n")).unwrap().remove(0)
+}
+
+fn wrong(settings: &str) -> String {
+    read(&format!("[a]\nsize=1m\n{settings}\n")).unwrap_err()
+}
+
+#[test]
+fn global_sections_hold_for_the_jobs_after_them() {
+    let text = "; comment\n[global]\n  bs = 8k  ; trailing\nsize=1m # other\n\n[seq read]\nrw=read\n\
+                [b]\nrw=randrw\nbs=4k,8k\nrwmixread=70\nstonewall\n[global]\nbs=16k\n[c]\nbs=,2k\n\
+                rw=write\nthread\n";
+    let jobs = read(text).unwrap();
+    let blocks = |job: usize| Way::ALL.map(|way| jobs[job].blocks(way).least);
+    assert_eq!(
+        jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
+        ["seq read", "b", "c"]
+    );
+    assert_eq!(blocks(0), [8192, 8192]);
+    assert_eq!(blocks(1), [4096, 8192]);
+    assert_eq!(blocks(2), [16384, 2048]);
+    assert_eq!(jobs[1].deed, Deed { reads: true, writes: true, random: true });
+    assert!(jobs[1].stonewall && !jobs[2].stonewall && jobs[2].thread);
+    assert_eq!(jobs[1].mix_read, 70);
+    assert_eq!(jobs[0].given, [("rw".to_owned(), "read".to_owned())]);
+    assert_eq!(jobs[2].given_globally.len(), 3);
+}
+
+#[test]
+fn defaults_are_the_originals() {
+    let job = one("");
+    assert_eq!(job.deed.name(), "read");
+    assert_eq!(
+        job.blocks(Way::Read),
+        &Blocks { least: 4096, most: 4096, split: vec![], align: None }
+    );
+    assert_eq!((job.engine, job.depth, job.direct), (Engine::Psync, 1, false));
+    assert_eq!(
+        (job.allocation, job.invalidate, job.draws.random_map),
+        (Allocation::Native, true, true)
+    );
+    assert_eq!((job.mix_read, job.files, job.open_files, job.loops), (50, 1, 1, 1));
+    assert!(
+        job.draws.repeatable && !job.draws.all_repeatable && job.create_fsync && !job.time_based
+    );
+    assert_eq!(job.service, Service::RoundRobin);
+}
+
+#[test]
+fn block_sizes_are_ranges_and_splits() {
+    let job = one("bsrange=1k-4k,8k-16k\nrw=randrw:8");
+    assert_eq!((job.blocks(Way::Read).most, job.blocks(Way::Write).least), (4096, 8192));
+    assert_eq!(job.sequence, 8);
+    let job = one("bssplit=4k/60:8k/40");
+    assert_eq!(job.blocks(Way::Write).split, [(8192, 40), (4096, 60)]);
+    assert_eq!((job.blocks(Way::Read).least, job.blocks(Way::Read).most), (4096, 8192));
+    let job = one("bssplit=1k/50:2k:4k");
+    assert_eq!(job.blocks(Way::Read).split, [(2048, 25), (4096, 25), (1024, 50)]);
+    let job = one("bssplit=,4k/60:8k/40\nbs=64k");
+    assert!(job.blocks(Way::Write).split.is_empty());
+    assert_eq!(job.least_block(), 65536);
+    assert_eq!(one("rw=write:4k").hole, 4096);
+    assert_eq!(one("rw=write:-4k").hole, -4096);
+    assert!(wrong("bssplit=4k/60:8k/41").contains("does not make 100 percent"));
+    assert!(wrong("bs=8m").contains("is not the size of a request"));
+    assert!(wrong("bs=1,2,3,4").contains("too many parts"));
+}
+
+#[test]
+fn what_stands_for_something_else_is_put_in() {
+    let job = one("size=${SIZE}m\nnumjobs=$ncpus\nio_size=8*$pagesize\nkb_base=1000");
+    assert_eq!(job.size, Some(Amount::Bytes(3_000_000)));
+    assert_eq!((job.clones, job.io_size), (4, Some(32768)));
+    assert!(wrong("size=${NONE}").starts_with("f:3:6: size: the environment has no variable NONE"));
+}
+
+#[test]
+fn files_are_included() {
+    let text = "include common.fio\n[a]\nsize=1m\ninclude common.fio\n";
+    let jobs = read_with("[a]\nsize=1m\ninclude common.fio\n", "bs=64k\n").unwrap();
+    assert_eq!(jobs[0].least_block(), 65536);
+    let jobs = read_with(text, "[global]\nbs=64k\n").unwrap();
+    assert_eq!(jobs[0].least_block(), 65536);
+    let wrong = read_with("[a]\ninclude common.fio\n", "\nbs=x\n").unwrap_err();
+    assert!(wrong.starts_with("common.fio:2:4: bs: 'x'"), "{wrong}");
+    let wrong = read_with("include common.fio\n", "include common.fio\n").unwrap_err();
+    assert!(wrong.contains("too many files"), "{wrong}");
+    assert!(read_with("include other.fio\n", "").unwrap_err().contains("No such file"));
+}
+
+#[test]
+fn paths_have_colons_between() {
+    let job = one("filename=/mnt/a:b\\:c\ndirectory=/x:/y");
+    assert_eq!(job.filenames, ["/mnt/a", "b:c"]);
+    assert_eq!(job.directories, ["/x", "/y"]);
+    assert_eq!(job.files, 2);
+    assert!(wrong("filename=a::b").contains("is no path"));
+}
+
+#[test]
+fn what_only_the_original_does_is_refused_by_name() {
+    for (setting, part) in [
+        ("verify=crc32c", "f:3:8: verify: 'crc32c' is not known here"),
+        ("verify_pattern=0xff", "f:3:1: verify_pattern: treering does not do this: verifying"),
+        ("zonemode=zbd", "f:3:10: zonemode: 'zbd'"),
+        ("rw=trim", "f:3:4: rw: 'trim'"),
+        ("ioengine=rados", "f:3:10: ioengine: 'rados' is an engine"),
+        ("random_generator=lfsr", "f:3:18: random_generator: 'lfsr'"),
+        ("sizes=1m", "f:3:1: 'sizes' is not a key of a job"),
+        ("bs", "f:3:1: bs: '' is no value"),
+        ("size=", "f:3:6: size: '' is no value"),
+        ("direct=2", "f:3:8: direct: '2' is neither 0 nor 1"),
+        ("size=1x", "f:3:6: size: '1x' is not a size"),
+        ("time_based", "f:1:1: [a]: time_based without a runtime"),
+        ("direct=1\nbs=1000", "f:1:1: [a]: direct requests"),
+    ] {
+        let message = wrong(setting);
+        assert!(message.starts_with(part), "{message}");
+    }
+    assert!(read("bs=4k\n").unwrap_err().contains("before the first section"));
+    assert!(read("[global]\nbs=4k\n").unwrap_err().contains("there is no job"));
+    assert!(read("[a\n").unwrap_err().starts_with("f:1:1: '[a' has no closing ]"));
+    assert!(read("[a]\nrw=read\n").unwrap_err().contains("there is no size"));
+}
+
+#[test]
+fn a_shown_job_is_the_same_job() {
+    let text = "[global]\nsize=10%\nrw=randrw:4\nbssplit=4k/60:8k/40,16k\nruntime=30\n\
+                time_based\nthread\n[a]\nnrfiles=20\nfilesize=10:1m\nfile_service_type=random:16\n\
+                rate=1m,2m\nthinktime=50\nfallocate=keep\n[b]\nfilename=x\\:y:z\nexitall\n\
+                exit_what=all\npercentile_list=50:99.9\nioengine=io_uring\niodepth=16\n";
+    let jobs = read(text).unwrap();
+    let mut again = read(&show(&jobs)).unwrap();
+    assert_eq!(show(&again), show(&jobs));
+    for (again, job) in again.iter_mut().zip(&jobs) {
+        again.place = job.place;
+        again.given.clone_from(&job.given);
+        again.given_globally.clone_from(&job.given_globally);
+        for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
+            blocks.align = before.align;
+        }
+        assert_eq!(again, job);
+    }
+}
+
+#[test]
+fn only_sections_that_are_named_are_read() {
+    let reader = |_: &str, _: &str| Err(String::new());
+    let environment = |_: &str| None;
+    let around = around(&reader, &environment);
+    let text = b"[global]\nsize=1m\n[a]\nbs=x\n[b]\nrw=write\n";
+    let jobs = parse("f", text, &["b".to_owned()], &around).unwrap();
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].name, "b");
+}
+
+#[test]
+fn hostile_text_is_refused_and_not_endless() {
+    let many = "[a]\n".repeat(5000);
+    let deep = format!("[a]\nsize={}1\n", "(".repeat(100_000));
+    let long = format!("[{}]\n", "x".repeat(300));
+    for text in [many.as_str(), deep.as_str(), long.as_str(), "[a]\0", "[]\n", "[global\n", "=\n"] {
+        let message = read(text).unwrap_err();
+        assert!(message.len() < 400, "{message}");
+    }
+    let environment = |_: &str| None;
+    let reader = |_: &str, _: &str| Err(String::new());
+    assert!(parse("f", b"[a]\n\xff\n", &[], &around(&reader, &environment)).is_err());
+}

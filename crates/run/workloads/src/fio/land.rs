@@ -1,0 +1,166 @@
+//! Where the files of all jobs are: directories by their numbers, and names in them.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fmt::Write;
+use std::path::Path;
+
+use treering_script::{Call, ConfigError, Dir};
+
+use super::jobfile::Section;
+
+/// What a directory is called below the target of a native run.
+pub(super) const DIRECTORY: &str = "fio-";
+/// Directories of all jobs; each needs a slot.
+const DIRECTORIES_MAX: usize = 1000;
+/// The longest name of Linux.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The name of a directory below the target.
+pub(super) fn directory(number: usize) -> String {
+    format!("{DIRECTORY}{number}")
+}
+
+/// A file: its directory by its number, and its name there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Name {
+    pub(super) directory: u16,
+    pub(super) name: CString,
+}
+
+impl Name {
+    /// The slot of its directory.
+    pub(super) const fn dir(&self) -> Dir {
+        slot(self.directory)
+    }
+}
+
+/// The slot of a directory.
+pub(super) const fn slot(directory: u16) -> Dir {
+    Dir(directory + 1)
+}
+
+/// The directories that the jobs name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Land {
+    /// As they are written, in the order in which they are named.
+    pub(super) directories: Vec<String>,
+    numbers: HashMap<String, u16>,
+    /// Whether they are directories of their own, and not below a target.
+    pub(super) classic: bool,
+}
+
+impl Land {
+    pub(super) fn new(classic: bool) -> Self {
+        Self { classic, ..Self::default() }
+    }
+
+    fn number(&mut self, directory: &str) -> Result<u16, ConfigError> {
+        if let Some(&number) = self.numbers.get(directory) {
+            return Ok(number);
+        }
+        let number = u16::try_from(self.directories.len()).unwrap_or(u16::MAX);
+        if usize::from(number) >= DIRECTORIES_MAX {
+            return Err(ConfigError::new(format!(
+                "the jobs name more than {DIRECTORIES_MAX} directories"
+            ))
+            .hint("use fewer directories"));
+        }
+        self.directories.push(directory.to_owned());
+        self.numbers.insert(directory.to_owned(), number);
+        Ok(number)
+    }
+
+    /// The files of a clone of a job.
+    pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
+        let directory = match job.directories.len() as u64 {
+            0 => None,
+            count => job.directories.get(usize::try_from(clone % count).unwrap_or(0)),
+        };
+        let mut files = Vec::new();
+        for number in 0..job.files {
+            let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
+            let path = match named {
+                Some(named) => named.clone(),
+                None => format_name(&job.filename_format, &job.name, clone, number),
+            };
+            files.push(self.file(job, directory.map(String::as_str), &path)?);
+        }
+        Ok(files)
+    }
+
+    fn file(
+        &mut self,
+        job: &Section,
+        directory: Option<&str>,
+        path: &str,
+    ) -> Result<Name, ConfigError> {
+        // As the original: the directory, a slash, and the name, however that begins.
+        let whole = match directory {
+            Some(directory) => format!("{directory}/{path}"),
+            None => path.to_owned(),
+        };
+        let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
+        let parent = if parent.is_empty() { "/" } else { parent };
+        let wrong = |why: &str| {
+            let what = format!("[{}]: the file '{}' {why}", job.name, path.escape_debug());
+            ConfigError::new(what).hint("name files by directory= and filename=")
+        };
+        if name.is_empty() || name == "." || name == ".." || name.len() > NAME_BYTES_MAX {
+            return Err(wrong("has no name that a file can have"));
+        }
+        if Path::new(parent).starts_with("/dev") && !Path::new(parent).starts_with("/dev/shm") {
+            return Err(wrong("is a device")
+                .hint("treering works on files; have the original run it with --with-fio"));
+        }
+        let directory = self.number(parent)?;
+        let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
+        Ok(Name { directory, name })
+    }
+
+    /// The call that opens a directory: one of the roots, or one below the target.
+    pub(super) fn open<'n>(&self, number: u16, name: &'n CString) -> Call<'n> {
+        if self.classic {
+            Call::OpenRoot { root: number, into: slot(number) }
+        } else {
+            Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
+        }
+    }
+}
+
+/// The name of a file that the job does not name itself.
+fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
+    let format = if format.is_empty() { "$jobname.$jobnum.$filenum" } else { format };
+    let (mut name, mut rest) = (String::new(), format);
+    while let Some(at) = rest.find('$') {
+        name.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // Writing into a string cannot fail.
+        if let Some(after) = rest.strip_prefix("$jobname") {
+            name.push_str(job);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("$jobnum") {
+            let _ = write!(name, "{clone}");
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("$filenum") {
+            let _ = write!(name, "{file}");
+            rest = after;
+        } else {
+            name.push('$');
+            rest = &rest[1..];
+        }
+    }
+    name + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::format_name;
+
+    #[test]
+    fn names_are_made_as_the_format_says() {
+        assert_eq!(format_name("$jobname.$jobnum.$filenum", "a", 2, 3), "a.2.3");
+        assert_eq!(format_name("f-$filenum$", "a", 2, 3), "f-3$");
+        assert_eq!(format_name("", "a b", 0, 0), "a b.0.0");
+    }
+}

@@ -1,0 +1,64 @@
+//! fio: job files run natively, as fio 3.33 runs them.
+//!
+//! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `course`
+//! decides which request comes next, `runner` carries it out and `tally` counts as the original
+//! does, which `report` prints. Nothing here calls the kernel.
+
+mod course;
+mod headline;
+mod histogram;
+mod job;
+mod jobfile;
+mod land;
+mod layout;
+mod options;
+mod random_map;
+mod report;
+mod runner;
+mod scene;
+mod session;
+mod sizes;
+mod tally;
+mod tausworthe;
+mod voice;
+mod worker;
+
+use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+
+use job::FileJob;
+use jobfile::{Machine, Surroundings};
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Fio;
+
+impl Workload for Fio {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(FileJob::classic(settings)?))
+    }
+
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
+        voice::impersonation(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(FileJob::native(settings)?))
+    }
+}
+
+/// The jobs of a file with every option resolved, written as a job file again. `file` is its name
+/// in errors. It includes no other, and knows no environment.
+///
+/// # Errors
+/// When it cannot be read; says where, and what would be right.
+pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
+    let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
+    let environment = |_: &str| None;
+    let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
+    let around = Surroundings { reader: &reader, environment: &environment, machine };
+    jobfile::parse(file, text, &[], &around).map(|jobs| jobfile::show(&jobs))
+}

@@ -1,0 +1,83 @@
+//! The options of fio's command line that are understood, and our own.
+
+use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
+
+/// Fio's name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "fio",
+    aliases: &[],
+    about: "Runs a job file of fio: reads and writes of chosen sizes at chosen places",
+    imitates: "fio 3.33",
+    classic: CLASSIC,
+    native: NATIVE,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 1,
+};
+
+const fn spec(
+    name: &'static str,
+    value: ValueKind,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short: None, value, default, doc, support: Support::Full }
+}
+
+/// The operand's name.
+pub(super) const JOB_FILE: &str = "jobfile";
+
+/// Options of the classic command line.
+pub(super) const CLASSIC: &[OptionSpec] = &[
+    spec(JOB_FILE, ValueKind::Operand, None, "The job file."),
+    spec(
+        "output-format",
+        ValueKind::Text,
+        Some("normal"),
+        "Forms of the report, with commas between: normal, json, json+, terse.",
+    ),
+    spec("output", ValueKind::Path, None, "Write what is said to this file."),
+    spec("minimal", ValueKind::Flag, None, "As --output-format=terse."),
+    spec(
+        "terse-version",
+        ValueKind::Choice(&["2", "3", "4", "5"]),
+        Some("3"),
+        "The version of the terse form.",
+    ),
+    spec("section", ValueKind::Paths, None, "Run this section only; may be given several times."),
+    spec(
+        "show-options",
+        ValueKind::Flag,
+        None,
+        "Say every option of every job with its value first; with --dry-run, only that.",
+    ),
+    OptionSpec {
+        support: Support::Ignored("nothing is said while jobs run"),
+        ..spec("eta", ValueKind::Text, None, "When to say how far it is.")
+    },
+    OptionSpec {
+        support: Support::Rejected("treering says nothing of it; see --show-options"),
+        ..spec("debug", ValueKind::Text, None, "Say how it goes.")
+    },
+    OptionSpec {
+        support: Support::Rejected("the server of fio is not part of treering"),
+        ..spec("client", ValueKind::Text, None, "Run on another machine.")
+    },
+];
+
+/// Options of the native command line and of plans.
+pub(super) const NATIVE: &[OptionSpec] = &[
+    spec(
+        JOB_FILE,
+        ValueKind::Operand,
+        None,
+        "The job file; its directories become directories below the target.",
+    ),
+    spec("section", ValueKind::Paths, None, "Run this section only; may be given several times."),
+    spec(
+        "runtime",
+        ValueKind::Number,
+        None,
+        "Seconds that each job runs that has a runtime, instead of its own.",
+    ),
+    spec("seed", ValueKind::Number, Some("1"), "The seed of what is written."),
+];

@@ -1,0 +1,146 @@
+//! Which blocks of a file have had their turn.
+
+/// A bit for each block, set when it had its turn; above it a bit for each full word, and so on.
+#[derive(Clone, Debug)]
+pub(super) struct RandomMap {
+    blocks: u64,
+    levels: Vec<Vec<u64>>,
+}
+
+const BITS: u64 = u64::BITS as u64;
+
+fn word(bit: u64) -> usize {
+    usize::try_from(bit / BITS).unwrap_or(usize::MAX)
+}
+
+impl RandomMap {
+    /// For so many blocks, none of which had its turn.
+    pub(super) fn new(blocks: u64) -> Self {
+        let mut levels = Vec::new();
+        let mut bits = blocks.max(1);
+        loop {
+            let words = bits.div_ceil(BITS);
+            levels.push(vec![0; usize::try_from(words).unwrap_or(0)]);
+            if words <= 1 {
+                break;
+            }
+            bits = words;
+        }
+        let mut map = Self { blocks, levels };
+        map.reset();
+        map
+    }
+
+    /// All are free again.
+    pub(super) fn reset(&mut self) {
+        let mut bits = self.blocks;
+        for level in &mut self.levels {
+            level.fill(0);
+            // What lies behind the last one is never free.
+            let rest = bits % BITS;
+            if let Some(last) = level.last_mut().filter(|_| rest > 0 || bits == 0) {
+                *last = u64::MAX << rest;
+            }
+            bits = bits.div_ceil(BITS);
+        }
+    }
+
+    /// Whether a block is free.
+    #[inline]
+    pub(super) fn is_free(&self, block: u64) -> bool {
+        let found = self.levels[0].get(word(block));
+        block < self.blocks && found.is_some_and(|word| word & (1 << (block % BITS)) == 0)
+    }
+
+    /// Takes blocks from this one on until one is taken already: how many.
+    pub(super) fn take(&mut self, block: u64, wanted: u64) -> u64 {
+        let mut taken = 0;
+        while taken < wanted && self.is_free(block + taken) {
+            self.set(block + taken);
+            taken += 1;
+        }
+        taken
+    }
+
+    #[inline]
+    fn set(&mut self, block: u64) {
+        let mut bit = block;
+        for level in &mut self.levels {
+            let Some(found) = level.get_mut(word(bit)) else { return };
+            *found |= 1 << (bit % BITS);
+            if *found != u64::MAX {
+                return;
+            }
+            bit /= BITS;
+        }
+    }
+
+    /// The first free block from this one on, else the first of all.
+    pub(super) fn next_free(&self, from: u64) -> Option<u64> {
+        self.free_from(0, from).or_else(|| self.free_from(0, 0)).filter(|bit| *bit < self.blocks)
+    }
+
+    fn free_from(&self, level: usize, from: u64) -> Option<u64> {
+        let words = self.levels.get(level)?;
+        let found = words.get(word(from))?;
+        let free = !found & (u64::MAX << (from % BITS));
+        if free != 0 {
+            return Some(from / BITS * BITS + u64::from(free.trailing_zeros()));
+        }
+        // A word with something free, by the level above.
+        let next = self.free_from(level + 1, from / BITS + 1)?;
+        let free = !words.get(usize::try_from(next).ok()?)?;
+        (free != 0).then(|| next * BITS + u64::from(free.trailing_zeros()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, prop_assert_eq, proptest};
+
+    use super::RandomMap;
+
+    fn sizes() -> impl Strategy<Value = u64> {
+        1..20_000_u64
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_plain_list(
+            blocks in sizes(),
+            asked in proptest::collection::vec((0..20_000_u64, 1..200_u64), 1..200),
+        ) {
+            let mut map = RandomMap::new(blocks);
+            let mut plain = vec![false; usize::try_from(blocks).unwrap()];
+            for (at, wanted) in asked {
+                let at = at % blocks;
+                let place = usize::try_from(at).unwrap();
+                let after = (place..plain.len()).chain(0..place);
+                let free = after.clone().find(|&one| !plain[one]);
+                prop_assert_eq!(map.is_free(at), !plain[place]);
+                let first = (place..plain.len()).find(|&one| !plain[one]);
+                let first = first.or_else(|| (0..plain.len()).find(|&one| !plain[one]));
+                prop_assert_eq!(map.next_free(at), first.map(|one| one as u64));
+                prop_assert_eq!(first.is_some(), free.is_some());
+                let mut taken = 0;
+                for one in plain.iter_mut().skip(place) {
+                    if taken == wanted || *one {
+                        break;
+                    }
+                    *one = true;
+                    taken += 1;
+                }
+                prop_assert_eq!(map.take(at, wanted), taken);
+            }
+            map.reset();
+            prop_assert_eq!(map.take(0, blocks + 5), blocks);
+            prop_assert_eq!(map.next_free(0), None);
+        }
+    }
+
+    #[test]
+    fn a_map_of_nothing_has_nothing_free() {
+        let map = RandomMap::new(0);
+        assert_eq!((map.is_free(0), map.next_free(0)), (false, None));
+    }
+}

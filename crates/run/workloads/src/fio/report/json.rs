@@ -1,0 +1,244 @@
+//! The report as JSON, in the original's schema and order.
+
+use std::fmt::Write;
+
+use super::super::histogram::middle_ns;
+use super::super::tally::{Latencies, Stat, Tally, WayTally};
+use super::{Row, VERSION, When, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+
+/// A value on its way into a document.
+enum Json {
+    Text(String),
+    Number(u64),
+    Float(f64),
+    Object(Vec<(String, Json)>),
+    Array(Vec<Json>),
+}
+
+fn field(name: &str, value: Json) -> (String, Json) {
+    (name.to_owned(), value)
+}
+
+fn number(name: &str, value: u64) -> (String, Json) {
+    field(name, Json::Number(value))
+}
+
+fn float(name: &str, value: f64) -> (String, Json) {
+    field(name, Json::Float(value))
+}
+
+fn options(name: &str, given: &[(String, String)]) -> (String, Json) {
+    let all = given.iter().map(|(key, value)| field(key, Json::Text(value.clone())));
+    field(name, Json::Object(all.collect()))
+}
+
+/// The whole document. `plus` adds the buckets of the latencies.
+pub(super) fn report(
+    rows: &[Row],
+    globals: &[(String, String)],
+    when: &When,
+    plus: bool,
+) -> String {
+    let mut document = vec![
+        field("fio version", Json::Text(VERSION.to_owned())),
+        number("timestamp", when.unix_ms / 1000),
+        number("timestamp_ms", when.unix_ms),
+        field("time", Json::Text(when.time.clone())),
+    ];
+    if !globals.is_empty() {
+        document.push(options("global options", globals));
+    }
+    let jobs = rows.iter().map(|row| job(rows, row, when, plus)).collect();
+    document.push(field("jobs", Json::Array(jobs)));
+    document.push(field("disk_util", Json::Array(Vec::new())));
+    let mut out = String::new();
+    put(&mut out, &Json::Object(document), 0);
+    out.push('\n');
+    out
+}
+
+fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
+    let (section, tally) = (&row.job, &row.tally);
+    let mut job = vec![field("jobname", Json::Text(section.name.clone()))];
+    if let Some(description) = &section.description {
+        job.push(field("desc", Json::Text(description.clone())));
+    }
+    job.push(number("groupid", row.group as u64));
+    job.push(number("error", tally.errno));
+    job.push(number("eta", 0));
+    job.push(number("elapsed", when.elapsed_ms.div_ceil(1000)));
+    if !section.given.is_empty() {
+        job.push(options("job options", &section.given));
+    }
+    for (way, name) in ["read", "write"].into_iter().enumerate() {
+        let share = share_of_group(rows, row, way);
+        job.push(field(name, direction(row, &tally.ways[way], share, plus)));
+    }
+    job.push(field("trim", direction(row, &WayTally::default(), 0.0, plus)));
+    let lat = latencies(&tally.sync, &section.told.percentiles, true, plus);
+    let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
+    job.push(field("sync", Json::Object(sync)));
+    job.extend(machine(tally));
+    job.extend(distributions(tally));
+    job.push(number("latency_depth", section.depth));
+    job.push(number("latency_target", 0));
+    job.push(float("latency_percentile", 100.0));
+    job.push(number("latency_window", 0));
+    Json::Object(job)
+}
+
+fn machine(tally: &Tally) -> Vec<(String, Json)> {
+    let (user, system) = cpu(tally);
+    vec![
+        number("job_runtime", tally.runtime_ms),
+        float("usr_cpu", user),
+        float("sys_cpu", system),
+        number("ctx", 0),
+        number("majf", 0),
+        number("minf", 0),
+    ]
+}
+
+/// Limits of the numbers of requests under way, and of those given or heard of at once.
+pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+/// Limits of the coarse buckets.
+pub(super) const LIMITS: [&str; 12] =
+    ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
+
+fn distributions(tally: &Tally) -> Vec<(String, Json)> {
+    let shares = |name: &str, labels: &[&str], counts: &[u64], whole: u64| {
+        let all = labels.iter().zip(counts);
+        let all = all.map(|(label, count)| float(label, percent(*count, whole)));
+        field(name, Json::Object(all.collect()))
+    };
+    let sum = |counts: &[u64]| counts.iter().sum();
+    let done = requests(tally);
+    vec![
+        shares("iodepth_level", &DEPTHS, &tally.depths, done),
+        shares("iodepth_submit", &BATCHES, &tally.submits, sum(&tally.submits)),
+        shares("iodepth_complete", &BATCHES, &tally.completes, sum(&tally.completes)),
+        shares("latency_ns", &LIMITS[..10], &tally.coarse[..10], done),
+        shares("latency_us", &LIMITS[..10], &tally.coarse[10..20], done),
+        shares("latency_ms", &LIMITS, &tally.coarse[20..], done),
+    ]
+}
+
+fn direction(row: &Row, way: &WayTally, share: f64, plus: bool) -> Json {
+    let told = &row.job.told;
+    let percentiles = told.percentiles.as_slice();
+    let bytes = bandwidth(way);
+    let nothing = Latencies::default();
+    let lat = if told.disable_lat { &nothing } else { lat(way) };
+    let slat = if told.disable_slat { Stat::default() } else { way.slat };
+    Json::Object(vec![
+        number("io_bytes", way.bytes),
+        number("io_kbytes", way.bytes >> 10),
+        number("bw_bytes", bytes),
+        number("bw", bytes / 1024),
+        float("iops", iops(way)),
+        number("runtime", way.runtime_ms),
+        number("total_ios", way.requests),
+        number("short_ios", way.short),
+        number("drop_ios", 0),
+        field("slat_ns", Json::Object(stat(&slat))),
+        field("clat_ns", latencies(&way.clat, percentiles, told.clat_percentiles, plus)),
+        field("lat_ns", latencies(lat, percentiles, told.lat_percentiles, plus)),
+        number("bw_min", way.bandwidth.least),
+        number("bw_max", way.bandwidth.most),
+        float("bw_agg", share),
+        float("bw_mean", way.bandwidth.mean()),
+        float("bw_dev", way.bandwidth.deviation()),
+        number("bw_samples", way.bandwidth.samples),
+        number("iops_min", way.iops.least),
+        number("iops_max", way.iops.most),
+        float("iops_mean", way.iops.mean()),
+        float("iops_stddev", way.iops.deviation()),
+        number("iops_samples", way.iops.samples),
+    ])
+}
+
+fn stat(stat: &Stat) -> Vec<(String, Json)> {
+    vec![
+        number("min", stat.least),
+        number("max", stat.most),
+        float("mean", stat.mean()),
+        float("stddev", stat.deviation()),
+        number("N", stat.samples),
+    ]
+}
+
+fn latencies(of: &Latencies, percentiles: &[f64], told: bool, plus: bool) -> Json {
+    let mut fields = stat(&of.stat);
+    if told && of.stat.samples > 0 {
+        let values = of.histogram.percentiles(percentiles);
+        let all = percentiles.iter().zip(values);
+        let all = all.map(|(percent, ns)| number(&format!("{percent:.6}"), ns)).collect();
+        fields.push(field("percentile", Json::Object(all)));
+        if plus {
+            let all = of.histogram.buckets();
+            let all = all.map(|(bucket, count)| number(&middle_ns(bucket).to_string(), count));
+            fields.push(field("bins", Json::Object(all.collect())));
+        }
+    }
+    Json::Object(fields)
+}
+
+fn indent(out: &mut String, depth: usize) {
+    out.push('\n');
+    (0..depth).for_each(|_| out.push_str("  "));
+}
+
+// Writing into a string cannot fail.
+fn put(out: &mut String, value: &Json, depth: usize) {
+    match value {
+        Json::Text(text) => put_text(out, text),
+        Json::Number(number) => {
+            let _ = write!(out, "{number}");
+        }
+        Json::Float(number) => {
+            let _ = write!(out, "{number:.6}");
+        }
+        Json::Object(fields) => {
+            out.push('{');
+            for (place, (name, value)) in fields.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                indent(out, depth + 1);
+                put_text(out, name);
+                out.push_str(" : ");
+                put(out, value, depth + 1);
+            }
+            indent(out, depth);
+            out.push('}');
+        }
+        Json::Array(values) => {
+            out.push('[');
+            for (place, value) in values.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                indent(out, depth + 1);
+                put(out, value, depth + 1);
+            }
+            indent(out, depth);
+            out.push(']');
+        }
+    }
+}
+
+fn put_text(out: &mut String, text: &str) {
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            control if control.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}

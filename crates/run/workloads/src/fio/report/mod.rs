@@ -1,0 +1,136 @@
+//! What the original says of a run: in words, as JSON, and as fields between semicolons.
+
+mod json;
+mod normal;
+mod terse;
+mod units;
+
+use std::sync::Arc;
+
+use super::jobfile::Section;
+use super::scene::Scene;
+use super::tally::{Latencies, Tally, WayTally};
+
+pub(super) use normal::{header, started};
+
+/// The version whose output this is.
+const VERSION: &str = "fio-3.33";
+
+/// A form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Normal,
+    Json,
+    JsonPlus,
+    Terse,
+}
+
+impl Format {
+    /// All with their names.
+    pub(super) const NAMES: [(&'static str, Self); 5] = [
+        ("normal", Self::Normal),
+        ("json", Self::Json),
+        ("json+", Self::JsonPlus),
+        ("terse", Self::Terse),
+        ("minimal", Self::Terse),
+    ];
+}
+
+/// One row of the report: a clone, or those that are told together.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    job: Arc<Section>,
+    group: usize,
+    tally: Tally,
+}
+
+/// When it was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct When {
+    /// Milliseconds since 1970.
+    pub(super) unix_ms: u64,
+    /// As `ctime` writes it.
+    pub(super) time: String,
+    /// How long it took.
+    pub(super) elapsed_ms: u64,
+}
+
+/// Puts what the clones did into rows.
+pub(super) fn rows(scene: &Scene, done: &[Option<Tally>]) -> Vec<Row> {
+    let mut rows: Vec<(usize, Row)> = Vec::new();
+    for ((worker, number), tally) in scene.workers.iter().zip(scene.rows()).zip(done) {
+        let Some(tally) = tally else { continue };
+        match rows.last_mut() {
+            Some((last, row)) if *last == number => row.tally.merge(tally),
+            _ => {
+                let (job, group) = (Arc::clone(&worker.job), worker.group);
+                rows.push((number, Row { job, group, tally: tally.clone() }));
+            }
+        }
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The report of a run in a form.
+pub(super) fn report(
+    format: Format,
+    terse_version: u64,
+    rows: &[Row],
+    globals: &[(String, String)],
+    when: &When,
+) -> String {
+    match format {
+        Format::Normal => normal::report(rows, when),
+        Format::Json => json::report(rows, globals, when, false),
+        Format::JsonPlus => json::report(rows, globals, when, true),
+        Format::Terse => terse::report(rows, terse_version),
+    }
+}
+
+/// Latencies from the beginning of the submission: where nothing was on its way beside, that is
+/// all there is.
+fn lat(way: &WayTally) -> &Latencies {
+    if way.lat.stat.samples > 0 { &way.lat } else { &way.clat }
+}
+
+/// Bytes in a second.
+fn bandwidth(way: &WayTally) -> u64 {
+    if way.runtime_ms == 0 {
+        return 0;
+    }
+    let bytes = u128::from(way.bytes) * 1000 / u128::from(way.runtime_ms);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Requests in a second.
+fn iops(way: &WayTally) -> f64 {
+    if way.runtime_ms == 0 { 0.0 } else { 1000.0 * way.requests as f64 / way.runtime_ms as f64 }
+}
+
+/// A share in percent; 0 of nothing.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+/// Requests of both ways.
+fn requests(tally: &Tally) -> u64 {
+    tally.ways.iter().map(|way| way.requests).sum()
+}
+
+/// How much the mean of the samples is of what the whole group moved.
+fn share_of_group(rows: &[Row], row: &Row, way: usize) -> f64 {
+    let group = || rows.iter().filter(|other| other.group == row.group);
+    let bytes: u64 = group().map(|row| row.tally.ways[way].bytes).sum();
+    let longest = group().map(|row| row.tally.ways[way].runtime_ms).max().unwrap_or(0);
+    if longest == 0 || bytes == 0 {
+        return 0.0;
+    }
+    let whole = bytes as f64 * 1000.0 / longest as f64 / 1024.0;
+    (row.tally.ways[way].bandwidth.mean() * 100.0 / whole).min(100.0)
+}
+
+/// User and system CPU in percent of the runtime.
+fn cpu(tally: &Tally) -> (f64, f64) {
+    let of = |ns: u64| percent(ns / 1_000_000, tally.runtime_ms);
+    (of(tally.user_ns), of(tally.system_ns))
+}

@@ -1,0 +1,263 @@
+//! The report in words. Writing into strings cannot fail.
+
+use std::fmt::Write;
+
+use super::super::jobfile::{Engine, Way};
+use super::super::scene::Scene;
+use super::super::tally::{Latencies, Stat, Tally, WayTally};
+use super::json::{BATCHES, DEPTHS, LIMITS};
+use super::units::{binary_bytes, count, decimal_bytes, whole};
+use super::{Row, VERSION, When, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+
+/// What each job is, before it begins.
+pub(in super::super) fn header(scene: &Scene) -> String {
+    let mut out = String::new();
+    for (section, job) in scene.jobs.iter().enumerate() {
+        let group = scene.workers.iter().find(|worker| worker.section == section);
+        let group = group.map_or(0, |worker| worker.group);
+        let range = |way: Way| {
+            let blocks = job.blocks(way);
+            format!("{}-{}", binary_bytes(blocks.least), binary_bytes(blocks.most))
+        };
+        let (reads, writes) = (range(Way::Read), range(Way::Write));
+        let engine = Engine::NAMES.iter().find(|(_, engine)| *engine == job.engine);
+        let engine = engine.map_or("", |(name, _)| *name);
+        let _ = writeln!(
+            out,
+            "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {writes}, \
+             ioengine={engine}, iodepth={}",
+            job.name,
+            job.deed.name(),
+            job.depth
+        );
+        if job.clones > 1 {
+            out.push_str("...\n");
+        }
+    }
+    out
+}
+
+/// How many of them begin.
+pub(in super::super) fn started(scene: &Scene) -> String {
+    let threads = scene.workers.iter().filter(|worker| worker.job.thread).count();
+    let processes = scene.workers.len() - threads;
+    let some = |count: usize, one: &str, many: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let all = [some(threads, "thread", "threads"), some(processes, "process", "processes")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    format!("{VERSION}\nStarting {}\n", all.join(" and "))
+}
+
+/// All rows, then all groups.
+pub(super) fn report(rows: &[Row], when: &When) -> String {
+    let mut out = String::from("\n");
+    for row in rows {
+        row_of(&mut out, rows, row, when);
+    }
+    groups(&mut out, rows);
+    out
+}
+
+fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
+    let (tally, name) = (&row.tally, &row.job.name);
+    let (group, clones, errno) = (row.group, tally.clones, tally.errno);
+    let (process, time) = (std::process::id(), &when.time);
+    let _ = writeln!(
+        out,
+        "{name}: (groupid={group}, jobs={clones}): err={errno:2}: pid={process}: {time}"
+    );
+    if let Some(description) = &row.job.description {
+        let _ = writeln!(out, "  Description  : [{description}]");
+    }
+    for (way, name) in ["read", "write"].into_iter().enumerate() {
+        if tally.ways[way].requests > 0 {
+            direction(out, rows, row, way, name);
+        }
+    }
+    coarse(out, tally);
+    if tally.sync.stat.samples > 0 {
+        out.push_str("  fsync/fdatasync/sync_file_range:\n");
+        span(out, "sync", &tally.sync.stat);
+        percentiles(out, "sync", &tally.sync, &row.job.told.percentiles);
+    }
+    let (user, system) = cpu(tally);
+    let faults = "ctx=0, majf=0, minf=0";
+    let _ = writeln!(out, "  cpu          : usr={user:.2}%, sys={system:.2}%, {faults}");
+    let shares = |counts: &[u64; 7], whole: u64| counts.map(|count| percent(count, whole));
+    let depths = shares(&tally.depths, requests(tally));
+    let _ = writeln!(out, "  IO depths    : {}", labelled(&DEPTHS, depths));
+    let submits = shares(&tally.submits, tally.submits.iter().sum());
+    let _ = writeln!(out, "     submit    : {}", labelled(&BATCHES, submits));
+    let completes = shares(&tally.completes, tally.completes.iter().sum());
+    let _ = writeln!(out, "     complete  : {}", labelled(&BATCHES, completes));
+    let [read, write] = &tally.ways;
+    let _ = writeln!(
+        out,
+        "     issued rwts: total={},{},0,{} short={},{},0,0 dropped=0,0,0,0",
+        read.requests, write.requests, tally.sync.stat.samples, read.short, write.short
+    );
+    let depth = row.job.depth;
+    let target = "target=0, window=0, percentile=100.00%";
+    let _ = writeln!(out, "     latency   : {target}, depth={depth}");
+}
+
+fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {
+    let all = labels.iter().zip(shares).map(|(label, share)| format!("{label}={share:.1}%"));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) {
+    let (done, told) = (&row.tally.ways[way], &row.job.told);
+    let bytes = bandwidth(done);
+    let _ = writeln!(
+        out,
+        "  {name}: IOPS={}, BW={}/s ({}/s)({}/{}msec){}",
+        count(whole(iops(done)), 4),
+        binary_bytes(bytes),
+        decimal_bytes(bytes),
+        binary_bytes(done.bytes),
+        done.runtime_ms,
+        if way == Way::Write.place() { "; 0 zone resets" } else { "" }
+    );
+    if done.slat.samples > 0 && !told.disable_slat {
+        span(out, "slat", &done.slat);
+    }
+    let (clat, lat) = (&done.clat, lat(done));
+    if clat.stat.samples > 0 {
+        span(out, "clat", &clat.stat);
+    }
+    if lat.stat.samples > 0 && !told.disable_lat {
+        span(out, " lat", &lat.stat);
+    }
+    if told.clat_percentiles {
+        percentiles(out, "clat", clat, &told.percentiles);
+    }
+    if told.lat_percentiles {
+        percentiles(out, " lat", lat, &told.percentiles);
+    }
+    rates(out, done, share_of_group(rows, row, way));
+}
+
+/// The samples of the rates, when there were any.
+fn rates(out: &mut String, way: &WayTally, share: f64) {
+    let (rate, iops) = (&way.bandwidth, &way.iops);
+    if rate.samples == 0 {
+        return;
+    }
+    let (unit, by) = if rate.mean() > 1_048_576.0 { ("MiB", 1024) } else { ("KiB", 1) };
+    let (mean, deviation) = (rate.mean() / by as f64, rate.deviation() / by as f64);
+    let (least, most, samples) = (rate.least / by, rate.most / by, rate.samples);
+    let _ = writeln!(
+        out,
+        "   bw ({unit:>5}/s): min={least:5}, max={most:5}, per={share:3.2}%, avg={mean:5.2}, \
+         stdev={deviation:5.2}, samples={samples}"
+    );
+    let (mean, deviation) = (iops.mean(), iops.deviation());
+    let (least, most, samples) = (iops.least, iops.most, iops.samples);
+    let _ = writeln!(
+        out,
+        "   iops        : min={least:5}, max={most:5}, avg={mean:5.2}, stdev={deviation:5.2}, \
+         samples={samples}"
+    );
+}
+
+/// The line of a kind of latency, in the unit that suits it.
+fn span(out: &mut String, name: &str, stat: &Stat) {
+    let (mut least, mut most) = (stat.least, stat.most);
+    let (mut mean, mut deviation) = (stat.mean(), stat.deviation());
+    let mut unit = "nsec";
+    for larger in ["usec", "msec"] {
+        if least <= 2000 || most <= 99_999 || deviation <= 1000.0 {
+            break;
+        }
+        unit = larger;
+        (least, most) = (least / 1000, most / 1000);
+        (mean, deviation) = (mean / 1000.0, deviation / 1000.0);
+    }
+    let (least, most) = (count(least, 6), count(most, 6));
+    let _ = writeln!(
+        out,
+        "    {name} ({unit}): min={least}, max={most}, avg={mean:5.2}, stdev={deviation:5.2}"
+    );
+}
+
+fn percentiles(out: &mut String, name: &str, of: &Latencies, percentiles: &[f64]) {
+    let values = of.histogram.percentiles(percentiles);
+    let (Some(&least), Some(&most)) = (values.first(), values.last()) else { return };
+    let (unit, powers, divisor) = if least > 2_000_000 && most > 99_999_999 {
+        ("msec", 2, 1_000_000)
+    } else if least > 2000 && most > 99_999 {
+        ("usec", 1, 1000)
+    } else {
+        ("nsec", 0, 1)
+    };
+    let width = (most / divisor).to_string().len().max(5);
+    let per_line = (80 - 7) / (2 + 10 + width);
+    let _ = writeln!(out, "    {name} percentiles ({unit}):");
+    let last = values.len() - 1;
+    for (place, (percent, ns)) in percentiles.iter().zip(&values).enumerate() {
+        if place % per_line == 0 {
+            out.push_str("     |");
+        }
+        let value = (0..powers).fold(*ns, |ns, _| ns.div_ceil(1000));
+        let end = if place == last { '\n' } else { ',' };
+        let _ = write!(out, " {percent:5.2}th=[{value:width$}]{end}");
+        if place != last && place % per_line == per_line - 1 {
+            out.push('\n');
+        }
+    }
+}
+
+/// The coarse buckets, five to a line.
+fn coarse(out: &mut String, tally: &Tally) {
+    let done = requests(tally);
+    for (unit, counts) in [
+        ("nsec", &tally.coarse[..10]),
+        ("usec", &tally.coarse[10..20]),
+        ("msec", &tally.coarse[20..]),
+    ] {
+        let all = LIMITS.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let all = all.map(|(limit, count)| format!("{limit}={:.2}%", percent(*count, done)));
+        let all: Vec<String> = all.collect();
+        for line in all.chunks(5) {
+            let _ = writeln!(out, "  lat ({unit})   : {}", line.join(", "));
+        }
+    }
+}
+
+/// What each group did together.
+fn groups(out: &mut String, rows: &[Row]) {
+    let mut groups: Vec<usize> = rows.iter().map(|row| row.group).collect();
+    groups.dedup();
+    for group in groups {
+        let _ = writeln!(out, "\nRun status group {group} (all jobs):");
+        for (way, name) in ["   READ", "  WRITE"].into_iter().enumerate() {
+            let all = rows.iter().filter(|row| row.group == group);
+            let all = all.map(|row| &row.tally.ways[way]);
+            let all: Vec<&WayTally> = all.filter(|way| way.runtime_ms > 0).collect();
+            group_way(out, name, &all);
+        }
+    }
+}
+
+fn group_way(out: &mut String, name: &str, all: &[&WayTally]) {
+    let runtimes = || all.iter().map(|way| way.runtime_ms);
+    let (Some(shortest), Some(longest)) = (runtimes().min(), runtimes().max()) else { return };
+    let bytes = all.iter().map(|way| way.bytes).sum::<u64>();
+    let whole = bandwidth(&WayTally { bytes, runtime_ms: longest, ..WayTally::default() });
+    let least = all.iter().map(|way| bandwidth(way)).min().unwrap_or(0);
+    let most = all.iter().map(|way| bandwidth(way)).max().unwrap_or(0);
+    let _ = writeln!(
+        out,
+        "{name}: bw={}/s ({}/s), {}/s-{}/s ({}/s-{}/s), io={} ({}), run={shortest}-{longest}msec",
+        binary_bytes(whole),
+        decimal_bytes(whole),
+        binary_bytes(least),
+        binary_bytes(most),
+        decimal_bytes(least),
+        decimal_bytes(most),
+        binary_bytes(bytes),
+        decimal_bytes(bytes)
+    );
+}

@@ -1,0 +1,92 @@
+//! The report as fields between semicolons: versions 2 to 5.
+
+use super::super::tally::{Stat, Tally, WayTally};
+use super::units::whole;
+use super::{Row, VERSION, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+
+/// Percentiles that a line has room for.
+const PERCENTILES: usize = 20;
+
+/// A line for each row.
+pub(super) fn report(rows: &[Row], version: u64) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let mut fields = vec![version.to_string()];
+        if version > 2 {
+            fields.push(VERSION.to_owned());
+        }
+        fields.push(row.job.name.clone());
+        fields.push(row.group.to_string());
+        fields.push(row.tally.errno.to_string());
+        for way in 0..2 {
+            let share = share_of_group(rows, row, way);
+            direction(&mut fields, row, &row.tally.ways[way], share, version);
+        }
+        if version != 3 {
+            direction(&mut fields, row, &WayTally::default(), 0.0, version);
+        }
+        machine(&mut fields, &row.tally);
+        if let Some(description) = &row.job.description {
+            fields.push(description.clone());
+        }
+        out.push_str(&fields.join(";"));
+        out.push('\n');
+    }
+    out
+}
+
+fn float(number: f64) -> String {
+    format!("{number:.6}")
+}
+
+/// In microseconds.
+fn micro(fields: &mut Vec<String>, stat: &Stat) {
+    fields.push((stat.least / 1000).to_string());
+    fields.push((stat.most / 1000).to_string());
+    fields.push(float(stat.mean() / 1000.0));
+    fields.push(float(stat.deviation() / 1000.0));
+}
+
+fn direction(fields: &mut Vec<String>, row: &Row, way: &WayTally, share: f64, version: u64) {
+    fields.push((way.bytes >> 10).to_string());
+    fields.push((bandwidth(way) / 1024).to_string());
+    fields.push(whole(iops(way)).to_string());
+    fields.push(way.runtime_ms.to_string());
+    micro(fields, &way.slat);
+    micro(fields, &way.clat.stat);
+    let percentiles = &row.job.told.percentiles;
+    let values = way.clat.histogram.percentiles(percentiles);
+    for place in 0..PERCENTILES {
+        let ns = values.get(place).copied().unwrap_or(0);
+        fields.push(match percentiles.get(place) {
+            Some(percent) => format!("{percent:.6}%={}", ns / 1000),
+            None => "0%=0".to_owned(),
+        });
+    }
+    micro(fields, &lat(way).stat);
+    fields.push(way.bandwidth.least.to_string());
+    fields.push(way.bandwidth.most.to_string());
+    fields.push(format!("{share:.6}%"));
+    fields.push(float(way.bandwidth.mean()));
+    fields.push(float(way.bandwidth.deviation()));
+    if version == 5 {
+        fields.push(way.bandwidth.samples.to_string());
+        fields.push(way.iops.least.to_string());
+        fields.push(way.iops.most.to_string());
+        fields.push(float(way.iops.mean()));
+        fields.push(float(way.iops.deviation()));
+        fields.push(way.iops.samples.to_string());
+    }
+}
+
+fn machine(fields: &mut Vec<String>, tally: &Tally) {
+    let (user, system) = cpu(tally);
+    fields.push(format!("{user:.6}%"));
+    fields.push(format!("{system:.6}%"));
+    // Switches of context and faults of pages.
+    fields.extend((0..3).map(|_| "0".to_owned()));
+    let done = requests(tally);
+    fields.extend(tally.depths.iter().map(|count| format!("{:.1}%", percent(*count, done))));
+    let coarse = &tally.coarse[10..];
+    fields.extend(coarse.iter().map(|count| format!("{:.2}%", percent(*count, done))));
+}

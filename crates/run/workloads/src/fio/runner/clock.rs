@@ -1,0 +1,146 @@
+//! The time of a clone, as it hears of it from its steps.
+
+use super::super::jobfile::Section;
+use super::super::tally::Tally;
+
+/// How often rates are taken down.
+const SAMPLE_NS: u64 = 500_000_000;
+
+/// Times in nanoseconds from the start of the trial.
+#[derive(Debug)]
+pub(super) struct Clock {
+    now_ns: u64,
+    /// When the last step began, if it was timed.
+    began_ns: Option<u64>,
+    start_ns: u64,
+    pass_ns: u64,
+    ramp_ns: Option<u64>,
+    runtime_ns: Option<u64>,
+    over_ns: u64,
+    sample_ns: u64,
+    sampled: [(u64, u64); 2],
+}
+
+impl Clock {
+    pub(super) fn new(job: &Section) -> Self {
+        let runtime_ns = Some(job.runtime_us * 1000).filter(|ns| *ns > 0);
+        Self {
+            now_ns: 0,
+            began_ns: None,
+            start_ns: 0,
+            pass_ns: 0,
+            ramp_ns: Some(job.ramp_us * 1000).filter(|ns| *ns > 0),
+            runtime_ns,
+            over_ns: u64::MAX,
+            sample_ns: u64::MAX,
+            sampled: [(0, 0); 2],
+        }
+    }
+
+    pub(super) fn began(&mut self, at_ns: u64) {
+        self.now_ns = at_ns;
+    }
+
+    /// A step was timed.
+    #[inline]
+    pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        self.began_ns = Some(began_ns);
+        self.now_ns = ended_ns;
+    }
+
+    /// A pause ended: without a clock it lasted as long as it was to.
+    pub(super) fn paused(&mut self, us: u64) {
+        if self.began_ns.take().is_none() {
+            self.now_ns += us * 1000;
+        }
+    }
+
+    /// How long the last step took, told once.
+    #[inline]
+    pub(super) fn took(&mut self) -> Option<u64> {
+        self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
+    }
+
+    /// When the last step began and ended, told once.
+    #[inline]
+    pub(super) fn span(&mut self) -> Option<(u64, u64)> {
+        self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
+    }
+
+    /// The present, where there is a clock.
+    pub(super) fn now_ns(&self) -> Option<u64> {
+        Some(self.now_ns).filter(|now_ns| *now_ns > 0)
+    }
+
+    /// The work begins now.
+    pub(super) fn start(&mut self) {
+        self.start_ns = self.now_ns;
+        self.sample_ns = self.now_ns + SAMPLE_NS;
+        if self.ramp_ns.is_none() {
+            self.over_ns = self.runtime_ns.map_or(u64::MAX, |ns| self.now_ns + ns);
+        }
+    }
+
+    /// A pass begins now.
+    pub(super) fn begin_pass(&mut self) {
+        self.pass_ns = self.now_ns;
+    }
+
+    /// Whether the time before it counts is just over.
+    #[inline]
+    pub(super) fn ends_ramp(&mut self) -> bool {
+        let Some(ramp_ns) = self.ramp_ns else { return false };
+        if self.start_ns == 0 || self.now_ns - self.start_ns < ramp_ns {
+            return false;
+        }
+        self.ramp_ns = None;
+        self.sampled = [(0, 0); 2];
+        self.start();
+        self.begin_pass();
+        true
+    }
+
+    /// Whether its time is over.
+    #[inline]
+    pub(super) const fn is_over(&self) -> bool {
+        self.now_ns >= self.over_ns
+    }
+
+    /// Microseconds from the start.
+    #[inline]
+    pub(super) const fn since_start_us(&self) -> u64 {
+        (self.now_ns - self.start_ns) / 1000
+    }
+
+    /// How long the pass took.
+    pub(super) const fn pass_ms(&self) -> u64 {
+        (self.now_ns - self.pass_ns).div_ceil(1_000_000)
+    }
+
+    /// How long it worked.
+    pub(super) const fn runtime_ms(&self) -> u64 {
+        (self.now_ns - self.start_ns) / 1_000_000
+    }
+
+    /// Takes down the rates, when it is time to.
+    #[inline]
+    pub(super) fn sample(&mut self, tally: &mut Tally) {
+        if self.now_ns >= self.sample_ns {
+            self.take_sample(tally);
+        }
+    }
+
+    #[cold]
+    fn take_sample(&mut self, tally: &mut Tally) {
+        let ms = (SAMPLE_NS + self.now_ns - self.sample_ns) / 1_000_000;
+        for (way, before) in tally.ways.iter_mut().zip(&mut self.sampled) {
+            let (bytes, requests) = (way.bytes - before.0, way.requests - before.1);
+            if bytes > 0 {
+                way.bandwidth.add(bytes * 1000 / ms.max(1) / 1024);
+                way.iops.add(requests * 1000 / ms.max(1));
+            }
+            *before = (way.bytes, way.requests);
+        }
+        self.sample_ns = self.now_ns + SAMPLE_NS;
+    }
+}

@@ -1,0 +1,112 @@
+//! What a clone does next, as a step.
+
+use treering_script::{Call, CreateHow, OpenHow, Step, Tolerate};
+
+use super::super::course::Wanted;
+use super::super::jobfile::{Engine, Way};
+use super::Runner;
+
+/// What is done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    Nothing,
+    Directory(u16),
+    Pause(u64),
+    Open(usize),
+    Forget(usize),
+    Advise(usize),
+    Map(usize),
+    Seek(usize, u64),
+    Move(Wanted),
+    /// Whether it counts as a request of the job.
+    Sync {
+        file: usize,
+        data_only: bool,
+        counts: bool,
+    },
+    Submit,
+    Reap(u16),
+    Close(usize),
+    Unlink(usize),
+}
+
+/// What a request takes: never more than 4 MiB.
+pub(super) fn length(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+impl Runner {
+    /// The step of what is to be done.
+    #[inline]
+    pub(super) fn step(&mut self) -> Step<'_> {
+        if let Doing::Move(wanted) = self.doing {
+            return self.transfer(wanted).into();
+        }
+        self.other_step()
+    }
+
+    #[inline]
+    fn transfer(&self, wanted: Wanted) -> Call<'_> {
+        let Wanted { file, way, offset: position, bytes } = wanted;
+        let (file, bytes) = (self.slots.of(file), length(bytes));
+        match (self.worker.job.engine, way) {
+            (Engine::Mmap, Way::Read) => Call::ReadMapped { file, bytes, position },
+            (Engine::Mmap, Way::Write) => Call::WriteMapped { file, bytes, position },
+            (Engine::Sync, Way::Read) => Call::Read { file, bytes },
+            (Engine::Sync, Way::Write) => Call::Write { file, bytes, position },
+            (_, Way::Read) => Call::ReadAt { file, bytes, position },
+            (_, Way::Write) => Call::WriteAt { file, bytes, position },
+        }
+    }
+
+    fn other_step(&mut self) -> Step<'_> {
+        let job = &self.worker.job;
+        let extent = |file: usize| self.extents.files[file];
+        let call = match self.doing {
+            Doing::Nothing => Call::Pause { ns: 0 },
+            Doing::Directory(number) => self.land.open(number, &self.names[usize::from(number)]),
+            Doing::Pause(us) => Call::Pause { ns: us * 1000 },
+            Doing::Open(file) => {
+                let name = &self.worker.files[file];
+                let (at, path, into) = (name.dir(), name.name.as_c_str(), self.slots.of(file));
+                if job.deed.writes {
+                    Call::Create { at, path, how: CreateHow::OrOpen, into }
+                } else {
+                    Call::Open { at, path, how: OpenHow::Read, into }
+                }
+            }
+            Doing::Forget(number) => {
+                let (file, extent) = (self.slots.of(number), extent(number));
+                Call::Forget { file, start: extent.offset, bytes: extent.bytes }
+            }
+            Doing::Advise(number) => {
+                let (file, extent) = (self.slots.of(number), extent(number));
+                let (start, bytes) = (extent.offset, extent.bytes);
+                Call::Advise { file, start, bytes, random: job.deed.random }
+            }
+            Doing::Map(number) => {
+                let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
+                Call::Map { file, bytes, writes: job.deed.writes }
+            }
+            Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
+            Doing::Move(wanted) => self.transfer(wanted),
+            Doing::Sync { file, data_only, .. } => {
+                let file = self.slots.of(file);
+                match (job.engine, data_only) {
+                    (Engine::Mmap, _) => Call::SyncMapped { file },
+                    (_, true) => Call::DataSync { file },
+                    (_, false) => Call::Fsync { file },
+                }
+            }
+            Doing::Submit => Call::Submit { requests: self.queued.batch() },
+            Doing::Reap(least) => Call::Reap { least },
+            Doing::Close(file) => Call::Close { file: self.slots.close(file) },
+            Doing::Unlink(file) => {
+                let name = &self.worker.files[file];
+                let unlink = Call::Unlink { at: name.dir(), path: &name.name };
+                return Step { tolerate: Tolerate::Missing, ..unlink.into() };
+            }
+        };
+        call.into()
+    }
+}

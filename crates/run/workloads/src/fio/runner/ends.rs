@@ -1,0 +1,131 @@
+//! What a clone does before its work, between two passes, and at the end.
+
+use super::{Doing, Next, Runner, Stage};
+
+impl Runner {
+    /// The next thing to do where it does not work; `None` at the end of all.
+    pub(super) fn between(&mut self) -> Next {
+        let doing = match self.stage {
+            Stage::Directories => self.directory(),
+            Stage::Delay => {
+                let over = self.bells.end.has_rung() || self.bells.time.has_rung();
+                let doing = if over { None } else { self.rest() };
+                if doing.is_none() {
+                    self.rest_us = 0;
+                    self.clock.start();
+                    self.go(Stage::Begin);
+                }
+                doing
+            }
+            Stage::Begin => {
+                self.clock.begin_pass();
+                self.go(Stage::Work);
+                None
+            }
+            Stage::Work => self.work(),
+            Stage::Drain => {
+                let doing = self.drain();
+                if doing.is_none() {
+                    self.go(Stage::EndSync(0));
+                }
+                doing
+            }
+            Stage::EndSync(file) => self.end_sync(file),
+            Stage::PassEnd => {
+                self.end_pass();
+                self.place = 0;
+                self.todo.clear();
+                self.go(Stage::Closing);
+                None
+            }
+            Stage::Closing => self.close_next(),
+            Stage::Unlink(file) => {
+                if !self.worker.job.unlink || file >= self.worker.files.len() {
+                    return Next::End;
+                }
+                self.go(Stage::Unlink(file + 1));
+                Some(Doing::Unlink(file))
+            }
+        };
+        doing.map_or(Next::Again, Next::Do)
+    }
+
+    fn directory(&mut self) -> Option<Doing> {
+        match self.directories.get(self.place) {
+            Some(&number) => {
+                self.place += 1;
+                Some(Doing::Directory(number))
+            }
+            None => {
+                self.go(Stage::Delay);
+                None
+            }
+        }
+    }
+
+    /// Every file comes to the disk, also those that are closed.
+    fn end_sync(&mut self, file: usize) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        let job = &self.worker.job;
+        let syncs = job.deed.writes && (job.end_fsync || job.fsync_on_close);
+        if !syncs || file >= self.worker.files.len() {
+            self.go(Stage::PassEnd);
+            return None;
+        }
+        self.go(Stage::EndSync(file + 1));
+        let sync = Doing::Sync { file, data_only: false, counts: false };
+        if self.slots.is_open(file) {
+            return Some(sync);
+        }
+        let opens = self.open(file);
+        self.todo.extend([sync, Doing::Close(file)]);
+        Some(opens)
+    }
+
+    /// Closes the files one by one; then another pass begins, or it ends.
+    fn close_next(&mut self) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        while self.place < self.worker.files.len() {
+            let file = self.place;
+            self.place += 1;
+            if self.slots.is_open(file) {
+                return Some(Doing::Close(file));
+            }
+        }
+        if self.keeps_running() {
+            self.course.begin_pass();
+            self.held = None;
+            self.go(Stage::Begin);
+        } else {
+            self.go(Stage::Unlink(0));
+        }
+        None
+    }
+
+    /// Whether another pass follows.
+    fn keeps_running(&mut self) -> bool {
+        let (job, issued) = (&self.worker.job, &self.course.issued);
+        if self.terminated || self.is_over() {
+            return false;
+        }
+        if job.is_timed() {
+            return true;
+        }
+        if self.loops_left > 0 {
+            self.loops_left -= 1;
+            return true;
+        }
+        let requests = issued.requests[0] + issued.requests[1];
+        if job.number_ios > 0 && requests >= job.number_ios {
+            return false;
+        }
+        let limit = job.io_size.unwrap_or(self.extents.size);
+        let left = limit.saturating_sub(issued.total());
+        // What is less than a request is not begun.
+        left >= job.most_block() && job.io_size.is_some() && issued.bytes_of_pass > 0
+    }
+}

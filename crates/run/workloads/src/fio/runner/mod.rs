@@ -1,0 +1,377 @@
+//! A clone at work: requests by its engine, one after the other or several under way, until its
+//! bytes are moved or its time is over.
+
+mod clock;
+mod doing;
+mod ends;
+mod queued;
+mod slots;
+
+use std::collections::VecDeque;
+use std::ffi::CString;
+use std::sync::Arc;
+
+use treering_script::{Bell, Outcome, Script, Step};
+
+use super::course::{Act, Course, Wanted};
+use super::jobfile::{Engine, Way};
+use super::land::Land;
+use super::layout::names;
+use super::sizes::Extents;
+use super::tally::{COARSE, Latencies, Tally};
+use super::worker::Worker;
+use clock::Clock;
+use doing::Doing;
+use queued::Queued;
+use slots::Slots;
+
+/// Nothing ends a wait early: it is made in pieces.
+const PAUSE_MAX_US: u64 = 20_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Directories,
+    Delay,
+    Begin,
+    Work,
+    /// What is under way ends.
+    Drain,
+    /// Files come to the disk.
+    EndSync(usize),
+    PassEnd,
+    Closing,
+    Unlink(usize),
+}
+
+/// What comes next between two stretches of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Do(Doing),
+    Again,
+    End,
+}
+
+/// Who is told that the clone is done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bells {
+    /// Ends it.
+    pub(super) end: Bell,
+    /// The time of all is over.
+    pub(super) time: Bell,
+    /// What it rings when it is done.
+    pub(super) others: Vec<Bell>,
+}
+
+/// The script.
+pub(super) struct Runner {
+    worker: Arc<Worker>,
+    land: Arc<Land>,
+    names: Vec<CString>,
+    directories: Vec<u16>,
+    extents: Arc<Extents>,
+    course: Course,
+    slots: Slots,
+    stage: Stage,
+    doing: Doing,
+    todo: VecDeque<Doing>,
+    /// An act that must wait until what is under way has ended.
+    held: Option<Act>,
+    queued: Queued,
+    tally: Tally,
+    clock: Clock,
+    bells: Bells,
+    place: usize,
+    /// Microseconds of pauses that are left.
+    rest_us: u64,
+    loops_left: u64,
+    terminated: bool,
+}
+
+impl Runner {
+    pub(super) fn new(
+        worker: Arc<Worker>,
+        land: Arc<Land>,
+        extents: Arc<Extents>,
+        bells: Bells,
+    ) -> Self {
+        let job = &worker.job;
+        let course = Course::new(Arc::clone(job), Arc::clone(&extents), worker.seeds);
+        Self {
+            names: names(&land),
+            directories: worker.directories(),
+            slots: Slots::new(worker.files.len()),
+            stage: Stage::Directories,
+            doing: Doing::Nothing,
+            todo: VecDeque::new(),
+            held: None,
+            queued: Queued::new(job.depth),
+            tally: Tally::default(),
+            clock: Clock::new(job),
+            bells,
+            place: 0,
+            rest_us: job.start_delay_us,
+            loops_left: job.loops - 1,
+            terminated: false,
+            course,
+            worker,
+            land,
+            extents,
+        }
+    }
+
+    /// What came of the last step.
+    #[inline]
+    fn hear(&mut self, last: &Outcome<'_>) {
+        match (self.doing, last) {
+            (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
+            (Doing::Sync { counts: true, .. }, _) => {
+                self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
+            }
+            (Doing::Submit, &Outcome::Taken(taken)) => self.taken(taken),
+            (Doing::Reap(_), Outcome::Reaped(ended)) => self.reaped(ended),
+            (Doing::Pause(us), _) => self.clock.paused(us),
+            _ => {}
+        }
+        if self.clock.ends_ramp() {
+            self.tally.clear();
+        }
+    }
+
+    /// A request ended that nothing else went beside.
+    #[inline]
+    fn moved(&mut self, wanted: Wanted, bytes: u64) {
+        let way = wanted.way.place();
+        if let Some(ns) = self.clock.took() {
+            self.tally.took(way, ns);
+        }
+        self.tally.depths[0] += 1;
+        self.tally.submits[1] += 1;
+        self.tally.completes[1] += 1;
+        self.slots.moved(wanted.file, wanted.offset + bytes);
+        self.counted(wanted, bytes);
+    }
+
+    /// Counts the bytes of a request, and sees whether a pause is due.
+    #[inline]
+    fn counted(&mut self, wanted: Wanted, bytes: u64) {
+        let tally = &mut self.tally.ways[wanted.way.place()];
+        tally.bytes += bytes;
+        tally.requests += 1;
+        tally.short += u64::from(bytes < wanted.bytes);
+        self.clock.sample(&mut self.tally);
+        let think = self.worker.job.think;
+        if think.us > 0 {
+            let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
+            if done.is_multiple_of(think.blocks) {
+                self.rest_us += think.us;
+            }
+        }
+    }
+
+    /// Whether time or another job ends it.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.terminated
+            || self.clock.is_over()
+            || self.bells.end.has_rung()
+            || self.bells.time.has_rung()
+    }
+
+    /// Whether all bytes of the pass have been issued.
+    #[inline]
+    fn is_issued(&self) -> bool {
+        let (job, issued) = (&self.worker.job, &self.course.issued);
+        if job.number_ios > 0 {
+            let requests = issued.requests[0] + issued.requests[1];
+            if requests >= job.number_ios.saturating_mul(job.loops) {
+                return true;
+            }
+        }
+        if job.is_timed() {
+            return false;
+        }
+        let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
+        issued.total() >= limit || issued.bytes_of_pass >= self.bytes_of_pass()
+    }
+
+    /// Bytes after which a pass ends.
+    fn bytes_of_pass(&self) -> u64 {
+        let job = &self.worker.job;
+        let overwrites = job.deed.writes && job.deed.random && !job.draws.random_map;
+        match job.io_size.filter(|_| overwrites) {
+            Some(bytes) => bytes.max(self.extents.size),
+            None => self.extents.size,
+        }
+    }
+
+    /// The next thing to do while it works.
+    #[inline]
+    fn work(&mut self) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        if self.is_over() {
+            self.terminated = true;
+            self.go(Stage::Drain);
+            return None;
+        }
+        if let Some(doing) = self.rest() {
+            return Some(doing);
+        }
+        if self.held.is_none() && !self.course.is_pending() && self.is_issued() {
+            self.go(Stage::Drain);
+            return None;
+        }
+        if self.worker.job.engine.is_queued()
+            && let Some(doing) = self.queue_full()
+        {
+            return Some(doing);
+        }
+        let act = self.held.take();
+        let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
+        self.act(act)
+    }
+
+    #[inline]
+    fn act(&mut self, act: Act) -> Option<Doing> {
+        match act {
+            Act::Request(wanted) if self.worker.job.engine.is_queued() => self.enqueue(wanted),
+            Act::Request(wanted) => Some(self.positioned(wanted)),
+            Act::Open(file) => Some(self.open(file)),
+            Act::Forget(file) => Some(Doing::Forget(file)),
+            Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
+            Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
+                self.held = Some(act);
+                self.drain()
+            }
+            Act::Close(file) => Some(self.close(file)),
+            Act::Wait(us) => Some(Doing::Pause(us.min(PAUSE_MAX_US))),
+            Act::Busy => self.drain(),
+            Act::End => {
+                self.go(Stage::Drain);
+                None
+            }
+        }
+    }
+
+    /// A request, after the file's position where that is how it is done.
+    #[inline]
+    fn positioned(&mut self, wanted: Wanted) -> Doing {
+        let elsewhere = self.worker.job.engine == Engine::Sync
+            && !self.slots.stands_at(wanted.file, wanted.offset);
+        if elsewhere {
+            self.todo.push_back(Doing::Move(wanted));
+            return Doing::Seek(wanted.file, wanted.offset);
+        }
+        Doing::Move(wanted)
+    }
+
+    /// A file is opened; the page cache hears what comes.
+    fn open(&mut self, file: usize) -> Doing {
+        let job = &self.worker.job;
+        self.slots.open(file);
+        if job.invalidate {
+            self.todo.push_back(Doing::Forget(file));
+        }
+        self.todo.push_back(Doing::Advise(file));
+        if job.engine == Engine::Mmap {
+            self.todo.push_back(Doing::Map(file));
+        }
+        Doing::Open(file)
+    }
+
+    fn close(&mut self, file: usize) -> Doing {
+        let job = &self.worker.job;
+        if job.fsync_on_close && job.deed.writes {
+            self.todo.push_back(Doing::Close(file));
+            return Doing::Sync { file, data_only: false, counts: false };
+        }
+        Doing::Close(file)
+    }
+
+    /// A piece of a pause that is due.
+    #[inline]
+    fn rest(&mut self) -> Option<Doing> {
+        if self.rest_us == 0 {
+            return None;
+        }
+        if self.queued.is_busy() {
+            return self.drain();
+        }
+        let piece = self.rest_us.min(PAUSE_MAX_US);
+        self.rest_us -= piece;
+        Some(Doing::Pause(piece))
+    }
+
+    fn go(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// The next thing to do; `None` at the end.
+    #[inline]
+    fn advance(&mut self) -> Option<Doing> {
+        loop {
+            if self.stage == Stage::Work {
+                if let Some(doing) = self.work() {
+                    return Some(doing);
+                }
+                continue;
+            }
+            match self.between() {
+                Next::Do(doing) => return Some(doing),
+                Next::Again => {}
+                Next::End => return None,
+            }
+        }
+    }
+}
+
+impl Script for Runner {
+    #[inline]
+    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
+        self.hear(&last);
+        self.doing = match self.advance() {
+            Some(doing) => doing,
+            None => {
+                self.bells.others.iter().for_each(Bell::ring);
+                return None;
+            }
+        };
+        Some(self.step())
+    }
+
+    fn began(&mut self, at_ns: u64) {
+        self.clock.began(at_ns);
+    }
+
+    #[inline]
+    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        self.clock.timed(began_ns, ended_ns);
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        let job = &self.worker.job;
+        if job.told.disable_clat {
+            self.tally.ways.iter_mut().for_each(|way| way.clat = Latencies::default());
+            self.tally.coarse = [0; COARSE];
+        }
+        if !matches!(self.stage, Stage::Unlink(_)) {
+            // Ended early: what was done until then counts.
+            self.end_pass();
+        }
+        self.tally.runtime_ms = self.clock.runtime_ms();
+        self.tally.words()
+    }
+}
+
+impl Runner {
+    /// The runtime of a pass is that of every way in which data went.
+    fn end_pass(&mut self) {
+        let ms = self.clock.pass_ms();
+        for way in Way::ALL {
+            if self.tally.ways[way.place()].bytes > 0 {
+                self.tally.ways[way.place()].runtime_ms += ms;
+            }
+        }
+    }
+}

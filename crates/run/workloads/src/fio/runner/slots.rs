@@ -1,0 +1,55 @@
+//! Which slots of the engine the open files are in, and where their positions stand.
+
+use treering_script::File;
+
+/// The slots of a clone.
+#[derive(Debug)]
+pub(super) struct Slots {
+    files: Vec<Option<(File, u64)>>,
+    free: Vec<u8>,
+}
+
+impl Slots {
+    pub(super) fn new(files: usize) -> Self {
+        Self { files: vec![None; files], free: (0..=u8::MAX).rev().collect() }
+    }
+
+    /// Gives a file a slot. There are always some: the number of open files is limited.
+    pub(super) fn open(&mut self, file: usize) {
+        let slot = self.free.pop().unwrap_or(u8::MAX);
+        self.files[file] = Some((File(slot), 0));
+    }
+
+    /// The slot of an open file.
+    #[inline]
+    pub(super) fn of(&self, file: usize) -> File {
+        self.files[file].map_or(File(u8::MAX), |(slot, _)| slot)
+    }
+
+    /// Takes a slot back.
+    pub(super) fn close(&mut self, file: usize) -> File {
+        let slot = self.of(file);
+        if self.files[file].take().is_some() {
+            self.free.push(slot.0);
+        }
+        slot
+    }
+
+    /// Whether a file has one.
+    pub(super) fn is_open(&self, file: usize) -> bool {
+        self.files[file].is_some()
+    }
+
+    /// The position stands there now.
+    #[inline]
+    pub(super) fn moved(&mut self, file: usize, position: u64) {
+        if let Some((_, before)) = &mut self.files[file] {
+            *before = position;
+        }
+    }
+
+    /// Whether the position stands there.
+    pub(super) fn stands_at(&self, file: usize, position: u64) -> bool {
+        self.files[file].is_some_and(|(_, before)| before == position)
+    }
+}

@@ -1,0 +1,70 @@
+//! All jobs of a file with their clones: who works when, and with whom each is told.
+
+use std::sync::Arc;
+
+use treering_script::ConfigError;
+
+use super::jobfile::Section;
+use super::land::Land;
+use super::tausworthe::Seeds;
+use super::worker::Worker;
+
+/// Everybody, in the order in which the original counts them.
+#[derive(Clone, Debug)]
+pub(super) struct Scene {
+    pub(super) jobs: Vec<Arc<Section>>,
+    pub(super) workers: Vec<Arc<Worker>>,
+    pub(super) land: Arc<Land>,
+    pub(super) waves: usize,
+}
+
+impl Scene {
+    /// `fresh` stands in for what a run that is not to be repeated draws from the system.
+    pub(super) fn new(jobs: Vec<Section>, classic: bool, fresh: u64) -> Result<Self, ConfigError> {
+        let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
+        let mut land = Land::new(classic);
+        let mut workers = Vec::new();
+        let (mut group, mut wave) = (0, 0);
+        for (section, job) in jobs.iter().enumerate() {
+            if section > 0 && (job.stonewall || job.new_group) {
+                group += 1;
+            }
+            if section > 0 && job.stonewall {
+                wave += 1;
+            }
+            // The original makes the last clone first.
+            for number in std::iter::once(0).chain((1..job.clones).rev()) {
+                let files = land.files(job, number)?;
+                let thread = workers.len() as u64 + 1;
+                let draws = &job.draws;
+                let is_fresh = !draws.repeatable && !job.sets("randseed");
+                let seeds = Seeds::of(draws, job.deed.random, thread, is_fresh.then_some(fresh));
+                let job = Arc::clone(job);
+                let worker = Worker { job, section, number, group, wave, files, seeds };
+                workers.push(Arc::new(worker));
+            }
+        }
+        Ok(Self { jobs, workers, land: Arc::new(land), waves: wave + 1 })
+    }
+
+    /// Those of a wave, with their numbers.
+    pub(super) fn wave(&self, wave: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
+        self.workers.iter().enumerate().filter(move |(_, worker)| worker.wave == wave)
+    }
+
+    /// Under which number each worker is told: those of a group together, where its job says so.
+    pub(super) fn rows(&self) -> Vec<usize> {
+        let mut rows = Vec::with_capacity(self.workers.len());
+        let mut last_group = None;
+        let mut row = 0_usize;
+        for (number, worker) in self.workers.iter().enumerate() {
+            let together = worker.job.group_reporting && last_group == Some(worker.group);
+            if number > 0 && !together {
+                row += 1;
+            }
+            last_group = Some(worker.group);
+            rows.push(row);
+        }
+        rows
+    }
+}

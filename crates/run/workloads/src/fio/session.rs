@@ -1,0 +1,222 @@
+//! One run: the files are made, job after job; then the jobs work, those between two stonewalls
+//! side by side.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use treering_model::{Metric, Op, TaskTotals};
+use treering_script::{
+    Bell, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit, Unfinished,
+    Wave, WorkerKind,
+};
+
+use super::headline::Headline;
+use super::jobfile::{Engine, Exits};
+use super::land::directory;
+use super::layout::{Layout, MakeDirectories, UNSIZED};
+use super::runner::{Bells, Runner};
+use super::scene::Scene;
+use super::sizes::{Extents, extents};
+use super::tally::Tally;
+use super::tausworthe::Use;
+use super::worker::Worker;
+
+/// The phase in which files are made, and the kinds of its tasks.
+pub(super) const SETUP: &str = "setup";
+const DIRECTORIES: &str = "directories";
+pub(super) const LAYOUT: &str = "layout";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Setup { next: usize },
+    Work { wave: usize, begun: bool },
+}
+
+/// A run in progress.
+pub(super) struct JobSession {
+    scene: Scene,
+    part: Option<Part>,
+    extents: Vec<Arc<Extents>>,
+    headline: Headline,
+    failure: Option<String>,
+    /// A job that is done ended all others.
+    ended: bool,
+}
+
+impl JobSession {
+    pub(super) fn new(scene: Scene) -> Self {
+        Self {
+            headline: Headline::new(&scene),
+            scene,
+            part: None,
+            extents: Vec::new(),
+            failure: None,
+            ended: false,
+        }
+    }
+
+    fn layout(&self, number: usize) -> Option<Wave> {
+        let worker = self.scene.workers.get(number)?;
+        let script = Layout::new(Arc::clone(worker), Arc::clone(&self.scene.land));
+        let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
+        Some(Wave { tasks: vec![task], ..Wave::default() })
+    }
+
+    fn setup(&mut self, next: usize) -> Option<Wave> {
+        self.part = Some(Part::Setup { next: next + 1 });
+        if self.scene.land.classic {
+            return self.layout(next);
+        }
+        match next.checked_sub(1) {
+            Some(number) => self.layout(number),
+            None => {
+                let script = MakeDirectories::new(&self.scene.land);
+                let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
+                Some(Wave { tasks: vec![task], ..Wave::default() })
+            }
+        }
+    }
+
+    fn work(&self, wave: usize) -> Wave {
+        let workers: Vec<(usize, &Arc<Worker>)> = self.scene.wave(wave).collect();
+        let time = Bell::default();
+        let ends: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+        let mut tasks = Vec::new();
+        for (place, (number, worker)) in workers.iter().enumerate() {
+            let others =
+                workers.iter().zip(&ends).filter(|((_, other), _)| match worker.job.exits {
+                    None => false,
+                    Some(Exits::Group) => other.group == worker.group,
+                    Some(Exits::Stonewall | Exits::All) => true,
+                });
+            let others = others.map(|(_, bell)| bell.clone()).collect();
+            let bells = Bells { end: ends[place].clone(), time: time.clone(), others };
+            tasks.push(self.task(*number, worker, bells));
+        }
+        let threads = workers.iter().all(|(_, worker)| worker.job.thread);
+        let side_by_side = SideBySide {
+            workers: if threads { WorkerKind::Thread } else { WorkerKind::Process },
+            on_signal: OnSignal::Stop,
+            unfinished: Unfinished::Told,
+            ..SideBySide::default()
+        };
+        Wave { tasks, side_by_side, time_limit: limit(&workers, time), ..Wave::default() }
+    }
+
+    fn task(&self, number: usize, worker: &Arc<Worker>, bells: Bells) -> Task {
+        let job = &worker.job;
+        let extents = self.extents.get(number).cloned().unwrap_or_default();
+        let expected_bytes =
+            if job.is_timed() { 0 } else { job.io_size.unwrap_or(extents.size) * job.loops };
+        let runner = Runner::new(Arc::clone(worker), Arc::clone(&self.scene.land), extents, bells);
+        let kind = match job.engine {
+            Engine::Libaio => Some(QueueKind::Libaio),
+            Engine::IoUring => Some(QueueKind::IoUring),
+            _ => None,
+        };
+        let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
+        Task {
+            expected_bytes,
+            direct: job.direct,
+            synchronous: job.synchronous,
+            queue: kind.map(|kind| Queue { kind, depth }),
+            ..Task::new(&job.name, &worker.subject(), Op::Open, Box::new(runner))
+        }
+    }
+
+    fn laid_out(&mut self, totals: &TaskTotals) {
+        let Some(worker) = self.scene.workers.get(self.extents.len()) else { return };
+        let found = totals.notes.get(1..).unwrap_or_default();
+        let draws = worker.seeds.generator(Use::FileSize);
+        let extents = extents(&worker.job, worker.number, found, draws);
+        if let (Err(why), Some(&UNSIZED)) = (&extents, totals.notes.first()) {
+            let why = format!("{}: {}", worker.job.name, why.why());
+            self.failure.get_or_insert(why);
+        }
+        self.extents.push(Arc::new(extents.unwrap_or_default()));
+    }
+
+    fn worked(&mut self, totals: &TaskTotals, wave: usize) {
+        let place = usize::from(totals.worker);
+        let Some((number, worker)) = self.scene.wave(wave).nth(place) else { return };
+        let Some(tally) = Tally::from_words(&totals.notes) else { return };
+        if tally.errno != 0 {
+            let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
+            self.failure.get_or_insert(format!("{}: a request failed: {why}", worker.job.name));
+        }
+        self.ended |= worker.job.exits == Some(Exits::All);
+        self.headline.worked(number, totals, &tally);
+    }
+}
+
+/// When the longest of the jobs must be over, whether they hear of the time themselves or not.
+fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
+    let mut longest = 0;
+    for (_, worker) in workers {
+        let job = &worker.job;
+        if job.runtime_us == 0 {
+            return None;
+        }
+        longest = longest.max(job.start_delay_us + job.ramp_us + job.runtime_us);
+    }
+    // Those that read the clock end by themselves, a moment before.
+    Some(TimeLimit { after: Duration::from_micros(longest + 100_000), bell })
+}
+
+impl Session for JobSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let part = match self.part {
+            None => Part::Setup { next: 0 },
+            Some(Part::Setup { .. }) => Part::Work { wave: 0, begun: false },
+            Some(Part::Work { .. }) if self.ended => return None,
+            Some(Part::Work { wave, .. }) => Part::Work { wave: wave + 1, begun: false },
+        };
+        let (name, tasks) = match part {
+            Part::Setup { .. } => (SETUP.to_owned(), self.scene.workers.len() + 1),
+            Part::Work { wave, .. } if wave >= self.scene.waves => return None,
+            Part::Work { wave, .. } => {
+                let mut jobs: Vec<&str> =
+                    self.scene.wave(wave).map(|(_, worker)| worker.job.name.as_str()).collect();
+                let tasks = jobs.len();
+                jobs.dedup();
+                (jobs.join(", "), tasks)
+            }
+        };
+        self.part = Some(part);
+        Some(Phase { name, tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
+    }
+
+    fn next_wave(&mut self) -> Option<Wave> {
+        match self.part? {
+            Part::Setup { next } => self.setup(next),
+            Part::Work { begun: true, .. } => None,
+            Part::Work { wave, begun: false } => {
+                self.part = Some(Part::Work { wave, begun: true });
+                Some(self.work(wave))
+            }
+        }
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        match self.part {
+            Some(Part::Setup { .. }) if totals.kind == LAYOUT => self.laid_out(totals),
+            Some(Part::Work { wave, .. }) => self.worked(totals, wave),
+            _ => {}
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.headline.metrics()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        if self.scene.land.classic || self.part.is_none() {
+            return Vec::new();
+        }
+        (0..self.scene.land.directories.len()).map(directory).collect()
+    }
+}

@@ -1,0 +1,371 @@
+//! What a clone did: bytes, requests, latencies and rates, as fio counts them.
+
+use super::histogram::Histogram;
+
+/// Numbers of which the extremes, the mean and the deviation are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Stat {
+    pub(super) samples: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Stat {
+    /// One more.
+    #[inline]
+    pub(super) fn add(&mut self, value: u64) {
+        if self.samples == 0 || value < self.least {
+            self.least = value;
+        }
+        self.most = self.most.max(value);
+        self.samples += 1;
+        let value = value as f64;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        if other.samples == 0 {
+            return;
+        }
+        let least = if self.samples == 0 { other.least } else { self.least.min(other.least) };
+        *self = Self {
+            samples: self.samples + other.samples,
+            least,
+            most: self.most.max(other.most),
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        };
+    }
+
+    /// 0 when there are none.
+    pub(super) fn mean(&self) -> f64 {
+        if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
+    }
+
+    /// Of the sample; 0 when there are fewer than two.
+    pub(super) fn deviation(&self) -> f64 {
+        if self.samples < 2 {
+            return 0.0;
+        }
+        let around = self.squares - self.sum * self.sum / self.samples as f64;
+        (around.max(0.0) / (self.samples - 1) as f64).sqrt()
+    }
+
+    fn words(&self) -> [u64; 5] {
+        [self.samples, self.least, self.most, self.sum.to_bits(), self.squares.to_bits()]
+    }
+}
+
+/// Latencies, and how they are distributed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Latencies {
+    pub(super) stat: Stat,
+    pub(super) histogram: Histogram,
+}
+
+impl Latencies {
+    #[inline]
+    pub(super) fn add(&mut self, ns: u64) {
+        self.stat.add(ns);
+        self.histogram.record(ns);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.stat.merge(&other.stat);
+        self.histogram.merge(&other.histogram);
+    }
+
+    fn clear(&mut self) {
+        self.stat = Stat::default();
+        self.histogram.clear();
+    }
+}
+
+/// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
+const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// How many coarse buckets there are: ten, ten, and twelve of milliseconds.
+pub(super) const COARSE: usize = 32;
+
+/// The coarse bucket of a latency.
+#[inline]
+fn coarse(ns: u64) -> usize {
+    let (start, value) = match ns {
+        0..1_000 => (0, ns),
+        1_000..1_000_000 => (10, ns / 1_000),
+        _ => (20, ns / 1_000_000),
+    };
+    let step = STEPS.iter().position(|limit| value < *limit);
+    start + step.unwrap_or(if value < 2000 { 10 } else { 11 })
+}
+
+/// The place of a number among 1, 2, 4, 8, 16, 32 and 64 or more.
+#[inline]
+fn level(number: u64) -> usize {
+    match number {
+        0..2 => 0,
+        2..4 => 1,
+        4..8 => 2,
+        8..16 => 3,
+        16..32 => 4,
+        32..64 => 5,
+        _ => 6,
+    }
+}
+
+/// The place of a number among 0, 4, 8, 16, 32, 64 and more.
+#[inline]
+fn batch(number: u64) -> usize {
+    match number {
+        0 => 0,
+        1..=4 => 1,
+        5..=8 => 2,
+        9..=16 => 3,
+        17..=32 => 4,
+        33..=64 => 5,
+        _ => 6,
+    }
+}
+
+/// What was done one way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct WayTally {
+    pub(super) bytes: u64,
+    pub(super) requests: u64,
+    pub(super) short: u64,
+    pub(super) runtime_ms: u64,
+    pub(super) slat: Stat,
+    pub(super) clat: Latencies,
+    pub(super) lat: Latencies,
+    /// KiB a second, and requests a second, each half second.
+    pub(super) bandwidth: Stat,
+    pub(super) iops: Stat,
+}
+
+/// What a clone did.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tally {
+    pub(super) ways: [WayTally; 2],
+    pub(super) sync: Latencies,
+    pub(super) depths: [u64; 7],
+    pub(super) submits: [u64; 7],
+    pub(super) completes: [u64; 7],
+    pub(super) coarse: [u64; COARSE],
+    pub(super) runtime_ms: u64,
+    pub(super) clones: u64,
+    /// Why a request failed; 0 where none did.
+    pub(super) errno: u64,
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            ways: Default::default(),
+            sync: Latencies::default(),
+            depths: [0; 7],
+            submits: [0; 7],
+            completes: [0; 7],
+            coarse: [0; COARSE],
+            runtime_ms: 0,
+            clones: 1,
+            errno: 0,
+            user_ns: 0,
+            system_ns: 0,
+        }
+    }
+}
+
+impl Tally {
+    /// A request was issued, so many being under way with it.
+    #[inline]
+    pub(super) fn issued(&mut self, under_way: u64) {
+        self.depths[level(under_way)] += 1;
+    }
+
+    /// So many were given to the kernel at once.
+    #[inline]
+    pub(super) fn submitted(&mut self, requests: u64) {
+        self.submits[batch(requests)] += 1;
+    }
+
+    /// So many were heard of at once.
+    #[inline]
+    pub(super) fn completed(&mut self, requests: u64) {
+        self.completes[batch(requests)] += 1;
+    }
+
+    /// A latency of a request from its issue to its end.
+    #[inline]
+    pub(super) fn took(&mut self, way: usize, clat_ns: u64) {
+        self.ways[way].clat.add(clat_ns);
+        self.coarse[coarse(clat_ns)] += 1;
+    }
+
+    /// Begins to count: what was before does not.
+    pub(super) fn clear(&mut self) {
+        for way in &mut self.ways {
+            (way.bytes, way.requests, way.short, way.runtime_ms) = (0, 0, 0, 0);
+            (way.slat, way.bandwidth, way.iops) = Default::default();
+            way.clat.clear();
+            way.lat.clear();
+        }
+        self.sync.clear();
+        (self.depths, self.submits, self.completes) = Default::default();
+        (self.coarse, self.runtime_ms) = ([0; COARSE], 0);
+    }
+
+    /// Adds another clone of the same group.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (way, more) in self.ways.iter_mut().zip(&other.ways) {
+            way.bytes += more.bytes;
+            way.requests += more.requests;
+            way.short += more.short;
+            way.runtime_ms = way.runtime_ms.max(more.runtime_ms);
+            way.slat.merge(&more.slat);
+            way.clat.merge(&more.clat);
+            way.lat.merge(&more.lat);
+            way.bandwidth.merge(&more.bandwidth);
+            way.iops.merge(&more.iops);
+        }
+        self.sync.merge(&other.sync);
+        let all = |into: &mut [u64], from: &[u64]| {
+            into.iter_mut().zip(from).for_each(|(one, more)| *one += more);
+        };
+        all(&mut self.depths, &other.depths);
+        all(&mut self.submits, &other.submits);
+        all(&mut self.completes, &other.completes);
+        all(&mut self.coarse, &other.coarse);
+        self.runtime_ms += other.runtime_ms;
+        self.clones += other.clones;
+        self.errno = if self.errno == 0 { other.errno } else { self.errno };
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+    }
+
+    /// As the notes of a script.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let mut words = vec![self.runtime_ms, self.errno];
+        for way in &self.ways {
+            words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
+            words.extend(way.slat.words());
+            words.extend(way.bandwidth.words());
+            words.extend(way.iops.words());
+            put(&mut words, &way.clat);
+            put(&mut words, &way.lat);
+        }
+        put(&mut words, &self.sync);
+        words.extend(self.depths);
+        words.extend(self.submits);
+        words.extend(self.completes);
+        words.extend(self.coarse);
+        words
+    }
+
+    /// What [`Tally::words`] wrote.
+    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
+        let mut reader = Words(words);
+        let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
+        for way in &mut tally.ways {
+            [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
+            way.slat = reader.stat()?;
+            way.bandwidth = reader.stat()?;
+            way.iops = reader.stat()?;
+            way.clat = reader.latencies()?;
+            way.lat = reader.latencies()?;
+        }
+        tally.sync = reader.latencies()?;
+        tally.depths = reader.several()?;
+        tally.submits = reader.several()?;
+        tally.completes = reader.several()?;
+        tally.coarse = reader.several()?;
+        reader.0.is_empty().then_some(tally)
+    }
+}
+
+fn put(words: &mut Vec<u64>, latencies: &Latencies) {
+    words.extend(latencies.stat.words());
+    let at = words.len();
+    words.push(0);
+    for (bucket, count) in latencies.histogram.buckets() {
+        words.extend([bucket as u64, count]);
+    }
+    words[at] = ((words.len() - at - 1) / 2) as u64;
+}
+
+struct Words<'w>(&'w [u64]);
+
+impl Words<'_> {
+    fn one(&mut self) -> Option<u64> {
+        self.several().map(|[one]| one)
+    }
+
+    fn several<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn stat(&mut self) -> Option<Stat> {
+        let [samples, least, most, sum, squares] = self.several()?;
+        let (sum, squares) = (f64::from_bits(sum), f64::from_bits(squares));
+        Some(Stat { samples, least, most, sum, squares })
+    }
+
+    fn latencies(&mut self) -> Option<Latencies> {
+        let mut latencies = Latencies { stat: self.stat()?, ..Latencies::default() };
+        for _ in 0..self.one()? {
+            let [bucket, count] = self.several()?;
+            latencies.histogram.add(usize::try_from(bucket).ok()?, count);
+        }
+        Some(latencies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stat, Tally, coarse};
+
+    #[test]
+    fn words_tell_all() {
+        let mut tally = Tally::default();
+        for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
+            tally.took(1, ns);
+            tally.ways[1].lat.add(ns + 5);
+        }
+        tally.ways[0].bytes = 7;
+        tally.ways[1].iops.add(100);
+        tally.sync.add(1_000_000);
+        tally.issued(16);
+        tally.submitted(4);
+        tally.completed(1);
+        let read = Tally::from_words(&tally.words()).unwrap();
+        assert_eq!(read, tally);
+        let words = tally.words();
+        assert_eq!(Tally::from_words(&words[..words.len() - 1]), None);
+        assert_eq!(Tally::from_words(&[]), None);
+        let mut both = read;
+        both.merge(&tally);
+        assert_eq!((both.ways[1].clat.stat.samples, both.clones), (10, 2));
+        both.clear();
+        assert_eq!(both.ways, Tally::default().ways);
+    }
+
+    #[test]
+    fn coarse_buckets_are_named_by_their_limits() {
+        let places = [1, 2, 999, 1_000, 2_000, 999_999, 1_000_000, 1_999_000_000, 2_000_000_000];
+        assert_eq!(places.map(coarse), [0, 1, 9, 10, 11, 19, 20, 30, 31]);
+    }
+
+    #[test]
+    fn deviations_are_those_of_samples() {
+        let mut stat = Stat::default();
+        [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|value| stat.add(value));
+        assert!((stat.mean() - 5.0).abs() < 1e-9);
+        assert!((stat.deviation() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-9);
+        assert_eq!((stat.least, stat.most), (2, 9));
+    }
+}

@@ -1,0 +1,136 @@
+//! The generator with which fio draws, and the seeds that it gives to its draws.
+//!
+//! L'Ecuyer's combined Tausworthe generator of three components. Each kind of draw has a generator
+//! of its own, so that what is drawn of one kind does not depend on how much was drawn of another.
+
+use super::jobfile::Draws;
+
+/// A generator of 32 bits at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tausworthe {
+    parts: [u32; 3],
+}
+
+/// Shifts and mask of a component.
+const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
+/// The least values that make the components' highest bits count.
+const LEAST: [u32; 3] = [1, 7, 15];
+/// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
+const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
+const WARM_UP: usize = 6;
+
+impl Tausworthe {
+    /// The generator of a seed, of which the lower half counts.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) fn new(seed: u64) -> Self {
+        let seed = seed as u32;
+        let mut parts = [0; 3];
+        let mut before = FIRST;
+        for (part, least) in parts.iter_mut().zip(LEAST) {
+            let mixed = before.wrapping_mul(69069) ^ seed;
+            *part = if mixed < least { mixed + least } else { mixed };
+            before = *part;
+        }
+        let mut generator = Self { parts };
+        for _ in 0..WARM_UP {
+            generator.draw();
+        }
+        generator
+    }
+
+    /// The next 32 bits.
+    #[inline]
+    pub(super) fn draw(&mut self) -> u32 {
+        for (part, (up, down, mask, over)) in self.parts.iter_mut().zip(COMPONENTS) {
+            *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+        }
+        self.parts[0] ^ self.parts[1] ^ self.parts[2]
+    }
+
+    /// A number below a bound, as the original scales it.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        let share = f64::from(self.draw()) / 4_294_967_296.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let number = (bound as f64 * share) as u64;
+        number
+    }
+
+    /// From 1 to 100.
+    #[inline]
+    pub(super) fn percent(&mut self) -> u64 {
+        1 + self.below(100)
+    }
+}
+
+/// The kinds of draws, with their places among the original's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    ReadSize = 0,
+    WriteSize = 1,
+    Mix = 4,
+    File = 5,
+    Block = 6,
+    FileSize = 7,
+    OrderRead = 10,
+}
+
+const REPEATABLE: u64 = 0xb189_9bed;
+const GOLDEN: u64 = 0x9e37_0001;
+const USES: usize = 24;
+
+/// Seeds of every kind of draw of one clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seeds {
+    seeds: [u64; USES],
+}
+
+impl Seeds {
+    /// Of the clone with this number among all, from 1. `fresh` stands in for what a run that is
+    /// not to be repeated draws from the system.
+    pub(super) fn of(draws: &Draws, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
+        let mut seed = fresh.unwrap_or(draws.seed);
+        for _ in 0..4 {
+            seed = seed.wrapping_mul(GOLDEN);
+        }
+        let mut seeds = [0; USES];
+        for (place, of_use) in (0..).zip(&mut seeds) {
+            *of_use = seed.wrapping_mul(number).wrapping_add(place);
+            seed = seed.wrapping_mul(GOLDEN);
+            if draws.all_repeatable {
+                *of_use = REPEATABLE.wrapping_mul(number).wrapping_add(place);
+            }
+        }
+        if is_random && draws.repeatable {
+            seeds[Use::Block as usize] = REPEATABLE.wrapping_mul(number);
+        }
+        Self { seeds }
+    }
+
+    /// The generator of a kind of draw.
+    pub(super) fn generator(&self, of: Use) -> Tausworthe {
+        Tausworthe::new(self.seeds[of as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draws, Seeds, Use};
+
+    #[test]
+    fn sequences_are_the_originals() {
+        // As fio 3.33 says with --debug=random.
+        let draws = Draws::default();
+        let first = |draws: &Draws, number| {
+            let mut generator = Seeds::of(draws, true, number, None).generator(Use::Block);
+            [generator.draw(), generator.draw(), generator.draw()]
+        };
+        assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
+        assert_eq!(first(&draws, 2), [1_094_293_889, 780_151_754, 2_579_992_399]);
+        let seeded = Draws { repeatable: false, seed: 77, ..draws };
+        assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
+        assert_eq!(first(&seeded, 2)[0], 20_773_687);
+        let all = Draws { all_repeatable: true, ..draws };
+        assert_eq!(first(&all, 1)[0], 259_043_585);
+    }
+}

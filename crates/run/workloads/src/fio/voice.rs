@@ -1,0 +1,182 @@
+//! Fio's own way to run and to speak: what the jobs are, what is laid out, and the report.
+
+use std::path::PathBuf;
+
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+};
+
+use super::job::read_jobs;
+use super::jobfile::show;
+use super::layout::MADE;
+use super::options::CLASSIC;
+use super::report::{Format, When, header, report, rows, started};
+use super::scene::Scene;
+use super::session::LAYOUT;
+use super::tally::Tally;
+
+/// How a classic command line is run.
+pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+    let (_, jobs) = read_jobs(settings, CLASSIC)?;
+    let formats = formats(settings)?;
+    let terse = settings.choice(CLASSIC, "terse-version")?;
+    let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
+    let shown = settings.flag("show-options").then(|| show(&jobs));
+    let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+    let roots: Vec<PathBuf> = scene.land.directories.iter().map(PathBuf::from).collect();
+    let output = settings.text("output").map(|output| settings.file(output));
+    Ok(Impersonation {
+        roots,
+        make_roots: MakeRoots::OneLevel,
+        log: output.clone(),
+        times_all: true,
+        seed: 1,
+        signal_exit: 128,
+        voice: Box::new(Voice {
+            done: vec![None; scene.workers.len()],
+            scene,
+            formats,
+            terse_version,
+            shown,
+            into_file: output.is_some(),
+            started_unix_ms: settings.started_unix_ms,
+            laid_out: 0,
+            reported: false,
+        }),
+    })
+}
+
+fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
+    if settings.flag("minimal") {
+        return Ok(vec![Format::Terse]);
+    }
+    let text = settings.text_or_default(CLASSIC, "output-format").unwrap_or_default();
+    let one = |word: &str| {
+        let found = Format::NAMES.iter().find(|(name, _)| *name == word.trim());
+        found.map(|(_, format)| *format).ok_or_else(|| {
+            let names: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
+            ConfigError::new(format!("--output-format: '{}' is no form", word.escape_debug()))
+                .hint(format!("forms are {}", names.join(", ")))
+        })
+    };
+    let mut all = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    all.dedup();
+    Ok(all)
+}
+
+struct Voice {
+    scene: Scene,
+    done: Vec<Option<Tally>>,
+    formats: Vec<Format>,
+    terse_version: u64,
+    /// Every option, where it was asked for.
+    shown: Option<String>,
+    into_file: bool,
+    started_unix_ms: u64,
+    laid_out: usize,
+    reported: bool,
+}
+
+impl Voice {
+    fn say(&self, words: String) -> Said {
+        if self.into_file {
+            Said { log: words, ..Said::default() }
+        } else {
+            Said { out: words, ..Said::default() }
+        }
+    }
+
+    /// Words that belong to the normal form only.
+    fn say_normally(&self, words: impl FnOnce() -> String) -> Said {
+        if self.formats.contains(&Format::Normal) { self.say(words()) } else { Said::default() }
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals) -> Said {
+        if task.phase > 0 {
+            let wave = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
+            let worker = self.scene.wave(wave).nth(usize::from(task.worker));
+            if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.notes)) {
+                let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
+                self.done[number] = Some(Tally { user_ns, system_ns, ..tally });
+            }
+            return Said::default();
+        }
+        if task.kind != LAYOUT {
+            return Said::default();
+        }
+        let worker = self.scene.workers.get(self.laid_out);
+        self.laid_out += 1;
+        let Some(worker) = worker.filter(|_| task.notes.first() == Some(&MADE)) else {
+            return Said::default();
+        };
+        let files = worker.files.len();
+        let (name, some) = (&worker.job.name, if files == 1 { "file" } else { "files" });
+        let mib = worker.job.stated_bytes() >> 20;
+        self.say_normally(|| {
+            let what = if files == 1 { "IO file" } else { "IO files" };
+            format!("{name}: Laying out {what} ({files} {some} / {mib}MiB)\n")
+        })
+    }
+
+    /// The report, once, of what was done so far.
+    fn report(&mut self, elapsed_ms: u64, time: String) -> Said {
+        let is_empty = self.done.iter().all(Option::is_none);
+        if is_empty || std::mem::replace(&mut self.reported, true) {
+            return Said::default();
+        }
+        let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
+        let when = When { unix_ms, time, elapsed_ms };
+        let rows = rows(&self.scene, &self.done);
+        let globals = self.scene.jobs.first().map(|job| job.given_globally.clone());
+        let globals = globals.unwrap_or_default();
+        let all = self
+            .formats
+            .iter()
+            .map(|format| report(*format, self.terse_version, &rows, &globals, &when));
+        let words = all.collect::<String>();
+        self.say(words)
+    }
+}
+
+impl ClassicVoice for Voice {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let mut said = self.say_normally(|| header(&self.scene) + &started(&self.scene));
+        if let Some(shown) = self.shown.take() {
+            said.err = shown;
+        }
+        said
+    }
+
+    fn log_begins_anew(&self) -> bool {
+        true
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said::err_line(&format!("fio: {}", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::TaskEnded(task) => self.task_ended(task),
+            TrialEvent::Ended { ending, at_ns } => match ending {
+                Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
+                    self.report(at_ns / 1_000_000, witness.time())
+                }
+                Ending::Invalid { .. } => Said::default(),
+            },
+            TrialEvent::Cautioned(caution) => match caution.code {
+                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
+                    Said::err_line(&format!("treering: {}", caution.message))
+                }
+                _ => Said::default(),
+            },
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, signal: Option<i32>) -> Said {
+        let Some(signal) = signal else { return Said::default() };
+        Said::err_line(&format!("fio: terminating on signal {signal}"))
+    }
+}

@@ -1,0 +1,38 @@
+//! One clone of a job: what it does, and to which files.
+
+use std::sync::Arc;
+
+use super::jobfile::Section;
+use super::land::Name;
+use super::tausworthe::Seeds;
+
+/// One clone of a job.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) job: Arc<Section>,
+    /// Which section it is of.
+    pub(super) section: usize,
+    /// Which clone of its job, from 0.
+    pub(super) number: u64,
+    /// With which clones it is told, where they are told together.
+    pub(super) group: usize,
+    /// In which wave it works.
+    pub(super) wave: usize,
+    pub(super) files: Vec<Name>,
+    pub(super) seeds: Seeds,
+}
+
+impl Worker {
+    /// The directories of its files, each once.
+    pub(super) fn directories(&self) -> Vec<u16> {
+        let mut all: Vec<u16> = self.files.iter().map(|file| file.directory).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// How it is called among the clones.
+    pub(super) fn subject(&self) -> String {
+        format!("{}.{}", self.job.name, self.number)
+    }
+}

@@ -1,0 +1,219 @@
+//! The calls of fio's jobs in their order, in memory: how files are made, opened and left.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::ffi::CStr;
+
+use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_model::TaskTotals;
+use treering_script::{
+    Call, CreateHow, OpenHow, Outcome, Script, Settings, Step, TargetFacts, Workload,
+};
+use treering_testkit::temp_dir;
+use treering_workloads::fio::{Fio, show_job_file};
+
+/// A call in words.
+fn words(step: &Step<'_>) -> String {
+    let text = |name: &CStr| name.to_str().unwrap().to_owned();
+    match step.call {
+        Call::OpenRoot { root, .. } => format!("root {root}"),
+        Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
+        Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
+        Call::Size { name, .. } => format!("stat {}", text(name)),
+        Call::Unlink { path, .. } => format!("unlink {}", text(path)),
+        Call::Create { path, how: CreateHow::Truncate, .. } => format!("create {}", text(path)),
+        Call::Create { path, how: CreateHow::OrOpen, .. } => format!("open {}", text(path)),
+        Call::Open { path, how: OpenHow::Read, .. } => format!("open {} to read", text(path)),
+        Call::Read { bytes, .. } => format!("read {bytes}"),
+        Call::Write { bytes, .. } => format!("write {bytes}"),
+        Call::ReadAt { bytes, position, .. } => format!("pread {bytes} {position}"),
+        Call::WriteAt { bytes, position, .. } => format!("pwrite {bytes} {position}"),
+        Call::ReadMapped { bytes, position, .. } => format!("load {bytes} {position}"),
+        Call::WriteMapped { bytes, position, .. } => format!("store {bytes} {position}"),
+        Call::Map { bytes, .. } => format!("mmap {bytes}"),
+        Call::SyncMapped { .. } => "msync".to_owned(),
+        Call::Seek { position, .. } => format!("seek {position}"),
+        Call::Truncate { bytes, .. } => format!("truncate {bytes}"),
+        Call::Allocate { bytes, keep_size, .. } => format!("allocate {bytes} {keep_size}"),
+        Call::Forget { start, bytes, .. } => format!("forget {start} {bytes}"),
+        Call::Advise { random: true, .. } => "advise random".to_owned(),
+        Call::Advise { random: false, .. } => "advise sequential".to_owned(),
+        Call::Fsync { .. } => "fsync".to_owned(),
+        Call::DataSync { .. } => "fdatasync".to_owned(),
+        Call::Submit { requests } => {
+            let all = requests.iter().map(|one| format!(" {}@{}", one.tag, one.position));
+            format!("submit{}", all.collect::<String>())
+        }
+        Call::Reap { least } => format!("reap {least}"),
+        Call::Close { .. } => "close".to_owned(),
+        ref other => panic!("{other:?} is not fio's"),
+    }
+}
+
+fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
+    let mut caller = MemoryCaller::new(memory);
+    let mut all = Vec::new();
+    let mut outcome = Outcome::Start;
+    let mut now_ns = 0;
+    script.began(now_ns);
+    while let Some(step) = script.next(outcome) {
+        assert!(all.len() < 100_000, "it does not end");
+        all.push(words(&step));
+        outcome = caller.call(&step).unwrap().outcome;
+        script.timed(now_ns, now_ns + 1000);
+        now_ns += 1000;
+    }
+    all
+}
+
+/// The calls of every task of a job, one after the other.
+fn run(settings: &str) -> Vec<(String, Vec<String>)> {
+    let dir = temp_dir();
+    let path = dir.path().join("j.fio");
+    std::fs::write(&path, format!("[a]\n{settings}\n")).unwrap();
+    let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
+    let job = Fio.native(&Settings::new(given)).unwrap();
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut all = Vec::new();
+    let mut phase = 0;
+    while session.next_phase().is_some() {
+        while let Some(wave) = session.next_wave() {
+            for (worker, mut task) in (0..).zip(wave.tasks) {
+                all.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
+                let (kind, notes) = (task.kind.clone(), task.script.notes());
+                let totals = TaskTotals { phase, worker, kind, notes, ..TaskTotals::default() };
+                session.task_ended(&totals);
+            }
+            assert_eq!(session.failure(), None);
+        }
+        phase += 1;
+    }
+    all
+}
+
+/// The calls of the last task.
+fn work(settings: &str) -> Vec<String> {
+    run(settings).pop().unwrap().1
+}
+
+#[test]
+fn files_that_will_be_read_are_written_and_others_get_room() {
+    let all = run("rw=read\nsize=8k\nbs=4k");
+    let layout = [
+        "opendir fio-0",
+        "stat a.0.0",
+        "unlink a.0.0",
+        "create a.0.0",
+        "allocate 8192 false",
+        "truncate 8192",
+        "write 4096",
+        "write 4096",
+        "fsync",
+        "forget 0 8192",
+        "close",
+    ];
+    assert_eq!(all[0].1, ["mkdir fio-0"]);
+    assert_eq!(all[1].1, layout);
+    let work = [
+        "opendir fio-0",
+        "open a.0.0 to read",
+        "forget 0 8192",
+        "advise sequential",
+        "pread 4096 0",
+        "pread 4096 4096",
+        "close",
+    ];
+    assert_eq!(all[2].1, work);
+    let layout = |settings: &str| run(&format!("rw=write\nsize=8k\n{settings}")).swap_remove(1).1;
+    let head = ["opendir fio-0", "stat a.0.0", "unlink a.0.0", "create a.0.0"];
+    let tail = ["forget 0 8192", "close"];
+    for (settings, between) in [
+        ("", Some("allocate 8192 false")),
+        ("fallocate=none", None),
+        ("fallocate=keep", Some("allocate 8192 true")),
+        ("fallocate=truncate", Some("truncate 8192")),
+    ] {
+        let expected: Vec<&str> = head.into_iter().chain(between).chain(tail).collect();
+        assert_eq!(layout(settings), expected, "{settings}");
+    }
+    assert_eq!(layout("create_on_open=1"), head[..2]);
+}
+
+#[test]
+fn syncs_stand_where_the_options_say() {
+    let work = |settings: &str| {
+        let all = work(&format!("rw=write\nsize=16k\ninvalidate=0\n{settings}"));
+        all[3..].iter().map(|call| call[..3].to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(work(""), "pwr pwr pwr pwr clo");
+    assert_eq!(work("fsync=1"), "pwr fsy pwr fsy pwr fsy pwr clo");
+    assert_eq!(work("fdatasync=2"), "pwr pwr fda pwr pwr clo");
+    assert_eq!(work("end_fsync=1"), "pwr pwr pwr pwr fsy clo");
+    assert_eq!(work("unlink=1"), "pwr pwr pwr pwr clo unl");
+    assert_eq!(work("io_size=24k\nend_fsync=1").matches("fsy").count(), 2);
+}
+
+#[test]
+fn engines_move_data_by_calls_of_their_own() {
+    let work = |settings: &str| work(&format!("rw=randread\nsize=16k\n{settings}")).split_off(4);
+    assert_eq!(
+        work(""),
+        ["pread 4096 0", "pread 4096 8192", "pread 4096 12288", "pread 4096 4096", "close"]
+    );
+    let seeks = work("ioengine=sync");
+    assert_eq!(seeks[..4], ["read 4096", "seek 8192", "read 4096", "read 4096"]);
+    assert_eq!(work("ioengine=mmap")[..2], ["mmap 16384", "load 4096 0"]);
+    let queued = work("ioengine=libaio\niodepth=2");
+    assert_eq!(queued[..4], ["submit 0@0", "submit 1@8192", "reap 1", "submit 0@12288"]);
+    let batches = work("ioengine=io_uring\niodepth=4\niodepth_batch=2");
+    assert_eq!(batches[..2], ["submit 0@0 1@8192", "submit 2@12288 3@4096"]);
+}
+
+#[test]
+fn clones_come_in_the_originals_order() {
+    let all = run("rw=read\nsize=4k\nnumjobs=3");
+    let subjects: Vec<&str> = all.iter().map(|(subject, _)| subject.as_str()).collect();
+    assert_eq!(subjects, ["all", "a.0", "a.2", "a.1", "a.0", "a.2", "a.1"]);
+}
+
+#[test]
+fn time_ends_what_is_based_on_it() {
+    let all = work("rw=read\nsize=8k\ntime_based\nruntime=10ms");
+    // Each step takes a microsecond here, and is told of.
+    let reads = all.iter().filter(|call| call.starts_with("pread")).count();
+    let forgets = all.iter().filter(|call| *call == "forget 0 8192").count();
+    assert!(reads > 6000 && forgets > 3000, "{reads} {forgets}");
+}
+
+#[test]
+fn what_cannot_be_is_a_failure_with_words() {
+    let dir = temp_dir();
+    let path = dir.path().join("j.fio");
+    let native = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
+        Fio.native(&Settings::new(given)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (text, part) in [
+        ("[a]\nsize=1m\nfilename=..", "has no name that a file can have"),
+        ("[a]\nsize=1m\nfilename=/dev/vda", "is a device"),
+        ("[a]\nsize=1m\nverify=md5", "'md5' is not known here"),
+    ] {
+        assert!(native(text).unwrap_err().contains(part), "{text}");
+    }
+    assert!(native("[a]\nsize=1m\n").is_ok());
+}
+
+#[test]
+fn the_examples_are_read() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/fio");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let path = entry.unwrap().path();
+        let shown = show_job_file("f", &std::fs::read(&path).unwrap());
+        assert!(shown.is_ok_and(|shown| shown.contains("rw=")), "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 13);
+}

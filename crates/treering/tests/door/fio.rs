@@ -1,0 +1,272 @@
+//! fio from outside: what jobs print, leave and store, beside the original where it is installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use treering_model::{Ending, Scope, Work};
+use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, tree_of};
+
+use crate::program;
+use crate::trial::{again, failure, last};
+
+/// Writes a job file and runs it as the original would.
+fn run(program: &Program, job: &str, words: &[&str]) -> Ran {
+    fs::write(program.home().join("j.fio"), job).unwrap();
+    program.run(["fio", "j.fio"].iter().chain(words))
+}
+
+/// Runs it natively in `d`.
+fn native(program: &Program, job: &str, words: &[&str]) -> Ran {
+    fs::write(program.home().join("j.fio"), job).unwrap();
+    program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
+}
+
+/// What a document says was done, without times.
+fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
+    let jobs = document["jobs"].as_array().unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    jobs.iter()
+        .map(|job| {
+            let name = job["jobname"].as_str().unwrap().to_owned();
+            let ways = ["read", "write", "trim"].map(|way| {
+                let way = &job[way];
+                ["io_bytes", "total_ios", "short_ios"].map(|field| number(&way[field]))
+            });
+            let syncs = number(&job["sync"]["total_ios"]);
+            (name, number(&job["groupid"]), ways.to_vec(), syncs)
+        })
+        .collect()
+}
+
+/// Every path of names in a document, but for those that are numbers.
+fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is_number = name.parse::<f64>().is_ok();
+                let ours = path.ends_with("options") || path.contains("/disk_util");
+                if !is_number && !ours {
+                    schema(value, &format!("{path}/{name}"), all);
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| schema(value, path, all)),
+        _ => all.push(path.to_owned()),
+    }
+}
+
+/// Jobs of which the work is fixed.
+const JOBS: [&str; 6] = [
+    "[a]\nrw=randread\nsize=256k\n",
+    "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nnumjobs=2\ngroup_reporting\nthread\n",
+    "[a]\nrw=write\nbs=64k\nsize=1m\nend_fsync=1\n[b]\nstonewall\nrw=read\nbssplit=4k/60:8k/40\n\
+     size=512k\nfilename=a.0.0\n",
+    "[a]\nrw=randwrite\nnrfiles=5\nfilesize=4k-64k\nsize=128k\nfallocate=none\n\
+     file_service_type=random:4\n",
+    "[a]\nrw=randread\nsize=512k\nioengine=libaio\niodepth=8\ndirect=1\n",
+    "[a]\nrw=randwrite\nsize=256k\nio_size=700k\nioengine=io_uring\niodepth=4\n",
+];
+
+#[test]
+fn work_is_the_originals_on_a_real_filesystem() {
+    require_root!();
+    let Ok(version) = Command::new("fio").arg("--version").output() else { return };
+    assert!(version.status.success());
+    let (program, place) = (program(), LoopFs::in_memory(64));
+    for job in JOBS {
+        let (theirs, ours) = (place.path().join("theirs"), place.path().join("ours"));
+        let file = |dir: &Path| {
+            fs::create_dir(dir).unwrap();
+            job.replace("[a]", &format!("[global]\ndirectory={}\n[a]", dir.display()))
+        };
+        let path = program.home().join("original.fio");
+        fs::write(&path, file(&theirs)).unwrap();
+        let ran = Command::new("fio").arg(&path).arg("--output-format=json+").output().unwrap();
+        let text = String::from_utf8(ran.stdout).unwrap();
+        let original: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+        let ran = run(&program, &file(&ours), &["--output-format", "json+"]).ends_with(0);
+        let document = json(&ran);
+        let mut expected = done(&original);
+        let got = done(&document);
+        // What a read between two writes repeats is counted alike; the trees are the same.
+        assert_eq!(got, expected, "{job}");
+        expected.clear();
+        assert_eq!(tree_of(&ours), tree_of(&theirs), "{job}");
+        let (mut fields, mut theirs_fields) = (Vec::new(), Vec::new());
+        schema(&document, "", &mut fields);
+        schema(&original, "", &mut theirs_fields);
+        fields.sort_unstable();
+        theirs_fields.sort_unstable();
+        fields.dedup();
+        theirs_fields.dedup();
+        assert_eq!(fields, theirs_fields, "{job}");
+        fs::remove_dir_all(&theirs).unwrap();
+        fs::remove_dir_all(&ours).unwrap();
+    }
+}
+
+#[test]
+fn the_report_has_the_originals_forms() {
+    let program = program();
+    let job = "[global]\nsize=64k\n[a]\nrw=randrw\nnumjobs=2\ngroup_reporting\n[b]\nstonewall\n\
+               rw=write\nfsync=4\n";
+    let ran = run(&program, job, &[]).ends_with(0);
+    for line in [
+        "a: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, \
+         ioengine=psync, iodepth=1\n...\n",
+        "b: (g=1): rw=write, bs=(R) 4096B-4096B",
+        "fio-3.33\nStarting 3 processes\n",
+        "a: Laying out IO file (1 file / 0MiB)\n",
+        "\na: (groupid=0, jobs=2): err= 0: pid=",
+        "     issued rwts: total=0,16,0,3 short=0,0,0,0 dropped=0,0,0,0\n",
+        "  fsync/fdatasync/sync_file_range:\n",
+        "\nRun status group 1 (all jobs):\n  WRITE: bw=",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {ran}");
+    }
+    let terse = run(&program, job, &["--output-format", "terse"]).ends_with(0).stdout;
+    let fields: Vec<usize> = terse.lines().map(|line| line.split(';').count()).collect();
+    assert_eq!(fields, [121, 121], "{terse}");
+    assert!(terse.starts_with("3;fio-3.33;a;0;0;60;"), "{terse}");
+    for (version, count) in [("2", 161), ("4", 162), ("5", 180)] {
+        let words = ["--minimal", "--terse-version", version];
+        let terse = run(&program, job, &words).ends_with(0).stdout;
+        assert_eq!(terse.lines().next().unwrap().split(';').count(), count, "{terse}");
+    }
+    let words = ["--output", "report", "--output-format", "json"];
+    for _ in 0..2 {
+        let ran = run(&program, job, &words).ends_with(0);
+        assert_eq!(ran.stdout, "");
+        let text = fs::read_to_string(program.home().join("report")).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["global options"]["size"], "64k");
+        assert_eq!(document["jobs"][1]["job options"]["fsync"], "4");
+        assert!(document["jobs"][0]["read"]["clat_ns"]["bins"].is_null());
+    }
+    let ran = run(&program, job, &["--output-format", "xml"]).ends_with(1);
+    assert!(ran.stderr.contains("'xml' is no form"), "{ran}");
+}
+
+#[test]
+fn bins_hold_every_request() {
+    let program = program();
+    let job = "[a]\nrw=randrw\nsize=1m\nioengine=libaio\niodepth=4\n";
+    let document = json(&run(&program, job, &["--output-format", "json+"]).ends_with(0));
+    for way in ["read", "write"] {
+        let way = &document["jobs"][0][way];
+        let clat = &way["clat_ns"];
+        let bins = clat["bins"].as_object().unwrap();
+        let sum: u64 = bins.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), way["total_ios"].as_u64());
+        assert_eq!(clat["N"], way["total_ios"]);
+        assert_eq!(way["slat_ns"]["N"], way["lat_ns"]["N"]);
+        assert_eq!(clat["percentile"].as_object().unwrap().len(), 17);
+    }
+}
+
+#[test]
+fn what_is_not_done_here_is_refused_and_nothing_is_made() {
+    let program = program();
+    for (line, said) in [
+        ("verify=crc32c", "j.fio:3:8: verify: 'crc32c' is not known here"),
+        ("cpus_allowed=0", "j.fio:3:1: cpus_allowed: treering does not do this"),
+        ("sizes=1m", "perhaps size is meant"),
+        ("size=${NOT_SET}", "the environment has no variable NOT_SET"),
+    ] {
+        let job = format!("[a]\nsize=1m\n{line}\n");
+        let ran = run(&program, &job, &[]).ends_with(1);
+        assert!(ran.stderr.contains(said), "{ran}");
+        let ran = native(&program, &job, &[]).ends_with(2);
+        assert!(ran.stderr.contains(said), "{ran}");
+    }
+    assert!(!program.home().join("a.0.0").exists() && !program.home().join("d").exists());
+    run(&program, "", &[]).ends_with(1);
+    program.run(["fio", "missing.fio"]).ends_with(1).complains("cannot read the job file");
+}
+
+#[test]
+fn every_option_can_be_shown() {
+    let program = program();
+    let job = "[a]\nsize=(4*1k)\nrw=randread:8\n[b]\nsize=1m\n";
+    let shown = run(&program, job, &["--dry-run"]).ends_with(0).stdout;
+    for line in ["[a]\nrw=randread:8\n", "\nsize=4096\n", "\nfallocate=native\n", "\n[b]\n"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    let again = run(&program, &shown, &["--dry-run"]).ends_with(0).stdout;
+    assert_eq!(again, shown);
+    let ran = run(&program, job, &["--show-options", "--section", "a"]).ends_with(0);
+    assert!(ran.stderr.contains("[a]\n") && !ran.stderr.contains("[b]\n"), "{ran}");
+}
+
+#[test]
+fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
+    let program = program();
+    let other = temp_dir();
+    let job = format!(
+        "[w]\nrw=write\nsize=256k\ndirectory={}\n[r]\nstonewall\nrw=randread\nsize=128k\n",
+        other.path().display()
+    );
+    native(&program, &job, &[]).ends_with(0);
+    let trial = last(&program);
+    assert_eq!(trial.ending, Ending::Completed);
+    assert_eq!(tree_of(other.path()).len(), 0, "nothing outside the target");
+    assert_eq!(fs::read_dir(program.home().join("d")).unwrap().count(), 0, "removed");
+    let phases: Vec<&str> = trial.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(phases, ["setup", "w", "r"]);
+    let primary: Vec<(&str, &Scope)> = trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| (metric.name.as_str(), &metric.scope))
+        .collect();
+    let (w, r) = (Scope::Kind("w".to_owned()), Scope::Kind("r".to_owned()));
+    assert_eq!(primary, [("write_mib_per_second", &w), ("read_mib_per_second", &r)]);
+    let work = trial.facts.iter().find(|fact| fact.name == Work::FACT);
+    assert!(work.is_none_or(|fact| fact.value == "fixed"));
+    program.run(again(&program)).ends_with(0);
+    assert_eq!(last(&program).beginning.parameters, trial.beginning.parameters);
+    native(&program, &job, &["--keep"]).ends_with(0);
+    let names: Vec<String> = tree_of(&program.home().join("d")).into_keys().collect();
+    assert!(names.iter().any(|name| name.ends_with("w.0.0")), "{names:?}");
+    native(&program, &job, &[]).ends_with(2).complains("is there already");
+}
+
+#[test]
+fn time_is_what_ends_timed_jobs_and_a_signal_all() {
+    let program = program();
+    let job = "[global]\nsize=1m\ntime_based\n[a]\nrw=randwrite\nruntime=100ms\nexitall\n\
+               exit_what=all\n[b]\nrw=read\nruntime=1000\n[c]\nstonewall\nruntime=1000\n";
+    let document = json(&run(&program, job, &["--output-format", "json"]).ends_with(0));
+    let names: Vec<String> = done(&document).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["a", "b"], "c never began");
+    fs::write(program.home().join("j.fio"), "[s]\nsize=1m\ntime_based\nruntime=1000\n").unwrap();
+    let run = program.start(["fio", "j.fio"]);
+    while !program.home().join("s.0.0").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    run.send("INT");
+    run.finish().ends_with(128);
+    assert_eq!(last(&program).ending, Ending::Interrupted);
+}
+
+#[test]
+fn a_full_filesystem_is_a_failure_that_is_told() {
+    require_root!();
+    let (program, place) = (program(), LoopFs::in_memory(16));
+    for engine in ["psync", "libaio"] {
+        let job = format!(
+            "[a]\ndirectory={}\nrw=write\nsize=100m\nioengine={engine}\nfallocate=none\nbs=1m\n",
+            place.path().display()
+        );
+        let ran = run(&program, &job, &[]).ends_with(1);
+        ran.complains("No space left on device");
+        assert!(failure(&last(&program)).contains("No space left on device"));
+        fs::remove_file(place.path().join("a.0.0")).unwrap();
+    }
+}
