@@ -113,7 +113,7 @@ impl Land {
             return Err(wrong("is a device")
                 .hint("treering works on files; have the original run it with --with-fio"));
         }
-        let directory = self.number(parent)?;
+        let directory = self.number(&plain(parent))?;
         let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
         Ok(Name { directory, name })
     }
@@ -125,6 +125,23 @@ impl Land {
         } else {
             Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
         }
+    }
+}
+
+/// A path without what says nothing in it, so that one directory is named one way.
+fn plain(path: &str) -> String {
+    let mut plain = String::new();
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    for part in parts {
+        if !plain.is_empty() || path.starts_with('/') {
+            plain.push('/');
+        }
+        plain.push_str(part);
+    }
+    match (plain.is_empty(), path.starts_with('/')) {
+        (true, true) => "/".to_owned(),
+        (true, false) => ".".to_owned(),
+        (false, _) => plain,
     }
 }
 
@@ -155,7 +172,16 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::format_name;
+    use super::{format_name, plain};
+
+    #[test]
+    fn a_directory_is_named_one_way() {
+        for (path, named) in
+            [("/mnt//x/", "/mnt/x"), ("./a/./b", "a/b"), ("./", "."), ("//", "/"), ("../x", "../x")]
+        {
+            assert_eq!(plain(path), named);
+        }
+    }
 
     #[test]
     fn names_are_made_as_the_format_says() {

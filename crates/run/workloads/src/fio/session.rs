@@ -115,12 +115,13 @@ impl JobSession {
             _ => None,
         };
         let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
+        let opens = if job.deed.writes { Op::Create } else { Op::Open };
         Task {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
             queue: kind.map(|kind| Queue { kind, depth }),
-            ..Task::new(&job.name, &worker.subject(), Op::Open, Box::new(runner))
+            ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
     }
 

@@ -3,6 +3,9 @@
 use super::jobfile::{Amount, Section};
 use super::tausworthe::Tausworthe;
 
+/// Blocks that random maps may have: a bit each, 1 GiB.
+const BLOCKS_MAX: u64 = 1 << 33;
+
 /// A file's part in a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -45,6 +48,8 @@ pub(super) enum Unsized {
     Behind,
     /// No request fits.
     TooSmall,
+    /// The random map would take more memory than is reasonable.
+    TooMany,
 }
 
 impl Unsized {
@@ -54,6 +59,7 @@ impl Unsized {
             Self::NoSize => "you need to specify size=",
             Self::Behind => "the offset lies behind the end of the file",
             Self::TooSmall => "blocksize is larger than data set range",
+            Self::TooMany => "more than 2^33 blocks for the random map: write norandommap",
         }
     }
 }
@@ -109,6 +115,9 @@ pub(super) fn extents(
     let size = if size == 0 || (sum > 0 && size > sum) { sum } else { size };
     if size < least {
         return Err(Unsized::TooSmall);
+    }
+    if job.deed.random && job.draws.random_map && sum / least > BLOCKS_MAX {
+        return Err(Unsized::TooMany);
     }
     Ok(Extents { files, size })
 }

@@ -7,7 +7,9 @@ use super::messages::{Messages, shown};
 use super::section::{Engine, Section, Way};
 
 /// Workers of one wave.
-const WORKERS_MAX: u64 = 4096;
+const WORKERS_MAX: u64 = 1024;
+/// Files of all clones.
+const FILES_MAX: u64 = 1 << 22;
 
 /// Whether a key may stand without a value.
 pub(super) fn is_switch(name: &str) -> bool {
@@ -54,7 +56,16 @@ pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigErr
         let what = format!("the jobs have {workers} clones in all");
         return Err(to.error(first.place, what).hint(format!("there are at most {WORKERS_MAX}")));
     }
-    jobs.iter_mut().try_for_each(|job| one(job, to))
+    jobs.iter_mut().try_for_each(|job| one(job, to))?;
+    let each = jobs.iter().map(|job| job.files.saturating_mul(job.clones));
+    let files = each.fold(0_u64, u64::saturating_add);
+    match jobs.first().filter(|_| files > FILES_MAX) {
+        None => Ok(()),
+        Some(first) => {
+            let what = format!("the clones have {files} files in all");
+            Err(to.error(first.place, what).hint(format!("there are at most {FILES_MAX}")))
+        }
+    }
 }
 
 fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {

@@ -192,6 +192,9 @@ fn hostile_text_is_refused_and_not_endless() {
         let message = read(text).unwrap_err();
         assert!(message.len() < 400, "{message}");
     }
+    for settings in ["numjobs=1024\nnrfiles=5000", "numjobs=1025"] {
+        assert!(wrong(settings).len() < 400, "{settings}");
+    }
     let environment = |_: &str| None;
     let reader = |_: &str, _: &str| Err(String::new());
     assert!(parse("f", b"[a]\n\xff\n", &[], &around(&reader, &environment)).is_err());
