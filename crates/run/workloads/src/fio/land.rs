@@ -109,7 +109,7 @@ impl Land {
         if name.is_empty() || name == "." || name == ".." || name.len() > NAME_BYTES_MAX {
             return Err(wrong("has no name that a file can have"));
         }
-        if Path::new(parent).starts_with("/dev") && !Path::new(parent).starts_with("/dev/shm") {
+        if is_among_devices(Path::new(parent)) || (self.classic && is_no_file(Path::new(&whole))) {
             return Err(wrong("is a device")
                 .hint("treering works on files; have the original run it with --with-fio"));
         }
@@ -126,6 +126,20 @@ impl Land {
             Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
         }
     }
+}
+
+/// Whether a directory, however it is named, is that of devices.
+fn is_among_devices(directory: &Path) -> bool {
+    let real = directory.canonicalize().unwrap_or_else(|_missing| directory.to_owned());
+    real.starts_with("/dev") && !real.starts_with("/dev/shm")
+}
+
+/// Whether something is there that is neither a file nor leads to one: it must not be removed.
+fn is_no_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| {
+        let kind = found.file_type();
+        !(kind.is_file() || kind.is_symlink() || kind.is_dir())
+    })
 }
 
 /// A path without what says nothing in it, so that one directory is named one way.
@@ -172,7 +186,23 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{format_name, plain};
+    use std::path::Path;
+
+    use super::{format_name, is_among_devices, is_no_file, plain};
+
+    #[test]
+    fn devices_are_known_by_whatever_way() {
+        for devices in ["/dev", "/proc/../dev", "/dev/../dev/mapper", "/dev/no such directory"] {
+            assert!(is_among_devices(Path::new(devices)), "{devices}");
+        }
+        for place in ["/dev/shm", "/tmp", "device", "/no/such"] {
+            assert!(!is_among_devices(Path::new(place)), "{place}");
+        }
+        assert!(is_no_file(Path::new("/dev/null")));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(!is_no_file(file.path()));
+        assert!(!is_no_file(Path::new("/no/such")));
+    }
 
     #[test]
     fn a_directory_is_named_one_way() {
