@@ -209,7 +209,8 @@ proptest! {
         lines in proptest::collection::vec(
             (0..KNOWN.len(), prop_oneof![
                 Just(""), Just("=1"), Just("=0"), Just("=4k"), Just("=4k,8k"), Just("=1k-8k"),
-                Just("=4k/50:8k"), Just("=10%"), Just("=30s"), Just("=randrw:3"), Just("=write:-4k"),
+                Just("=4k/50:8k"), Just("=10%"), Just("=30s"), Just("=randrw:3"),
+                Just("=write:-4k"),
                 Just("=random:7"), Just("=libaio"), Just("=a:b\\:c"), Just("=all"), Just("=none"),
                 Just("=(2*3)"), Just("=50:99.9"), Just("=$ncpus"), Just("=\u{fc} x"),
             ]),
