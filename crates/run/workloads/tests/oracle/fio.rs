@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
@@ -61,13 +61,12 @@ fn asked() -> impl Strategy<Value = Asked> {
         "create_on_open=1",
     ];
     let more = proptest::sample::subsequence(options.to_vec(), 0..4);
-    (ways, sizes, 16_384..200_000_u64, 1..5_u64, service, 1..4_u64, more, any::<bool>()).prop_map(
-        |(ways, sizes, size, files, service, clones, mut more, thread)| {
-            if thread {
-                more.push("thread");
-            }
+    (ways, sizes, 16_384..200_000_u64, 1..5_u64, service, 1..4_u64, more).prop_map(
+        |(ways, sizes, size, files, service, clones, mut more)| {
+            // Processes have no memory in common.
+            more.push("thread");
             // What is read must be there.
-            if !ways.contains("write") {
+            if !matches!(ways, "write" | "randwrite") {
                 more.retain(|option| !option.starts_with("create"));
             }
             Asked { ways, sizes, size, files, service, clones, more }

@@ -60,6 +60,12 @@ impl Turn {
         }
     }
 
+    /// The same draws come again.
+    pub(super) fn reseed(&mut self, seeds: &Seeds) {
+        self.draws = seeds.generator(Use::File);
+    }
+
+    /// Another pass begins: all files are closed. Whose turn it is stays.
     pub(super) fn restart(&mut self) {
         (self.serving, self.open, self.done) = (None, 0, 0);
     }

@@ -60,7 +60,6 @@ enum Turned {
 #[derive(Debug)]
 pub(super) struct Course {
     job: Arc<Section>,
-    extents: Arc<Extents>,
     seeds: Seeds,
     files: Vec<FileState>,
     turn: Turn,
@@ -73,7 +72,7 @@ pub(super) struct Course {
     pending: VecDeque<Act>,
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
-    last_was_sync: bool,
+    pub(super) last_was_sync: bool,
 }
 
 /// Requests and bytes that were issued.
@@ -92,7 +91,7 @@ impl Issued {
 }
 
 impl Course {
-    pub(super) fn new(job: Arc<Section>, extents: Arc<Extents>, seeds: Seeds) -> Self {
+    pub(super) fn new(job: Arc<Section>, extents: &Extents, seeds: Seeds) -> Self {
         let files = extents.files.iter().map(|extent| FileState::new(*extent)).collect();
         let mut course = Self {
             turn: Turn::new(&job, &seeds),
@@ -105,7 +104,6 @@ impl Course {
             issued: Issued::default(),
             last_was_sync: false,
             job,
-            extents,
             seeds,
             files,
         };
@@ -190,19 +188,18 @@ impl Course {
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
         self.issued.bytes_of_pass = 0;
+        self.turn.restart();
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
             file.reset();
         }
         if self.job.draws.repeatable {
-            self.turn = Turn::new(&self.job, &self.seeds);
+            self.turn.reseed(&self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);
             self.sizes =
                 [self.seeds.generator(Use::ReadSize), self.seeds.generator(Use::WriteSize)];
             self.order = [self.seeds.generator(Use::OrderRead); 2];
-        } else {
-            self.turn.restart();
         }
     }
 }

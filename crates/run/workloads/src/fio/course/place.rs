@@ -119,9 +119,7 @@ impl Course {
     fn following(&mut self, file: usize, way: Way) -> Option<u64> {
         let place = way.place();
         let extent = self.files[file].extent;
-        let wraps = (self.job.is_timed() && self.job.files == 1)
-            || (self.job.deed.is_mixed()
-                && self.job.io_size.is_some_and(|bytes| bytes > self.extents.size));
+        let wraps = self.job.is_timed() && self.job.files == 1;
         if wraps && self.files[file].last_end[place] >= extent.end() {
             self.files[file].last_end[place] = extent.offset;
             self.forget(file);

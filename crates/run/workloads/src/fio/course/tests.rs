@@ -18,7 +18,7 @@ fn course(settings: &str) -> Course {
     let seeds = Seeds::of(&job.draws, job.deed.random, 1, None);
     let found = vec![0; usize::try_from(job.files).unwrap()];
     let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
-    Course::new(job, Arc::new(extents), seeds)
+    Course::new(job, &extents, seeds)
 }
 
 /// Requests until this many bytes are issued.

@@ -93,6 +93,9 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
+    if job.create_on_open && job.deed.reads {
+        return refuse("what is read must be there before", "leave create_on_open out");
+    }
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");
     }

@@ -395,14 +395,14 @@ impl Section {
         })
     }
 
-    /// The smallest request of all.
+    /// The smallest request of both ways, also of one that it does not go.
     pub(crate) fn least_block(&self) -> u64 {
-        self.ways().map(|way| self.blocks(way).least).min().unwrap_or(1).max(1)
+        self.blocks.iter().map(|blocks| blocks.least).min().unwrap_or(1).max(1)
     }
 
-    /// The largest request of all.
+    /// The largest one, likewise.
     pub(crate) fn most_block(&self) -> u64 {
-        self.ways().map(|way| self.blocks(way).most).max().unwrap_or(1).max(1)
+        self.blocks.iter().map(|blocks| blocks.most).max().unwrap_or(1).max(1)
     }
 
     /// What offsets in a way are multiples of.

@@ -2,6 +2,9 @@
 
 use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 
+use proptest::prelude::{Just, prop_oneof, proptest};
+
+use super::keys::KNOWN;
 use super::section::{Allocation, Blocks, Deed, Engine, Service, Way};
 use super::values::Amount;
 
@@ -198,4 +201,32 @@ fn hostile_text_is_refused_and_not_endless() {
     let environment = |_: &str| None;
     let reader = |_: &str, _: &str| Err(String::new());
     assert!(parse("f", b"[a]\n\xff\n", &[], &around(&reader, &environment)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_shown_and_read_again_alike(
+        lines in proptest::collection::vec(
+            (0..KNOWN.len(), prop_oneof![
+                Just(""), Just("=1"), Just("=0"), Just("=4k"), Just("=4k,8k"), Just("=1k-8k"),
+                Just("=4k/50:8k"), Just("=10%"), Just("=30s"), Just("=randrw:3"),
+                Just("=write:-4k"),
+                Just("=random:7"), Just("=libaio"), Just("=a:b\\:c"), Just("=all"), Just("=none"),
+                Just("=(2*3)"), Just("=50:99.9"), Just("=$ncpus"), Just("=\u{fc} x"),
+            ]),
+            0..12,
+        ),
+    ) {
+        let mut text = "[a]\nsize=1m\nrw=randwrite\n".to_owned();
+        for (key, value) in lines {
+            text.push_str(KNOWN[key].0);
+            text.push_str(value);
+            text.push('\n');
+        }
+        if let Ok(jobs) = read(&text) {
+            let shown = show(&jobs);
+            let again = read(&shown).map(|jobs| show(&jobs));
+            proptest::prop_assert_eq!(again, Ok(shown), "{}", text);
+        }
+    }
 }

@@ -69,7 +69,8 @@ impl Runner {
             return Some(doing);
         }
         let job = &self.worker.job;
-        let syncs = job.deed.writes && (job.end_fsync || job.fsync_on_close);
+        let wanted = job.end_fsync || job.fsync_on_close;
+        let syncs = job.deed.writes && wanted && !self.course.last_was_sync;
         if !syncs || file >= self.worker.files.len() {
             self.go(Stage::PassEnd);
             return None;

@@ -95,7 +95,7 @@ impl Runner {
         bells: Bells,
     ) -> Self {
         let job = &worker.job;
-        let course = Course::new(Arc::clone(job), Arc::clone(&extents), worker.seeds);
+        let course = Course::new(Arc::clone(job), &extents, worker.seeds);
         Self {
             names: names(&land),
             directories: worker.directories(),
@@ -191,7 +191,9 @@ impl Runner {
             return false;
         }
         let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
-        issued.total() >= limit || issued.bytes_of_pass >= self.bytes_of_pass()
+        // As the original: without a queue a pass ends only where nothing is left in the files.
+        let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
+        issued.total() >= limit || ends
     }
 
     /// Bytes after which a pass ends.
@@ -282,7 +284,7 @@ impl Runner {
 
     fn close(&mut self, file: usize) -> Doing {
         let job = &self.worker.job;
-        if job.fsync_on_close && job.deed.writes {
+        if job.fsync_on_close && job.deed.writes && !self.course.last_was_sync {
             self.todo.push_back(Doing::Close(file));
             return Doing::Sync { file, data_only: false, counts: false };
         }

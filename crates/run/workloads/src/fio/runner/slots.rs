@@ -6,12 +6,15 @@ use treering_script::File;
 #[derive(Debug)]
 pub(super) struct Slots {
     files: Vec<Option<(File, u64)>>,
+    /// Where the last transfer ended, also before the file was opened again: the original moves
+    /// the position where that is not the place.
+    last: Vec<u64>,
     free: Vec<u8>,
 }
 
 impl Slots {
     pub(super) fn new(files: usize) -> Self {
-        Self { files: vec![None; files], free: (0..=u8::MAX).rev().collect() }
+        Self { files: vec![None; files], last: vec![0; files], free: (0..=u8::MAX).rev().collect() }
     }
 
     /// Gives a file a slot. There are always some: the number of open files is limited.
@@ -45,11 +48,13 @@ impl Slots {
     pub(super) fn moved(&mut self, file: usize, position: u64) {
         if let Some((_, before)) = &mut self.files[file] {
             *before = position;
+            self.last[file] = position;
         }
     }
 
     /// Whether the position stands there.
     pub(super) fn stands_at(&self, file: usize, position: u64) -> bool {
-        self.files[file].is_some_and(|(_, before)| before == position)
+        let stands = self.files[file].is_some_and(|(_, before)| before == position);
+        stands && self.last[file] == position
     }
 }
