@@ -114,9 +114,12 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
     Ok(trees)
 }
 
+/// With these and a number are called the trees of native runs, of every workload.
+const OURS: [&str; 8] =
+    ["kernel-", "native-", "fs_mark-", "ffsb-", "bonnie-", "dbench-", "blogbench-", "fio-"];
+
 fn is_tree(name: &str) -> bool {
-    let ours = ["kernel-", "native-", "fs_mark-", "ffsb-", "blogbench-", "fio-"];
-    let number = ours.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let number = OURS.iter().find_map(|prefix| name.strip_prefix(prefix));
     number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 

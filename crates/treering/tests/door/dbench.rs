@@ -213,10 +213,10 @@ fn native_runs_leave_nothing_and_show_what_fsync_takes() {
     let words = ["run", "dbench", "--dir", "d", "--time", "1", "--warmup", "0", "--blocks", "1"];
     let rest = ["--clients-as", "processes", "--clients", "2", "--keep", "-q"];
     program.run(words.iter().chain(&rest)).ends_with(0);
-    assert!(program.home().join("d/dbench/clients/client1/work").is_dir());
+    assert!(program.home().join("d/dbench-0/clients/client1/work").is_dir());
     assert!(figure(&last(&program), "operations") > 0.0);
     let refused = program.run(words.iter().chain(&rest));
-    assert!(refused.stderr.contains("dbench is there already"), "{refused}");
+    assert!(refused.stderr.contains("dbench-0 is there already"), "{refused}");
 }
 
 #[test]

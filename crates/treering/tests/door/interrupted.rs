@@ -177,6 +177,49 @@ fn what_a_killed_run_left_is_found_told_and_removed() {
 }
 
 #[test]
+fn what_a_killed_run_of_any_workload_left_is_removed() {
+    let program = program();
+    let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
+    fs::write(program.home().join("a.fio"), job).unwrap();
+    let long: [&[&str]; 5] = [
+        &["fs_mark", "--files", "200000", "--sync-method", "none"],
+        &["fio", "a.fio"],
+        &["bonnie++", "--size", "0", "--files", "200000"],
+        &["dbench", "--time", "60"],
+        &["blogbench"],
+    ];
+    for workload in treering_workloads::ALL {
+        let name = workload.manifest().name;
+        // Two have tests of their own: above, and in `ffsb_places`.
+        assert!(
+            ["compilebench", "ffsb"].contains(&name) || long.iter().any(|words| words[0] == name),
+            "{name}"
+        );
+    }
+    for words in long {
+        let dir = program.home().join(words[0]);
+        let mut all = vec!["run", words[0], "--dir", words[0], "--quiet"];
+        all.extend(&words[1..]);
+        let mut run = start(&program, &all);
+        // A tree with something in it.
+        let is_begun = |entry: &fs::DirEntry| {
+            fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
+        };
+        let entries = || fs::read_dir(&dir).into_iter().flatten().flatten();
+        let began = std::time::Instant::now();
+        while !entries().any(|entry| is_begun(&entry)) {
+            assert!(began.elapsed().as_secs() < 120, "{} makes no tree", words[0]);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        run.send("KILL");
+        let ran = run.finish();
+        assert_eq!(ran.code, None, "{ran}");
+        program.run(["clean", words[0]]).ends_with(0);
+        assert!(fs::read_dir(&dir).unwrap().next().is_none(), "{}", words[0]);
+    }
+}
+
+#[test]
 fn a_killed_classic_run_keeps_its_finished_tasks() {
     let (program, _results) = with_files_and_results_apart(100);
     let run = start(&program, &LONG_CLASSIC);

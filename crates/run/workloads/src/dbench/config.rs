@@ -16,7 +16,7 @@ const PROCESSES_MAX: u64 = 4096;
 /// The longest run in seconds.
 const SECONDS_MAX: u64 = 1_000_000_000;
 /// Native runs work below this directory.
-pub(super) const BASE: &str = "dbench";
+pub(super) const BASE: &str = "dbench-0";
 
 /// A load and where it is from.
 #[derive(Clone, Debug)]

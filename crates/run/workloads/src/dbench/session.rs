@@ -235,7 +235,7 @@ impl Script for MakeBase {
         let first = !std::mem::replace(&mut self.done, true);
         first.then(|| {
             let at = treering_script::Dir::TARGET;
-            Call::MakeDir { at, name: c"dbench" }.into()
+            Call::MakeDir { at, name: c"dbench-0" }.into()
         })
     }
 }
