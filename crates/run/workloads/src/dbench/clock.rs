@@ -204,7 +204,7 @@ mod tests {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
         let mut clock = Clock::new(1, Some(1), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Lines, 1);
-        assert_eq!(tick(&mut clock, 11, &signal, &panels).unwrap().part, Part::WarmUp);
+        assert_eq!(tick(&mut clock, 10, &signal, &panels).unwrap().part, Part::WarmUp);
         assert_eq!(tick(&mut clock, 12, &signal, &panels), None);
         assert_eq!(tick(&mut clock, 13, &signal, &panels).unwrap().part, Part::Over);
     }
