@@ -76,7 +76,7 @@ pub enum Call<'a> {
         /// Which.
         dir: Dir,
     },
-    /// Reads the next batch of a directory's entries: [`Outcome::Entries`], empty at the end.
+    /// Reads the next batch of a directory's entries: `Outcome::Entries`, empty at the end.
     ReadDir {
         /// Which.
         dir: Dir,
@@ -122,7 +122,7 @@ pub enum Call<'a> {
         /// The slot that receives it.
         into: File,
     },
-    /// Reads from the file's position: [`Outcome::Bytes`], 0 at the end.
+    /// Reads from the file's position: `Outcome::Bytes`, 0 at the end.
     Read {
         /// Which.
         file: File,
@@ -138,7 +138,7 @@ pub enum Call<'a> {
         /// How many bytes of this file were written before: tells which payload comes.
         position: u64,
     },
-    /// Reads at a place of its own: [`Outcome::Bytes`], 0 at the end.
+    /// Reads at a place of its own: `Outcome::Bytes`, 0 at the end.
     ReadAt {
         /// Which.
         file: File,
@@ -156,7 +156,7 @@ pub enum Call<'a> {
         /// To there.
         position: u64,
     },
-    /// Reads bytes one by one at the file's position, a call each: [`Outcome::Bytes`], fewer at
+    /// Reads bytes one by one at the file's position, a call each: `Outcome::Bytes`, fewer at
     /// the end.
     ReadEach {
         /// Which.
@@ -226,12 +226,12 @@ pub enum Call<'a> {
         /// Whether it keeps its size, and does not get this one.
         keep_size: bool,
     },
-    /// Gives requests to the queue of the task: [`Outcome::Taken`].
+    /// Gives requests to the queue of the task: `Outcome::Taken`.
     Submit {
         /// Which. No two that are under way have the same tag.
         requests: &'a [Request],
     },
-    /// Waits for requests to end: [`Outcome::Reaped`].
+    /// Waits for requests to end: `Outcome::Reaped`.
     Reap {
         /// At least so many, as far as so many are under way.
         least: u16,
@@ -245,7 +245,7 @@ pub enum Call<'a> {
         /// Whether it will be written.
         writes: bool,
     },
-    /// Reads from a mapped file: [`Outcome::Bytes`].
+    /// Reads from a mapped file: `Outcome::Bytes`.
     ReadMapped {
         /// Which.
         file: File,
@@ -336,14 +336,14 @@ pub enum Call<'a> {
         /// Which.
         name: &'a CStr,
     },
-    /// The same, to know its size: [`Outcome::Size`].
+    /// The same, to know its size: `Outcome::Size`.
     Size {
         /// Where.
         at: Dir,
         /// Which.
         name: &'a CStr,
     },
-    /// Reads the attributes of an open file, to know its size: [`Outcome::Size`].
+    /// Reads the attributes of an open file, to know its size: `Outcome::Size`.
     FileStat {
         /// Which.
         file: File,
@@ -355,7 +355,7 @@ pub enum Call<'a> {
         /// Which.
         name: &'a CStr,
     },
-    /// Reads the extended attribute `user.DosAttrib` of a name: [`Outcome::Bytes`].
+    /// Reads the extended attribute `user.DosAttrib` of a name: `Outcome::Bytes`.
     GetXattr {
         /// Where.
         at: Dir,
@@ -389,7 +389,7 @@ pub enum Call<'a> {
         /// The slot that receives it.
         into: Dir,
     },
-    /// Asks the filesystem of an open directory for its room: [`Outcome::Room`].
+    /// Asks the filesystem of an open directory for its room: `Outcome::Room`.
     Statfs {
         /// Which.
         dir: Dir,

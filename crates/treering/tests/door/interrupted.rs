@@ -200,7 +200,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
         let dir = program.home().join(words[0]);
         let mut all = vec!["run", words[0], "--dir", words[0], "--quiet"];
         all.extend(&words[1..]);
-        let mut run = start(&program, &all);
+        let run = start(&program, &all);
         // A tree with something in it.
         let is_begun = |entry: &fs::DirEntry| {
             fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
