@@ -2,6 +2,7 @@
 //! 1.98, which says how many seeks and seekers there were.
 
 use super::run::{FILES, Figure, Run, TESTS, is_too_short, latency};
+use super::unmarked;
 use crate::number::whole;
 
 /// The formats, and how many fields a line of each has.
@@ -18,6 +19,11 @@ const DIRECTORIES_END: u64 = 100_000;
 /// Where the next line of bonnie++ begins in a text, at this byte or behind it: format and version
 /// of the program, a name, how many at once, a seed. Anything may stand before it.
 pub(super) fn start(text: &str, from: usize) -> Option<usize> {
+    if from == 0
+        && let Some(at) = unmarked::start(text)
+    {
+        return Some(at);
+    }
     let mut from = from;
     loop {
         let at = from + text.get(from..)?.find("1.9")?;
@@ -58,7 +64,7 @@ pub(super) fn is_version(word: &str) -> bool {
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let format = text.split(',').next()?;
     let fields: Vec<&str> = text.split(',').take(FIELDS[1]).collect();
-    let own = format_fields(format)?;
+    let Some(own) = format_fields(format) else { return unmarked::read(text) };
     let others = FIELDS.into_iter().filter(|count| *count != own);
     let mut best: Option<(Run, usize)> = None;
     for count in std::iter::once(own).chain(others) {

@@ -1,5 +1,6 @@
-//! Results of bonnie++: the lines with commas of its formats 1.96, 1.97 and 1.98, and the tables of
-//! these and older versions; by themselves or within a line that a web page made of many.
+//! Results of bonnie++: the lines with commas of 1.03 and of its formats 1.96, 1.97 and 1.98, and
+//! the tables of these and older versions; by themselves or within a line that a web page made of
+//! many.
 //!
 //! A line is exact, so that a table of the same run is only checked against it.
 
@@ -8,6 +9,7 @@ mod name;
 mod run;
 mod table;
 mod trial;
+mod unmarked;
 
 use crate::log::Log;
 use crate::trial::Content;

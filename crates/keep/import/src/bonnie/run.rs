@@ -1,6 +1,7 @@
 //! A run of bonnie++ as one form of its output tells it: its figures, how it was run, and what
 //! another form of the same run says differently.
 
+use super::unmarked::VERSION;
 use crate::number::{decimal, nanoseconds};
 
 /// So many figures has each row: one for each test.
@@ -193,7 +194,9 @@ impl Run {
 
     /// What a table of the same run says differently from this line; `None` when it is another run.
     pub(super) fn differences(&self, table: &Self) -> Option<Vec<String>> {
-        if self.version != table.version {
+        // A line of 1.03 does not say which of its letters it is.
+        let is_older = self.version == VERSION && table.version.starts_with(VERSION);
+        if self.version != table.version && !is_older {
             return None;
         }
         let (mut compared, mut said) = (0, Vec::new());

@@ -243,3 +243,31 @@ fn the_published_report_of_2011_holds_two_runs() {
     let lines: Vec<usize> = imported.remarks.iter().map(|remark| remark.line).collect();
     assert_eq!(lines, [14, 14, 16, 16], "{:?}", imported.remarks);
 }
+
+#[test]
+fn lines_of_the_oldest_version_are_read_by_themselves_and_with_their_table() {
+    let line = "oak,2G,512,99,2048,9,1024,4,768,85,4096,6,106.5,5,16,9000,26,+++++,+++,8000,26,\
+                7000,27,+++++,+++,6000,24";
+    let imported = import(format!("a result:\n\n{line}\n\nand more, with a comma\n").as_bytes());
+    let found = trials(&imported);
+    assert_eq!(found.len(), 1, "{imported:?}");
+    let rate = |scope: &str, name: &str| {
+        let kind = Scope::Kind(scope.to_owned());
+        let of = |trial: &&ForeignTrial| {
+            trial
+                .metrics
+                .iter()
+                .find(|one| one.scope == kind && one.name == name)
+                .map(|one| one.value)
+        };
+        of(&found[0])
+    };
+    assert_eq!(rate("block write", "mib_per_second"), Some(2.0));
+    assert_eq!(rate("random delete", "files_per_second"), Some(6000.0));
+    assert_eq!(rate("sequential stat", "files_per_second"), None);
+    let table = table().replace("1.96", "1.03").replace("              1G", "              2G");
+    let rows = table.split_inclusive('\n').filter(|line| !line.starts_with("Latency"));
+    let table: String = rows.collect();
+    let both = import(format!("{table}{line}\n").as_bytes());
+    assert_eq!(trials(&both).len(), 1, "{both:?}");
+}
