@@ -61,7 +61,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         "create_on_open=1",
     ];
     let more = proptest::sample::subsequence(options.to_vec(), 0..4);
-    (ways, sizes, 16_384..200_000_u64, 1..5_u64, service, 1..4_u64, more).prop_map(
+    // Each file takes the largest request: otherwise there may be none.
+    (ways, sizes, 65_536..200_000_u64, 1..5_u64, service, 1..4_u64, more).prop_map(
         |(ways, sizes, size, files, service, clones, mut more)| {
             // Processes have no memory in common.
             more.push("thread");
