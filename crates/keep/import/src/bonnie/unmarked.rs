@@ -1,0 +1,126 @@
+//! The line of bonnie++ 1.03, which says neither its format nor its version: it is known by its
+//! 27 fields, and stands by itself.
+
+use super::run::{FILES, Figure, Run, TESTS};
+
+/// The version that such a line has.
+pub(super) const VERSION: &str = "1.03";
+/// A name, a size, six tests of a file, what the files were, six tests of them.
+const FIELDS: usize = 27;
+/// A name is no longer.
+const NAME_MOST: usize = 64;
+/// With fewer figures it could be anything with commas.
+const FIGURES_FEWEST: usize = 4;
+
+/// Where it begins in a line of the log that holds nothing else.
+pub(super) fn start(text: &str) -> Option<usize> {
+    let at = text.len() - text.trim_start().len();
+    read(&text[at..]).map(|_run| at)
+}
+
+/// Reads it, and says how many bytes it has.
+pub(super) fn read(text: &str) -> Option<(Run, usize)> {
+    let line = text.trim_end();
+    if line.len() > super::LINE_MOST || line.split(',').take(FIELDS + 1).count() != FIELDS {
+        return None;
+    }
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let (name, size) = (fields[0], fields[1].split(':').collect::<Vec<_>>());
+    let is_name = !name.is_empty()
+        && name.len() <= NAME_MOST
+        && !name.chars().any(|letter| letter.is_control() || letter.is_whitespace());
+    if !is_name || !size.iter().all(|part| is_quantity(part)) {
+        return None;
+    }
+    let mut run = Run {
+        format: VERSION.to_owned(),
+        version: VERSION.to_owned(),
+        name: name.to_owned(),
+        ..Run::default()
+    };
+    run.parameter("size", size[0]);
+    run.parameter("chunk", size.get(1).copied().unwrap_or(""));
+    of_files(fields[14], &mut run);
+    for test in 0..TESTS {
+        let place = 2 + 2 * test + usize::from(test >= FILES);
+        run.rates[test] = Figure::rate(fields[place]);
+        run.cpus[test] = Figure::percent(fields[place + 1]);
+    }
+    let known = run.rates.iter().filter(|rate| matches!(rate, Figure::Value { .. })).count();
+    (known >= FIGURES_FEWEST && run.odd() == 0).then_some((run, line.len()))
+}
+
+/// `2G`, `300M`, `8k`, `0`, or nothing.
+fn is_quantity(word: &str) -> bool {
+    let digits = word.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    word.len() <= digits.len() + 1 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `16`, `16:1024:0/10`: their number, largest and least size, directories.
+fn of_files(word: &str, run: &mut Run) {
+    let (sizes, dirs) = word.split_once('/').unwrap_or((word, ""));
+    let mut sizes = sizes.split(':');
+    run.files(sizes.next().unwrap_or(""));
+    run.parameter("max-size", sizes.next().unwrap_or(""));
+    run.parameter("min-size", sizes.next().unwrap_or(""));
+    run.parameter("dirs", dirs);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, read, start};
+
+    const LINE: &str = "oak,2G:8k,101,1,102,2,103,3,104,4,105,5,106.5,6,16:2000:1000/8,\
+                        201,11,202,12,203,13,204,14,205,15,206,16";
+
+    #[test]
+    fn every_field_is_read() {
+        let (run, bytes) = read(&format!("{LINE}  ")).unwrap();
+        assert_eq!(bytes, LINE.len());
+        assert_eq!((&*run.version, &*run.name), ("1.03", "oak"));
+        let parameters: Vec<String> =
+            run.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let wanted = "size=2G chunk=8k files=16384 max-size=2000 min-size=1000 dirs=8";
+        assert_eq!(parameters.join(" "), wanted);
+        let values = |row: &[Figure]| -> Vec<f64> {
+            let value = |figure: &Figure| match figure {
+                Figure::Value { value, .. } => *value,
+                other => panic!("{other:?}"),
+            };
+            row.iter().map(value).collect()
+        };
+        let rates =
+            [101.0, 102.0, 103.0, 104.0, 105.0, 106.5, 201.0, 202.0, 203.0, 204.0, 205.0, 206.0];
+        assert_eq!(values(&run.rates), rates);
+        let cpus = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0];
+        assert_eq!(values(&run.cpus), cpus);
+        assert!(run.remarks.is_empty() && run.latencies.iter().all(|one| *one == Figure::Absent));
+        assert_eq!(start(&format!("  {LINE}")), Some(2));
+    }
+
+    #[test]
+    fn tests_that_were_too_short_or_left_out_have_no_figure() {
+        let line = "a,300M,1,59,34570,11,18138,3,12573,63,56862,4,381.3,0,16,\
+                    +++++,+++,+++++,+++,,,+++++,+++,+++++,+++,+++++,+++";
+        let (run, _) = read(line).unwrap();
+        assert_eq!((&run.rates[6], &run.rates[8]), (&Figure::TooShort, &Figure::Absent));
+    }
+
+    #[test]
+    fn other_lines_with_commas_are_none() {
+        let header = "name,file_size,putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,\
+                      getc,getc_cpu,get_block,get_block_cpu,seeks,seeks_cpu,num_files,a,b,c,d,e,f,\
+                      g,h,i,j,k,l";
+        for odd in [
+            header,
+            "",
+            ",,,,,,,,,,,,,,,,,,,,,,,,,,",
+            &format!("{LINE},7"),
+            &LINE.replace("oak", "two words"),
+            &LINE.replace("2G:8k", "2X"),
+            &LINE.replace("103,3", "x,3"),
+        ] {
+            assert_eq!(start(odd), None, "{odd}");
+        }
+    }
+}
