@@ -33,6 +33,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Makes errors and keeps warnings.
+#[derive(Debug)]
 pub(crate) struct Messages {
     file: String,
     warnings: Vec<(Place, String)>,

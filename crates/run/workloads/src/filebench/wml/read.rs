@@ -184,6 +184,10 @@ impl Reader<'_> {
 
     fn unknown(&self, word: &str, place: Place) -> ConfigError {
         let (why, hint) = match word {
+            word if word.starts_with(['/', '-']) => (
+                "there is no arithmetic, as in filebench 1.5",
+                "write the result where this stands",
+            ),
             "system" => (
                 "system: treering runs no commands from a workload file",
                 "run the command before, or put it into the `before` of a plan",
