@@ -476,7 +476,8 @@ impl<'a> Call<'a> {
             | Self::Statfs { dir } => Subject::Directory(dir),
             Self::Sync { .. }
             | Self::OpenRoot { .. }
-            | Self::Pause { .. } | Self::Await { .. }
+            | Self::Pause { .. }
+            | Self::Await { .. }
             | Self::Reap { .. }
             | Self::Submit { requests: &[] } => Subject::Directory(Dir::TARGET),
             Self::Read { file, .. }

@@ -109,7 +109,8 @@ fn what_cannot_be_is_refused() {
         let error = plan_with(&text, &Wishes::default()).unwrap_err();
         assert!(error.message.contains(message), "{}", error.message);
     }
-    let error = plan_with("define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1", &Wishes::default());
+    let error =
+        plan_with("define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1", &Wishes::default());
     assert!(error.unwrap_err().message.contains("there is no thread"));
 }
 
@@ -138,8 +139,10 @@ fn endless_composites_are_refused() {
 #[test]
 fn tables_and_bounds_are_those_of_the_original() {
     let text = |randvar: &str| {
-        format!("set $s=randvar({randvar}) define fileset name=a,path=/tmp,entries=1,dirwidth=9,size=$s \
-             define process name=p {{ thread name=t {{ flowop hog name=h,value=1 }} }} run 1")
+        format!(
+            "set $s=randvar({randvar}) define fileset name=a,path=/tmp,entries=1,dirwidth=9,size=$s \
+             define process name=p {{ thread name=t {{ flowop hog name=h,value=1 }} }} run 1"
+        )
     };
     let plan = plan(&text("type=tabular,min=1k,round=1k,randtable={{50,1k,1k},{50,2k,4k}}"));
     let Amount::Drawn(spread) = &plan.filesets[0].size else { panic!("drawn") };
