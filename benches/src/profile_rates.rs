@@ -1,5 +1,5 @@
-//! `profile_rates`: cached stats, or whole files read, through treering's FFSB or filebench and by bare
-//! loops of system calls over the same files, with one and with two threads, in turns.
+//! `profile_rates`: cached stats, or whole files read, through treering's FFSB or filebench and by
+//! bare loops of system calls over the same files, with one and with two threads, in turns.
 
 use std::ffi::CString;
 use std::fmt;

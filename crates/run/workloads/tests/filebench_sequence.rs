@@ -1,4 +1,4 @@
-//! The calls of filebench's flowops in their order, in memory: how filesets are made, picked and used.
+//! The calls of filebench's flowops in their order, in memory: how filesets are made and used.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

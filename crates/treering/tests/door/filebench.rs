@@ -60,7 +60,8 @@ fn a_classic_run_says_what_the_original_says() {
     for part in [
         "Filebench Version 1.5-alpha3\n0.000: loaded 1000\n",
         ": Populating and pre-allocating filesets\n",
-        ": set populated: 1000 files, avg. dir. width = 10, avg. dir. depth = 3.0, 0 leafdirs, 4.768MB",
+        ": set populated: 1000 files, avg. dir. width = 10, avg. dir. depth = 3.0, 0 leafdirs, \
+         4.768MB",
         ": Removing set tree (if exists)\n",
         ": Pre-allocating directories in set tree\n",
         ": Pre-allocating files in set tree\n",
@@ -69,7 +70,8 @@ fn a_classic_run_says_what_the_original_says() {
         ": Starting 1 p instances\n",
         ": Running...\n",
         ": Run took 1 seconds...\n",
-        ": Per-Operation Breakdown\nlimit                0ops        0ops/s   0.0mb/s    0.000ms/op [",
+        ": Per-Operation Breakdown\nlimit                0ops        0ops/s   0.0mb/s    0.000ms/op \
+         [",
         ": IO Summary: ",
         " rd/wr ",
         ": Shutting down processes\n",

@@ -166,7 +166,7 @@ impl BenchJob {
         let Some(named) = settings.text(WORKLOAD) else {
             let names: Vec<_> = names().collect();
             return Err(ConfigError::new("no workload is given").hint(format!(
-                "treering run filebench NAME --dir DIR; personalities are {}; or the path of a file",
+                "treering run filebench NAME --dir DIR; personalities are {}; or a file's path",
                 names.join(", ")
             )));
         };
