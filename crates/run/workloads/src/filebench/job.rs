@@ -254,9 +254,10 @@ impl Job for BenchJob {
         let mut say = |words: String| lines.push(format!("# {words}"));
         self.understood.warnings.iter().cloned().for_each(&mut say);
         for (number, fileset) in self.plan().filesets.iter().enumerate() {
-            let place = match self.manner.classic {
-                true => format!("{}/{}", fileset.path, fileset.name).escape_debug().to_string(),
-                false => directory(number).to_string_lossy().into_owned(),
+            let place = if self.manner.classic {
+                format!("{}/{}", fileset.path, fileset.name).escape_debug().to_string()
+            } else {
+                directory(number).to_string_lossy().into_owned()
             };
             let (files, bytes, _) = prepared(fileset);
             let entries = fileset.entries;

@@ -84,7 +84,7 @@ impl Tally {
         words.extend(self.buckets.iter().flat_map(|buckets| buckets.iter()));
     }
 
-    fn take<'w>(words: &'w [u64]) -> Option<(usize, Self, &'w [u64])> {
+    fn take(words: &[u64]) -> Option<(usize, Self, &[u64])> {
         let (head, mut rest) = words.split_at_checked(HEAD)?;
         let bytes = usize::try_from(head[8]).ok()?;
         let (packed, after) = rest.split_at_checked(bytes.div_ceil(8))?;

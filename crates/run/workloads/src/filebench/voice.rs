@@ -111,7 +111,7 @@ impl Voice {
         self.understood.plan.course.period.is_some_and(|(_, anew)| anew)
     }
 
-    fn filesets_begin(&self, at_ns: u64) -> Said {
+    fn filesets_begin(at_ns: u64) -> Said {
         out(line(at_ns, "Populating and pre-allocating filesets"))
     }
 
@@ -230,7 +230,7 @@ impl Voice {
         out(words + &line(at_ns, "Shutting down processes"))
     }
 
-    fn failed(&self, why: &str, at_ns: u64) -> Said {
+    fn failed(why: &str, at_ns: u64) -> Said {
         let mut words = String::new();
         if let Some((flowop, _)) = why.split_once(" could not obtain a file") {
             words += &line(
@@ -246,7 +246,7 @@ impl Voice {
         out(words + &line(at_ns, none))
     }
 
-    fn phase_ended(&self, name: &str, at_ns: u64) -> Said {
+    fn phase_ended(name: &str, at_ns: u64) -> Said {
         if name != SETUP {
             return Said::default();
         }
@@ -301,7 +301,7 @@ impl ClassicVoice for Voice {
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == SETUP => {
-                self.filesets_begin(*at_ns)
+                Self::filesets_begin(*at_ns)
             }
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => self.running(*at_ns),
             TrialEvent::TaskBegan { kind, subject, .. } => {
@@ -324,11 +324,11 @@ impl ClassicVoice for Voice {
                 self.snapshot(notes, *at_ns)
             }
             TrialEvent::PhaseEnded(phase) => {
-                self.phase_ended(&phase.name, phase.began_ns + phase.wall_ns)
+                Self::phase_ended(&phase.name, phase.began_ns + phase.wall_ns)
             }
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed | Ending::Interrupted => self.report(*at_ns),
-                Ending::Failed { why } => self.failed(why, *at_ns),
+                Ending::Failed { why } => Self::failed(why, *at_ns),
                 Ending::Invalid { .. } => Said::default(),
             },
             TrialEvent::Cautioned(caution) => match caution.code {

@@ -74,13 +74,13 @@ impl Binder<'_> {
     pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, ConfigError> {
         let name = match &given.value {
             Value::Variable(name) => name,
-            plain => return Ok(self.plain(plain)),
+            plain => return Ok(Self::plain(plain)),
         };
         if let Some(found) = locals.get(name) {
             return Ok(found.clone());
         }
         match self.script.variables.get(name) {
-            Some(Variable::Plain(set)) => Ok(self.plain(&set.value)),
+            Some(Variable::Plain(set)) => Ok(Self::plain(&set.value)),
             Some(Variable::Drawn(random)) => {
                 if let Some(spread) = self.spreads.get(name) {
                     return Ok(Found::Drawn(Arc::clone(spread)));
@@ -101,7 +101,7 @@ impl Binder<'_> {
         }
     }
 
-    fn plain(&self, value: &Value) -> Found {
+    fn plain(value: &Value) -> Found {
         match value {
             Value::Number(number) => Found::Number(*number),
             Value::Switch(switch) => Found::Switch(*switch),

@@ -121,13 +121,12 @@ fn endless_composites_are_refused() {
     let error = plan_with(text, &Wishes::default()).unwrap_err();
     assert!(error.message.contains("grow without end"), "{}", error.message);
     // Wide ones as well.
-    let wide: String = (0..20)
-        .map(|n| {
-            let next = n + 1;
-            let uses = format!("flowop f{next} name=x{n} ").repeat(8);
-            format!("define flowop name=f{n} {{ {uses} }} ")
-        })
-        .collect();
+    let mut wide = String::new();
+    for n in 0..20 {
+        let next = n + 1;
+        let uses = format!("flowop f{next} name=x{n} ").repeat(8);
+        wide += &format!("define flowop name=f{n} {{ {uses} }} ");
+    }
     let text = format!(
         "{wide} define flowop name=f20 {{ flowop hog name=h,value=1 }} \
          define process name=p {{ thread name=t {{ flowop f0 name=z }} }} run 1"

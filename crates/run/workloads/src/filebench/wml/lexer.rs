@@ -180,7 +180,7 @@ impl Lexer<'_> {
             return Err(self.messages.error(place, what).hint("write $name"));
         }
         if self.peek() == Some(b'.') {
-            let what = format!("${}.: attributes of a random variable cannot be set alone", name);
+            let what = format!("${name}.: attributes of a random variable cannot be set alone");
             let right = format!("write set ${name}=randvar(...) with all of them");
             return Err(self.messages.error(place, what).hint(right));
         }

@@ -95,10 +95,10 @@ impl Reader<'_> {
         let found = self.peek();
         let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
         let error = self.error(self.place(), format!("{} stands where {what} must", found.shown()));
-        match arithmetic {
-            true => error.hint("there is no arithmetic, as in filebench 1.5: write the result"),
-            false => error.hint(format!("write {what}")),
+        if arithmetic {
+            return error.hint("there is no arithmetic, as in filebench 1.5: write the result");
         }
+        error.hint(format!("write {what}"))
     }
 
     pub(super) fn sign(&mut self, sign: char) -> Result<(), ConfigError> {

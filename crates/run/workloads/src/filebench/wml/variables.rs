@@ -105,9 +105,9 @@ impl Reader<'_> {
         let mut random =
             Random { spread: Spread::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
         if owner == Owner::Cvar {
-            self.custom(&mut random)?
+            self.custom(&mut random)?;
         } else {
-            self.random(&mut random)?
+            self.random(&mut random)?;
         }
         Ok(Variable::Drawn(random))
     }

@@ -117,7 +117,7 @@ impl Worker {
         };
         match pick {
             Pick::None => self.out_of_files(),
-            Pick::Busy => self.again(),
+            Pick::Busy => Self::again(),
             Pick::One(entry) => {
                 self.present.fileset = fileset;
                 self.present.entry = entry;
@@ -136,9 +136,9 @@ impl Worker {
     pub(super) fn leaf_done(&mut self, made: bool) -> Then {
         let leaves = &self.land.filesets[self.present.fileset].leaves;
         if made {
-            leaves.made(self.present.entry)
+            leaves.made(self.present.entry);
         } else {
-            leaves.gone(self.present.entry)
+            leaves.gone(self.present.entry);
         }
         Then::Count
     }

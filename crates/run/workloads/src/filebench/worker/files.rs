@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// Others have what is looked for in hand.
-    pub(super) fn again(&mut self) -> Then {
+    pub(super) fn again() -> Then {
         Then::Do(Doing::Pause(MOMENT_NS))
     }
 
@@ -102,7 +102,7 @@ impl Worker {
                 self.present.entry = file;
                 self.in_hand(Doing::Open)
             }
-            Pick::Busy => self.again(),
+            Pick::Busy => Self::again(),
             Pick::None if self.flow().fileset.is_none() => {
                 self.fail("there is no open file on its fd")
             }
@@ -170,7 +170,7 @@ impl Worker {
                 self.present.entry = file;
                 self.in_hand(Doing::Create)
             }
-            Pick::Busy => self.again(),
+            Pick::Busy => Self::again(),
             Pick::None => self.out_of_files(),
         }
     }
@@ -205,7 +205,7 @@ impl Worker {
                     return Then::Skip;
                 }
                 self.present.left += 1;
-                return self.again();
+                return Self::again();
             }
             self.fds[fd].file = NONE;
             self.present.fileset = descriptor.fileset;
@@ -217,7 +217,7 @@ impl Worker {
                 self.present.entry = file;
                 self.delete_in_hand(0)
             }
-            Pick::Busy => self.again(),
+            Pick::Busy => Self::again(),
             Pick::None if self.flow().fileset.is_none() => self.fail("it has no file to delete"),
             Pick::None => self.out_of_files(),
         }
@@ -253,7 +253,7 @@ impl Worker {
                 self.present.entry = file;
                 self.in_hand(Doing::Stat)
             }
-            Pick::Busy => self.again(),
+            Pick::Busy => Self::again(),
             Pick::None if self.flow().fileset.is_none() => self.fail("it has no file to look at"),
             Pick::None => self.out_of_files(),
         }
