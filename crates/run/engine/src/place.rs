@@ -6,7 +6,9 @@ use std::process;
 use treering_model::{Caution, CautionCode};
 use treering_sys::{Confinement, DropCachesError, drop_caches};
 
-use crate::{Caller, EngineError, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target};
+use crate::{
+    Caller, EngineError, HeatBook, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target,
+};
 
 /// A place where sessions can run.
 pub trait Place {
@@ -40,6 +42,9 @@ pub trait Place {
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
+
+    /// Takes the book of a task that ended, where one is kept.
+    fn gather(&self, _book: HeatBook) {}
 
     /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
     fn is_renewed(&self) -> bool {

@@ -8,6 +8,7 @@ mod environment;
 mod places;
 
 use std::path::Path;
+use std::time::Duration;
 
 use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
 
@@ -23,7 +24,10 @@ pub struct Scene<'a> {
 /// What observers do only when they are asked to, since it takes time between the phases, or some
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {}
+pub struct Wanted {
+    /// Which data are hot: the half life of their temperature. The engine sees to it.
+    pub heat_half_life: Option<Duration>,
+}
 
 /// What an observer has seen.
 #[derive(Clone, Debug, Default, PartialEq)]

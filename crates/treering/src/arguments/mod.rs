@@ -5,12 +5,14 @@ mod quantities;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
@@ -330,6 +332,14 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
+    /// Tell which data are hot: reads and writes as they are issued, by file and by MiB. It costs
+    /// CPU with every call.
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// With --heat: seconds after which an access counts half in the temperature.
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
+        value_parser = half_life)]
+    pub(crate) heat_half_life: Duration,
     /// Slow every task on purpose, by so many percent of its time: tests what finds it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
     pub(crate) handicap: String,

@@ -12,6 +12,7 @@ use treering_engine::{
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -68,6 +69,7 @@ pub(crate) fn run(
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
+        wanted: Wanted { heat_half_life: own.heat.then_some(own.heat_half_life) },
         remount: None,
     };
     let quiet = own.quiet;
@@ -168,6 +170,10 @@ fn parameters(
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    if own.heat {
+        all.push(parameter("heat", "true"));
+        all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
     }
     all
 }
