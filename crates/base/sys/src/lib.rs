@@ -14,6 +14,7 @@ mod limits;
 mod lock;
 mod loopdev;
 mod mapping;
+mod memory_file;
 mod mount;
 mod mountinfo;
 mod pages;
@@ -51,10 +52,11 @@ pub use loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, detach_loop, loop_status,
 };
 pub use mapping::Mapping;
+pub use memory_file::memory_file;
 pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
-pub use parent::end_with_parent;
+pub use parent::{end_with_parent, interrupt, leave_with_parent};
 pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;

@@ -141,6 +141,7 @@ fn perform(
     };
     let mut seen = watching.end();
     seen.cautions.extend(session.cautions());
+    seen.facts.extend(session.facts());
     if !matches!(ran, Err(EngineError::Sink(_))) {
         to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };

@@ -25,9 +25,9 @@ pub use classic::{
 };
 pub use entries::{Entries, Entry, EntryKind};
 pub use job::{
-    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Queue, QueueKind, Script,
-    Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart,
-    WorkerKind,
+    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Program, ProgramEnd, Queue,
+    QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, ToldPhase,
+    Unfinished, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
