@@ -167,6 +167,12 @@ impl Settings {
         Self { given, ..Self::default() }
     }
 
+    /// The same with other options, given in the same surroundings.
+    #[must_use]
+    pub fn with_given(&self, given: Vec<(String, String)>) -> Self {
+        Self { given, ..self.clone() }
+    }
+
     /// What was given, in the order in which it was: enough to make the settings again.
     pub fn given(&self) -> &[(String, String)] {
         &self.given

@@ -2,7 +2,8 @@
 //!
 //! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `course`
 //! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `report` prints. Nothing here calls the kernel.
+//! does, which `report` prints. `with_fio` has the original do it instead. Nothing else here calls
+//! the kernel.
 
 mod course;
 mod headline;
@@ -21,12 +22,14 @@ mod sizes;
 mod tally;
 mod tausworthe;
 mod voice;
+mod with_fio;
 mod worker;
 
 use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
 
 use job::FileJob;
 use jobfile::{Machine, Surroundings};
+use with_fio::ForeignJob;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +49,10 @@ impl Workload for Fio {
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(FileJob::native(settings)?))
+        match with_fio::asked(settings) {
+            None => Ok(Box::new(FileJob::native(settings)?)),
+            Some(path) => Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path)?)),
+        }
     }
 }
 

@@ -74,6 +74,12 @@ pub(super) const NATIVE: &[OptionSpec] = &[
     ),
     spec("section", ValueKind::Paths, None, "Run this section only; may be given several times."),
     spec(
+        "with-fio",
+        ValueKind::Optional("true"),
+        None,
+        "Have the fio that is installed, or the one of this path, do the job.",
+    ),
+    spec(
         "runtime",
         ValueKind::Number,
         None,

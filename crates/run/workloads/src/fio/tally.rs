@@ -40,6 +40,13 @@ impl Stat {
         };
     }
 
+    /// As another tells it: how many, the extremes, the mean and the deviation.
+    pub(super) fn told(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
+        let count = samples as f64;
+        let around = deviation * deviation * (count - 1.0).max(0.0);
+        Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
+    }
+
     /// 0 when there are none.
     pub(super) fn mean(&self) -> f64 {
         if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
