@@ -139,7 +139,21 @@ impl FileJob {
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        Self::native_but(settings, &|_| ())
+    }
+
+    /// The sections of the jobs.
+    pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.scene.jobs.iter().map(AsRef::as_ref)
+    }
+
+    /// From native options, each section changed.
+    pub(super) fn native_but(
+        settings: &Settings,
+        change: &dyn Fn(&mut Section),
+    ) -> Result<Self, ConfigError> {
         let (path, mut jobs) = read_jobs(settings, NATIVE)?;
+        jobs.iter_mut().for_each(change);
         let mut parameters = vec![parameter(JOB_FILE, path)];
         let sections = settings.all("section");
         parameters.extend(sections.map(|section| parameter("section", section)));

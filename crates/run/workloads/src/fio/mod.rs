@@ -2,9 +2,10 @@
 //!
 //! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `course`
 //! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `report` prints. `with_fio` has the original do it instead. Nothing else here calls
-//! the kernel.
+//! does, which `report` prints. `with_fio` has the original do it instead, and `check` compares
+//! the two. Nothing else here calls the kernel.
 
+pub mod check;
 mod course;
 mod headline;
 mod histogram;
@@ -51,7 +52,11 @@ impl Workload for Fio {
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         match with_fio::asked(settings) {
             None => Ok(Box::new(FileJob::native(settings)?)),
-            Some(path) => Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path)?)),
+            Some(path) => {
+                Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path, &|_| {
+                    Vec::new()
+                })?))
+            }
         }
     }
 }

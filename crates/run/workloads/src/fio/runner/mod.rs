@@ -181,14 +181,15 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            return false;
+        }
         if job.number_ios > 0 {
             let requests = issued.requests[0] + issued.requests[1];
             if requests >= job.number_ios.saturating_mul(job.loops) {
                 return true;
             }
-        }
-        if job.is_timed() {
-            return false;
         }
         let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.

@@ -14,7 +14,7 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 
 use super::job::{FileJob, Source, refuse_leftovers};
 use super::jobfile::{Relayed, relay};
-use super::land::Land;
+use super::land::{Land, directory};
 use super::options::{JOB_FILE, NATIVE};
 use program::{Fio, NAME, OPTION};
 use session::ForeignSession;
@@ -68,9 +68,21 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     settings.with_given(given.collect())
 }
 
+/// The fio that is asked for, or else the one that is installed.
+pub(super) fn program_of(settings: &Settings) -> PathBuf {
+    asked(settings).unwrap_or_else(|| PathBuf::from(NAME))
+}
+
+/// Settings of a job beyond its own, by its number.
+pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
+
 impl ForeignJob {
-    /// From native options.
-    pub(super) fn new(settings: &Settings, path: PathBuf) -> Result<Self, ConfigError> {
+    /// From native options; each job gets `more` at its end.
+    pub(super) fn new(
+        settings: &Settings,
+        path: PathBuf,
+        added: &More<'_>,
+    ) -> Result<Self, ConfigError> {
         if settings.text("seed").is_some() {
             return Err(ConfigError::new("--seed: what fio writes is its own affair")
                 .hint("write randseed=... into the job file"));
@@ -93,6 +105,7 @@ impl ForeignJob {
             if let Some(seconds) = runtime.filter(|_| TIMES.iter().any(|key| job.sets(key))) {
                 add("runtime", format!("{seconds}s"));
             }
+            more.extend(added(number));
             text += &job.write(number, &more);
         }
         let named = settings.text(OPTION).filter(|given| *given != "true").unwrap_or(NAME);
@@ -105,6 +118,13 @@ impl ForeignJob {
         let native = FileJob::native(settings).ok();
         let directories = land.directories.len() + 1;
         Ok(Self { fio, jobs, text, directories, parameters, native })
+    }
+}
+
+impl ForeignJob {
+    /// Where it works, from the target.
+    pub(super) fn working_directory(&self) -> String {
+        directory(self.directories - 1)
     }
 }
 

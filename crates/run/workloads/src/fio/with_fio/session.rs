@@ -69,7 +69,7 @@ impl Session for ForeignSession<'_> {
                 path: self.job.fio.path.clone(),
                 arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
                 input: self.job.text.clone().into_bytes(),
-                directory: directory(self.job.directories - 1),
+                directory: self.job.working_directory(),
             }
         })
     }
