@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use treering_model::{Ending, Op, Scope, Trial};
 use treering_store::{Access, Detail, Filter, Store};
 use treering_testkit::{Program, Ran, skip};
@@ -218,4 +219,90 @@ fn plans_take_it_too() {
             trial.phases.last().map_or(0, |phase| phase.bytes);
     }
     assert_eq!(written, BTreeMap::from([(false, 2 << 20), (true, 2 << 20)]));
+}
+
+/// Jobs of fixed work, and of the examples those that are typical, made small.
+const CHECKED: [&str; 7] = [
+    "[a]\nrw=randread\nsize=512k\nnumjobs=3\ngroup_reporting\n",
+    "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nioengine=libaio\niodepth=8\n",
+    "[a]\nrw=write\nbs=64k\nsize=1m\nend_fsync=1\n[b]\nstonewall\nrw=read\nfilename=a.0.0\nsize=1m\n",
+    "[a]\nrw=randwrite\nnrfiles=5\nfilesize=4k-64k\nfile_service_type=random:4\nsize=256k\n",
+    "[a]\nrw=randwrite\nsize=256k\nio_size=700k\nioengine=io_uring\niodepth=4\n",
+    "[a]\nrw=randread\nbssplit=4k/60:8k/40\nsize=1m\nioengine=mmap\n",
+    "[a]\nrw=rw\nsize=1m\nioengine=sync\nbsrange=1k-8k\nbs_unaligned\nloops=2\n",
+];
+
+/// Those of the examples, with what makes them short.
+const EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
+    ("report-2012", &[("size=100m", "size=4m")]),
+    ("mmtests-async-randrw", &[("(2*$mb_memory*1m)", "8m"), ("=100m", "=1m"), ("=5\n", "=1\n")]),
+    ("mmtests-async-seqwrite", &[("(2*$mb_memory*1m)", "8m"), ("=100m", "=1m"), ("=5\n", "=1\n")]),
+    ("database", &[("size=4g", "size=16m"), ("size=512m", "size=4m")]),
+    ("overwrite-sparse", &[("size=1g", "size=4m")]),
+    ("small-files", &[("nrfiles=10000", "nrfiles=50")]),
+];
+
+/// The cells of a table of a page.
+fn table<'p>(page: &'p Value, name: &str) -> Vec<Vec<&'p Value>> {
+    let blocks = page["blocks"].as_array().unwrap();
+    let table = blocks.iter().find(|block| block["name"] == name).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    rows.iter().map(|row| row.as_array().unwrap().iter().collect()).collect()
+}
+
+#[test]
+fn both_ways_do_the_same_work_by_the_same_requests() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fio");
+    let examples = EXAMPLES.map(|(name, changes)| {
+        let text = fs::read_to_string(examples.join(format!("{name}.fio"))).unwrap();
+        changes.iter().fold(text, |text, (from, to)| {
+            assert!(text.contains(from), "{name}: {from}");
+            text.replace(from, to)
+        })
+    });
+    for job in CHECKED.map(str::to_owned).into_iter().chain(examples) {
+        write(&program, &job);
+        let words = ["--check", "--turns=1", "--runtime=1", "--format=json", "--no-store", "-q"];
+        let ran = native(&program, &words).ends_with(0);
+        let page: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let work = table(&page, "work");
+        assert!(!work.is_empty(), "{job}{ran}");
+        let requests = table(&page, "requests");
+        let jobs = job.lines().filter(|line| line.starts_with('[') && !line.starts_with("[global"));
+        assert_eq!(requests.len(), jobs.count(), "{job}");
+        for row in requests {
+            assert_eq!(row[2]["text"], "same", "{job}{ran}");
+        }
+        assert_eq!(fs::read_dir(program.home().join("d")).unwrap().count(), 0, "removed");
+    }
+}
+
+#[test]
+fn what_differs_is_told_and_is_an_exit_code() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    // Another file is read by the one than by the other, by a fio of our own.
+    let other = program.home().join("other-fio");
+    let script = "#!/bin/sh\ncase $1 in --version) echo fio-3.33; exit;; esac\n\
+                  sed s/^bs=4k/bs=8k/ | fio \"$@\"\n";
+    fs::write(&other, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&other, mode).unwrap();
+    write(&program, "[a]\nsize=64k\nbs=4k\nrw=write\n");
+    let words = ["--check", "--turns=1", "--with-fio=./other-fio", "--no-store"];
+    let ran = native(&program, &words).ends_with(1);
+    assert!(ran.stdout.contains("They differ."), "{ran}");
+    assert!(
+        ran.stdout.contains("differ: fio 8 requests, 65536 bytes; treering 16, 65536"),
+        "{ran}"
+    );
+    assert!(ran.stdout.contains("no. 1: fio write 8192 at 0 of a.0.0"), "{ran}");
+    let ran = native(&program, &["--turns=2"]).ends_with(2);
+    assert!(ran.stderr.contains("--check"), "{ran}");
 }

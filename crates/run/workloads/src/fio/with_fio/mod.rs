@@ -44,8 +44,12 @@ pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     if given == "true" || is_job_file(settings) {
         return Some(PathBuf::from(NAME));
     }
-    let is_path = given.contains('/');
-    Some(if is_path { settings.file(given) } else { PathBuf::from(given) })
+    if !given.contains('/') {
+        return Some(PathBuf::from(given));
+    }
+    // It is started in another directory than ours.
+    let path = settings.file(given);
+    Some(std::path::absolute(&path).unwrap_or(path))
 }
 
 /// Whether the word behind the option is the job file.
