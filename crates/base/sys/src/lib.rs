@@ -32,8 +32,8 @@ mod user;
 mod xfs;
 
 pub use blkdev::{
-    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
-    sector_sizes,
+    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, major_minor, open_device,
+    reread_partitions, sector_sizes,
 };
 pub use cached::{advise, allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
@@ -61,7 +61,7 @@ pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
-pub use rusage::{ThreadCpu, thread_cpu};
+pub use rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};

@@ -43,10 +43,24 @@ pub trait Script: Send {
     /// of the trial.
     fn timed(&mut self, _began_ns: u64, _ended_ns: u64) {}
 
+    /// Is told what the task used, at its end.
+    fn used(&mut self, _usage: Usage) {}
+
     /// What it took down for its session and its voice, in a form of their own.
     fn notes(&mut self) -> Vec<u64> {
         Vec::new()
     }
+}
+
+/// What a task used beside time and CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Switches of context, of its own will or not.
+    pub switches: u64,
+    /// Faults of pages that were read from a disk.
+    pub major_faults: u64,
+    /// Faults of pages that were not.
+    pub minor_faults: u64,
 }
 
 /// What carries out the requests of a task while its script goes on.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Script, Step};
+use treering_script::{Bell, Outcome, Script, Step, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
@@ -350,6 +350,11 @@ impl Script for Runner {
     #[inline]
     fn timed(&mut self, began_ns: u64, ended_ns: u64) {
         self.clock.timed(began_ns, ended_ns);
+    }
+
+    fn used(&mut self, usage: Usage) {
+        let Usage { switches, major_faults, minor_faults } = usage;
+        self.tally.usage = [switches, major_faults, minor_faults];
     }
 
     fn notes(&mut self) -> Vec<u64> {

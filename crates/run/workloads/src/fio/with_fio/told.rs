@@ -10,6 +10,9 @@ use super::super::histogram::{BUCKETS, bucket};
 use super::super::jobfile::{Relayed, Way, number_of};
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 
+/// What is counted of each clone, by the names of the reader.
+const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor_faults"];
+
 /// What was told.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -152,6 +155,10 @@ fn tally(of: &Job) -> Tally {
         if let Some(direction) = of.directions.iter().find(|one| one.name == word) {
             tally.ways[way.place()] = way_tally(direction);
         }
+    }
+    for (place, name) in COUNTS.into_iter().enumerate() {
+        let count = of.counts.iter().find(|(told, _)| *told == name);
+        tally.usage[place] = count.map_or(0, |(_, count)| *count);
     }
     if let Some([user, system]) = of.cpu_percent {
         // Percent of milliseconds.
