@@ -88,6 +88,12 @@ pub trait Workload: Sync {
     /// Its name tag.
     fn manifest(&self) -> &'static Manifest;
 
+    /// The words behind the tool's name on its command line, as its options are declared: what else
+    /// the tool understands is put in their form.
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words
+    }
+
     /// A job of the imitated tool's command line. May read the files that the settings name.
     ///
     /// # Errors

@@ -376,9 +376,18 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_workloads::ALL);
-    let Some(link) = link(typed) else { return command.try_get_matches_from(typed) };
-    let rest = typed.iter().skip(1).cloned();
-    command.try_get_matches_from(["treering".into(), link.into()].into_iter().chain(rest))
+    let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    let Some(workload) = classic else { return command.try_get_matches_from(typed) };
+    let skipped = if link(typed).is_some() { 1 } else { 2 };
+    let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
+    let words: Option<Vec<String>> =
+        rest.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    // Words that are no text are no settings either.
+    let rest = words.map_or(rest, |words| {
+        workload.classic_words(words).into_iter().map(OsString::from).collect()
+    });
+    let name = workload.manifest().name;
+    command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
 }
 
 /// The workload by whose name treering was called.

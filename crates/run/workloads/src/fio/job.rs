@@ -15,6 +15,7 @@ use super::land::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
 use super::session::JobSession;
+use super::typed;
 
 /// No job file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
@@ -32,9 +33,15 @@ pub(super) struct FileJob {
 pub(super) struct Source<'s> {
     settings: &'s Settings,
     named: &'s str,
-    path: PathBuf,
+    /// `None` where all of it was typed.
+    path: Option<PathBuf>,
+    /// Where what it includes is looked for.
+    base: PathBuf,
     text: Vec<u8>,
 }
+
+/// What jobs on the command line are called as a file.
+const TYPED: &str = "command line";
 
 /// What makes jobs of a file: its name, its text, the sections that are wanted.
 pub(super) type Parser<J> =
@@ -46,21 +53,28 @@ impl<'s> Source<'s> {
         settings: &'s Settings,
         specs: &'s [OptionSpec],
     ) -> Result<Self, ConfigError> {
-        let Some(named) = settings.text_or_default(specs, JOB_FILE) else {
+        let named = settings.text_or_default(specs, JOB_FILE);
+        let path = named.map(|named| settings.file(named));
+        if settings.all(typed::OPTION).next().is_some() {
+            let text = typed::job_file(settings.all(typed::OPTION), named)?.into_bytes();
+            let base = settings.base_dir.clone().unwrap_or_default();
+            return Ok(Self { settings, named: TYPED, path, base, text });
+        }
+        let (Some(named), Some(path)) = (named, path) else {
             return Err(ConfigError::new("no job(s) defined")
                 .hint("give the path of a job file; examples/fio has some"));
         };
-        let path = settings.file(named);
         let text = read(&path).map_err(|error| {
             ConfigError::new(format!("cannot read the job file {named}: {error}"))
                 .hint("give the path of a job file; examples/fio has some")
         })?;
-        Ok(Self { settings, named, path, text })
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { settings, named, path: Some(path), base, text })
     }
 
     /// Its jobs, those of the sections that the settings name.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
-        let base = self.path.parent().unwrap_or(Path::new(""));
+        let base = self.base.as_path();
         let reader = |from: &str, included: &str| {
             let beside = if from == self.named {
                 base.to_owned()
@@ -80,20 +94,26 @@ impl<'s> Source<'s> {
         parse(self.named, &self.text, &only, &around)
     }
 
-    /// Its path from the root.
-    pub(super) fn full_path(&self) -> String {
-        let full = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
-        full.display().to_string()
+    /// Where it comes from: its path from the root, and what was typed.
+    pub(super) fn parameters(&self) -> Vec<(String, String)> {
+        let full = |path: &PathBuf| {
+            let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            parameter(JOB_FILE, full.display())
+        };
+        let typed = self.settings.all(typed::OPTION);
+        let typed = typed.map(|setting| parameter(typed::OPTION, setting));
+        let sections = self.settings.all("section").map(|section| parameter("section", section));
+        self.path.iter().map(full).chain(typed).chain(sections).collect()
     }
 }
 
-/// The jobs that the settings name, and the file's full path.
+/// The jobs that the settings name, and where they come from.
 pub(super) fn read_jobs(
     settings: &Settings,
     specs: &[OptionSpec],
-) -> Result<(String, Vec<Section>), ConfigError> {
+) -> Result<(Vec<(String, String)>, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
-    Ok((source.full_path(), source.parsed(jobfile::parse)?))
+    Ok((source.parameters(), source.parsed(jobfile::parse)?))
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -130,8 +150,7 @@ fn contents(jobs: &[Section]) -> Vec<(String, String)> {
 impl FileJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let (path, jobs) = read_jobs(settings, CLASSIC)?;
-        let mut parameters = vec![parameter(JOB_FILE, path)];
+        let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
         let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
         Ok(Self { scene, parameters, classic: true })
@@ -152,11 +171,8 @@ impl FileJob {
         settings: &Settings,
         change: &dyn Fn(&mut Section),
     ) -> Result<Self, ConfigError> {
-        let (path, mut jobs) = read_jobs(settings, NATIVE)?;
+        let (mut parameters, mut jobs) = read_jobs(settings, NATIVE)?;
         jobs.iter_mut().for_each(change);
-        let mut parameters = vec![parameter(JOB_FILE, path)];
-        let sections = settings.all("section");
-        parameters.extend(sections.map(|section| parameter("section", section)));
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));
             for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {

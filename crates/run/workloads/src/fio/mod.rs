@@ -22,6 +22,7 @@ mod session;
 mod sizes;
 mod tally;
 mod tausworthe;
+mod typed;
 mod voice;
 mod with_fio;
 mod worker;
@@ -39,6 +40,10 @@ pub struct Fio;
 impl Workload for Fio {
     fn manifest(&self) -> &'static Manifest {
         &options::MANIFEST
+    }
+
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        typed::collected(words)
     }
 
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

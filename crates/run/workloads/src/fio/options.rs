@@ -1,5 +1,6 @@
 //! The options of fio's command line that are understood, and our own.
 
+use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -29,6 +30,12 @@ pub(super) const JOB_FILE: &str = "jobfile";
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
     spec(JOB_FILE, ValueKind::Operand, None, "The job file."),
+    spec(
+        typed::OPTION,
+        ValueKind::Paths,
+        None,
+        "A setting of a job, as KEY=VALUE; `--KEY=VALUE` says the same, `--name=NAME` begins a job.",
+    ),
     spec(
         "output-format",
         ValueKind::Text,

@@ -113,10 +113,8 @@ impl ForeignJob {
             text += &job.write(number, &more);
         }
         let named = settings.text(OPTION).filter(|given| *given != "true").unwrap_or(NAME);
-        let mut parameters =
-            vec![(JOB_FILE.to_owned(), source.full_path()), (OPTION.to_owned(), named.to_owned())];
-        let sections = settings.all("section").map(|name| ("section".to_owned(), name.to_owned()));
-        parameters.extend(sections);
+        let mut parameters = source.parameters();
+        parameters.push((OPTION.to_owned(), named.to_owned()));
         parameters.extend(runtime.map(|seconds| ("runtime".to_owned(), seconds.to_string())));
         parameters.extend(contents(&jobs));
         let native = FileJob::native(settings).ok();
