@@ -14,6 +14,7 @@ mod limits;
 mod lock;
 mod loopdev;
 mod mapping;
+mod memory_file;
 mod mount;
 mod mountinfo;
 mod pages;
@@ -31,8 +32,8 @@ mod user;
 mod xfs;
 
 pub use blkdev::{
-    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
-    sector_sizes,
+    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, major_minor, open_device,
+    reread_partitions, sector_sizes,
 };
 pub use cached::{advise, allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
@@ -51,15 +52,16 @@ pub use loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, detach_loop, loop_status,
 };
 pub use mapping::Mapping;
+pub use memory_file::memory_file;
 pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
-pub use parent::end_with_parent;
+pub use parent::{end_with_parent, interrupt, leave_with_parent};
 pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
-pub use rusage::{ThreadCpu, thread_cpu};
+pub use rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};

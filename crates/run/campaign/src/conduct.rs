@@ -138,6 +138,7 @@ fn perform(
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.artifacts.extend(heat.and_then(|log| hot_data(&log)));
+    seen.facts.extend(session.facts());
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.

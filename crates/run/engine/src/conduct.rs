@@ -16,6 +16,7 @@ use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::heat::Heated;
 use crate::processes::on_processes;
+use crate::program::by_program;
 use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
 use crate::ticks::ticking;
@@ -89,7 +90,18 @@ pub fn run<P: Place + ?Sized>(
         conductor.phase(session, number, phase)?;
         number += 1;
     }
-    Ok(())
+    match session.program() {
+        None => Ok(()),
+        Some(program) => {
+            conductor.interrupted()?;
+            if place.is_renewed() {
+                conductor.workers.clear();
+                place.renew()?;
+            }
+            let to = (options.clock, conductor.sink, stop);
+            by_program(session, &program, place, number, to)
+        }
+    }
 }
 
 /// [`run`] in a real directory. It exists so that the loop over the steps is compiled in this
@@ -403,7 +415,7 @@ fn add_run(totals: &mut PhaseTotals, run: &TaskRun) {
 }
 
 /// Adds calls of one kind; the list stays in the order of the kinds.
-fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
+pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
     let number = |op: Op| op as usize;
     match ops.binary_search_by_key(&number(more.op), |op| number(op.op)) {
         Err(place) => ops.insert(place, more.clone()),

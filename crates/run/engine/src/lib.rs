@@ -16,6 +16,7 @@ pub mod oracle;
 mod payload;
 mod place;
 mod processes;
+mod program;
 mod progress;
 mod recorder;
 mod remove;

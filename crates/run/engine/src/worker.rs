@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Completion, Identity, Outcome, Script, Task};
-use treering_sys::{Disguise, StopFlag, monotonic_ns, thread_cpu};
+use treering_script::{Completion, Identity, Outcome, Script, Task, Usage};
+use treering_sys::{Disguise, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
@@ -92,7 +92,7 @@ impl<C: Caller> Worker<C> {
     pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
         let mut tally = Tally::default();
         let queue = self.caller.open_queue(task.queue);
-        let cpu_before = cpu_now();
+        let before = thread_usage();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
         self.recorder.begin_task(began_ns);
@@ -111,13 +111,21 @@ impl<C: Caller> Worker<C> {
             end
         }));
         let wall_ns = monotonic_ns() - began_ns;
-        let cpu = cpu_now().minus(cpu_before);
+        let after = thread_usage();
+        let cpu = in_words(after.cpu).minus(in_words(before.cpu));
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
         let notes = match end {
             TaskEnd::Panicked(_) => Vec::new(),
-            _ => task.script.notes(),
+            _ => {
+                task.script.used(Usage {
+                    switches: after.switches - before.switches,
+                    major_faults: after.major_faults - before.major_faults,
+                    minor_faults: after.minor_faults - before.minor_faults,
+                });
+                task.script.notes()
+            }
         };
         let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
         let heat = self.caller.take_heat();
@@ -213,7 +221,10 @@ fn disguise(identity: Identity) -> Result<Disguise, String> {
 
 /// CPU of the calling thread, in the model's word.
 fn cpu_now() -> Cpu {
-    let cpu = thread_cpu();
+    in_words(thread_cpu())
+}
+
+fn in_words(cpu: ThreadCpu) -> Cpu {
     Cpu { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
 }
 

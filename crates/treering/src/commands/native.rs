@@ -36,6 +36,9 @@ pub(crate) fn run(
     let job = workload.native(&settings)?;
     let payload = payload(&own, workload.manifest().classic_payload)?;
     let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
+    if job.is_by_program() {
+        refuse_engine(&own)?;
+    }
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
@@ -64,7 +67,11 @@ pub(crate) fn run(
         any: &any,
         trial: TrialId::new(),
         cell: None,
-        parameters: parameters(&own, latency, handicap_percent),
+        parameters: if job.is_by_program() {
+            Vec::new()
+        } else {
+            parameters(&own, latency, handicap_percent)
+        },
         engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
         keep: own.keep,
         cautions: Vec::new(),
@@ -86,6 +93,23 @@ pub(crate) fn run(
     match done.unmoved {
         Some(failure) => Err(failure),
         None => exit_code(&done),
+    }
+}
+
+/// Options of the engine do not reach another program: none is left out in silence.
+fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
+    let given = [
+        ("--payload", own.payload != "random"),
+        ("--compressibility", own.compressibility != "0%"),
+        ("--latency", own.latency != "sampled"),
+        ("--handicap", own.handicap != "0%"),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message = format!("{option} does not reach the program that does the work");
+            Err(Failure::new(Kind::Usage, message).hint("leave it out, or run the job natively"))
+        }
     }
 }
 

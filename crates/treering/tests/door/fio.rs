@@ -132,12 +132,15 @@ fn the_report_has_the_originals_forms() {
     }
     let terse = run(&program, job, &["--output-format", "terse"]).ends_with(0).stdout;
     let fields: Vec<usize> = terse.lines().map(|line| line.split(';').count()).collect();
+    // Of a disk there are nine more; a directory in memory has none.
+    let fields: Vec<usize> = fields.iter().map(|count| 121 + (count - 121) % 9).collect();
     assert_eq!(fields, [121, 121], "{terse}");
     assert!(terse.starts_with("3;fio-3.33;a;0;0;60;"), "{terse}");
     for (version, count) in [("2", 161), ("4", 162), ("5", 180)] {
         let words = ["--minimal", "--terse-version", version];
         let terse = run(&program, job, &words).ends_with(0).stdout;
-        assert_eq!(terse.lines().next().unwrap().split(';').count(), count, "{terse}");
+        let fields = terse.lines().next().unwrap().split(';').count();
+        assert!(fields == count || fields == count + 9, "{terse}");
     }
     let words = ["--output", "report", "--output-format", "json"];
     for _ in 0..2 {

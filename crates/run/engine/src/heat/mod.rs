@@ -12,9 +12,10 @@ use std::io;
 use std::time::Duration;
 
 use treering_model::{Caution, HeatReport};
-use treering_sys::DropCachesError;
+use treering_script::{Program, ProgramEnd};
+use treering_sys::{DropCachesError, StopFlag};
 
-use crate::{EngineError, Payload, Place};
+use crate::{EngineError, Payload, Place, TrialClock};
 pub use book::HeatBook;
 pub(crate) use caller::Noting;
 
@@ -73,6 +74,15 @@ impl<P: Place + ?Sized> Place for Heated<'_, P> {
 
     fn shell(&self, command: &str) -> io::Result<()> {
         self.place.shell(command)
+    }
+
+    fn program(
+        &self,
+        program: &Program,
+        clock: TrialClock,
+        stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        self.place.program(program, clock, stop)
     }
 
     fn cautions(&self) -> Vec<Caution> {
