@@ -4,12 +4,15 @@
 //! knows steps, workloads or trials; what a call means to a run is said in the engine.
 
 mod blkdev;
+mod btrfs_search;
 mod cached;
 mod caches;
 mod calls;
 mod clock;
 mod entries;
+mod fiemap;
 mod fork;
+mod fsmap;
 mod limits;
 mod lock;
 mod loopdev;
@@ -34,6 +37,7 @@ pub use blkdev::{
     DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
     sector_sizes,
 };
+pub use btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use cached::{advise, allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
@@ -44,14 +48,17 @@ pub use calls::{
 };
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
+pub use fiemap::{ExtentBuffer, FileExtent, file_extents};
 pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
+pub use fsmap::{SpaceRecord, space_map};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};
 pub use loopdev::{
-    LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, detach_loop, loop_status,
+    LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
+    loop_status,
 };
 pub use mapping::Mapping;
-pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
+pub use mount::{MountOptionError, MountOptions, explain_mount, mount, mount_detached, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
 pub use parent::end_with_parent;
