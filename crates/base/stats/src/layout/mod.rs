@@ -6,11 +6,13 @@
 //! fated for senescence" (FAST 2017) for the score over a whole traversal.
 
 mod free;
+mod map;
 mod ratio;
 mod spread;
 mod tree;
 
 pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures, LARGE_FREE_BYTES, SMALL_FREE_BYTES};
+pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{Share, ShareInterval};
 pub use spread::{Quantiles, Spread};
 pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
