@@ -11,6 +11,7 @@ mod event;
 mod fingerprint;
 mod imported;
 mod latency;
+mod layout;
 mod metric;
 mod op;
 mod sink;
@@ -30,6 +31,11 @@ pub use imported::{
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
+pub use layout::{
+    LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin,
+    LayoutFullness, LayoutInodes, LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup,
+    LayoutPassed, LayoutQuantiles, LayoutUse,
+};
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};

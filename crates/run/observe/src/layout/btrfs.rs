@@ -4,10 +4,11 @@
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
+use treering_model::LayoutUse;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
-use super::space::{Fullness, Space};
+use super::{space::Space, told};
 
 /// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
 const CHUNK_TREE: u64 = 3;
@@ -42,16 +43,16 @@ pub(super) fn look(
         let of = |use_bit| {
             let of_it =
                 spaces.iter().filter(move |s| s.flags & use_bit != 0 && s.flags & RESERVED == 0);
-            of_it.fold(Fullness::default(), |sum, space| Fullness {
+            of_it.fold(LayoutUse::default(), |sum, space| LayoutUse {
                 used_bytes: sum.used_bytes.saturating_add(space.used_bytes),
                 total_bytes: sum.total_bytes.saturating_add(space.total_bytes),
             })
         };
-        space.data = of(DATA);
-        space.metadata = Some(of(METADATA));
+        space.fullness.data = of(DATA);
+        space.fullness.metadata = Some(of(METADATA));
     }
     // Their number is not limited.
-    space.inodes = None;
+    space.fullness.inodes = None;
     match free_space(filesystem, &mut space, map) {
         Ok(()) => {}
         Err(Errno::PERM) => {
@@ -94,8 +95,8 @@ fn free_space(
             }
         })?;
     }
-    space.free = Some(free.layout());
-    space.unallocated_bytes = Some(unallocated);
+    space.free = Some(told::free(&free.layout()));
+    space.fullness.unallocated_bytes = Some(unallocated);
     Ok(())
 }
 

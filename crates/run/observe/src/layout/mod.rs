@@ -6,16 +6,19 @@
 mod btrfs;
 mod inodes;
 mod space;
+mod told;
 mod walk;
 
 use std::fmt;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use treering_stats::layout::{DeviceMap, MapMeasures, TreeLayout};
-use treering_sys::{Confinement, Errno, FilesystemFacts, filesystem_facts, sync_filesystem};
+use treering_model::{Layout, LayoutMap};
+use treering_stats::layout::MapMeasures;
+use treering_sys::{
+    Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
+};
 
-pub use space::{Fullness, Space};
 pub use walk::Met;
 use walk::{Draws, Halt, Purpose, Walk};
 
@@ -32,23 +35,13 @@ pub struct SurveyPlan {
     pub write_back: bool,
 }
 
-/// A layout.
+/// What a survey finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// The type of the filesystem, as far as its number tells.
-    pub type_name: Option<&'static str>,
-    /// Bytes of the filesystem.
-    pub capacity_bytes: u64,
-    /// What was met on the way.
-    pub met: Met,
-    /// The share of the files that was measured; 1 for all.
-    pub sampled: f64,
-    /// The files.
-    pub tree: TreeLayout,
-    /// The space.
-    pub space: Space,
+    /// The layout.
+    pub layout: Layout,
     /// The map, where it was asked for.
-    pub map: Option<DeviceMap>,
+    pub map: Option<LayoutMap>,
 }
 
 /// Why there is no survey.
@@ -105,15 +98,26 @@ pub fn survey(
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
     let Walk { met, tree, mut map, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
-    Ok(Survey {
-        type_name: facts.type_name(),
-        capacity_bytes: facts.capacity_bytes,
-        met,
-        sampled,
-        tree: tree.layout(sampled),
-        space,
-        map: map.map(MapMeasures::map),
-    })
+    let tree = tree.layout(sampled);
+    let is_sample = sampled < 1.0;
+    let layout = Layout {
+        filesystem: type_of(top).or_else(|| facts.type_name().map(str::to_owned)),
+        files: met.files,
+        directories: met.directories,
+        sampled_files: is_sample.then_some(tree.files),
+        passed: met.passed(),
+        intervals: is_sample.then(|| told::intervals(&tree)),
+        free_space: space.free,
+        free_space_problem: space.problem,
+        fullness: space.fullness,
+        ..told::of_tree(&tree)
+    };
+    Ok(Survey { layout, map: map.map(|map| told::map(map.map())) })
+}
+
+/// The type by which it is mounted: the number of the kernel does not tell ext2 to ext4 apart.
+fn type_of(top: BorrowedFd<'_>) -> Option<String> {
+    MountTable::read().ok()?.of(top).map(|mount| mount.fs_type.clone())
 }
 
 /// What to do with files, which share of them, and how many there are where that was found out.

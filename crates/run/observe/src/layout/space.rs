@@ -3,43 +3,21 @@
 
 use std::os::fd::BorrowedFd;
 
+use treering_model::{LayoutFree, LayoutFullness, LayoutInodes, LayoutUse};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
-use super::btrfs;
-
-/// Bytes in use of those there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fullness {
-    /// In use.
-    pub used_bytes: u64,
-    /// Set aside for it.
-    pub total_bytes: u64,
-}
-
-impl Fullness {
-    /// The share in use; `None` of nothing.
-    pub fn share(&self) -> Option<f64> {
-        (self.total_bytes > 0).then(|| self.used_bytes as f64 / self.total_bytes as f64)
-    }
-}
+use super::{btrfs, told};
 
 /// The space of a filesystem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Space {
+pub(super) struct Space {
     /// What is free for data; `None` where it is not told, and why in [`Space::problem`].
-    pub free: Option<FreeSpaceLayout>,
+    pub(super) free: Option<LayoutFree>,
     /// Why free space is not told, and what to do about it.
-    pub problem: Option<String>,
-    /// How full what is set aside for data is: the whole filesystem, or, on btrfs, its block
-    /// groups for data.
-    pub data: Fullness,
-    /// The same of metadata, where they have a place of their own.
-    pub metadata: Option<Fullness>,
-    /// Inodes in use of those that can be, where their number is fixed.
-    pub inodes: Option<(u64, u64)>,
-    /// Bytes of the devices that belong to no block group yet; btrfs only.
-    pub unallocated_bytes: Option<u64>,
+    pub(super) problem: Option<String>,
+    /// How full it is.
+    pub(super) fullness: LayoutFullness,
 }
 
 /// Looks at the space of the filesystem that something open is on.
@@ -49,13 +27,17 @@ pub(super) fn look(
     map: Option<&mut MapMeasures>,
 ) -> Space {
     let used_bytes = facts.capacity_bytes.saturating_sub(facts.unused_bytes);
-    let whole = Fullness { used_bytes, total_bytes: facts.capacity_bytes };
-    let space = Space { data: whole, inodes: facts.used_inodes, ..Space::default() };
+    let fullness = LayoutFullness {
+        data: LayoutUse { used_bytes, total_bytes: facts.capacity_bytes },
+        inodes: facts.used_inodes.map(|(used, total)| LayoutInodes { used, total }),
+        ..LayoutFullness::default()
+    };
+    let space = Space { fullness, ..Space::default() };
     if facts.type_name() == Some("btrfs") {
         return btrfs::look(filesystem, space, map);
     }
     match of_map(filesystem, map) {
-        Ok(free) => Space { free: Some(free), ..space },
+        Ok(free) => Space { free: Some(told::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = facts.type_name().unwrap_or("this filesystem");
             let problem = format!("{name} does not tell which of its blocks are free");

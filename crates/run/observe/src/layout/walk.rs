@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use treering_model::LayoutPassed;
 use treering_stats::layout::{Extent, MapMeasures, Placement, TreeMeasures};
 use treering_sys::{
     Attributes, Confinement, EntryBuffer, Errno, ExtentBuffer, FileExtent, FileType, attributes,
@@ -44,6 +45,19 @@ pub struct Met {
     pub unreadable: u64,
     /// Files that were removed while we looked.
     pub vanished: u64,
+}
+
+impl Met {
+    /// What was met besides files that could be measured.
+    pub(super) fn passed(&self) -> LayoutPassed {
+        LayoutPassed {
+            hard_links: self.hard_links,
+            others: self.others,
+            mounts: self.mounts,
+            unreadable: self.unreadable,
+            vanished: self.vanished,
+        }
+    }
 }
 
 /// Why a walk ended before its end.

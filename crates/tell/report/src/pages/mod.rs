@@ -11,6 +11,7 @@ mod environment;
 mod figures;
 mod identity;
 pub mod imported;
+pub mod layout;
 mod profile;
 pub mod run;
 pub mod trial;
