@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use treering_sys::{
     DeviceUse, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
-    device_bytes, mount_detached, open_device, open_top,
+    device_bytes, dir_again, mount_detached, open_device, open_top,
 };
 
 use crate::device::unfit;
@@ -60,6 +60,8 @@ pub struct Sight {
     // In this order: the mount goes before the loop device below it.
     root: OwnedFd,
     kind: SightKind,
+    /// The mount of our own, which ends with this.
+    _mount: Option<OwnedFd>,
     /// Kept until the mount is gone.
     _below: Option<LoopDevice>,
 }
@@ -77,7 +79,7 @@ impl Sight {
             let opened = open_top(&resolved);
             let root =
                 opened.map_err(|errno| LabError::io("cannot open", &resolved)(errno.into()))?;
-            return Ok(Self { root, kind: SightKind::Directory, _below: None });
+            return Ok(Self { root, kind: SightKind::Directory, _mount: None, _below: None });
         }
         let machine = Machine::default();
         if metadata.file_type().is_block_device() {
@@ -127,7 +129,7 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
         // Something else may be mounted over it.
         if table.of(&root).is_some_and(|there| there.id == mount.id) {
             let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
-            return Ok(Some(Sight { root, kind, _below: None }));
+            return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
         }
     }
     Ok(None)
@@ -215,9 +217,12 @@ fn private(
     needs_root()?;
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
-        Ok(root) => {
+        Ok(mount) => {
+            // The mount itself can only be walked from.
+            let root = dir_again(&mount)
+                .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
             let kind = SightKind::Private { fs_type, options };
-            Ok(Sight { root, kind, _below: below })
+            Ok(Sight { root, kind, _mount: Some(mount), _below: below })
         }
         Err((errno, words)) => {
             let why = match (errno, words) {
