@@ -12,6 +12,7 @@ mod fingerprint;
 mod heat;
 mod imported;
 mod latency;
+mod layout;
 mod metric;
 mod op;
 mod sink;
@@ -32,6 +33,11 @@ pub use imported::{
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
+pub use layout::{
+    LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin,
+    LayoutFullness, LayoutInodes, LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup,
+    LayoutPassed, LayoutQuantiles, LayoutUse,
+};
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};

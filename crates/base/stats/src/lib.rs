@@ -31,6 +31,7 @@ mod hodges_lehmann;
 mod input;
 mod interval;
 mod kruskal_wallis;
+pub mod layout;
 mod ljung_box;
 mod mann_kendall;
 mod mann_whitney;

@@ -5,6 +5,7 @@
 mod cgroup;
 mod conditions;
 mod environment;
+pub mod layout;
 mod places;
 
 use std::path::Path;

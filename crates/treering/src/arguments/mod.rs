@@ -1,6 +1,7 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
 mod comparing;
+mod layout;
 mod quantities;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+pub(crate) use layout::LayoutArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
 
@@ -58,6 +60,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Say what would make measurements here doubtful, before anybody measures.
     Doctor(DoctorArgs),
+    /// Measure where files lie on disk and what is free: of a directory, a device or an image.
+    Layout(LayoutArgs),
     /// What the lab can make here, and what killed runs left in it.
     Lab(LabArgs),
     /// Remove what a killed run left in a directory.

@@ -12,6 +12,7 @@ mod figures;
 mod heat;
 mod identity;
 pub mod imported;
+pub mod layout;
 mod profile;
 pub mod run;
 pub mod trial;
