@@ -57,6 +57,7 @@ fn subject(chart: &Chart) -> String {
     let (sort, of) = match chart {
         Chart::Forest(_) => ("ratios", ""),
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
+        Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),
         Chart::Course(course) => ("rate", course.phase.as_str()),
         Chart::Aging(aging) => ("aging", aging.kind.as_str()),

@@ -4,6 +4,7 @@
 
 mod aging;
 mod axis;
+mod concentration;
 mod course;
 mod figure;
 mod forest;
@@ -35,6 +36,8 @@ pub enum Chart {
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
     Course(Course),
+    /// What share of the accesses falls on what share of the data.
+    Concentration(Concentration),
     /// What the tasks of a kind cost in the course of a run.
     Aging(Aging),
     /// Words among charts: how to read those that follow, or why there are none.
@@ -123,6 +126,16 @@ pub struct LatencySide {
     pub curve: Vec<(f64, f64)>,
 }
 
+/// How unevenly data are used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Concentration {
+    /// Which data.
+    pub of: String,
+    /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the data
+    /// with the most accesses first.
+    pub curve: Vec<(f64, f64)>,
+}
+
 /// The rate of a phase in slices of its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
@@ -201,6 +214,7 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
+            Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Course(course) => Some(course::figure(course)),
             Self::Aging(aging) => Some(aging::figure(aging)),
             Self::Remark { .. } => None,

@@ -50,7 +50,7 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
     add_figures(&mut page, trial, &summary(trial));
-    heat::add(&mut page, trial);
+    heat::add(&mut page, trial, view.charts);
     if view.charts {
         let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
         if !charts.is_empty() {
