@@ -45,8 +45,8 @@ pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
     dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
     open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir,
-    rewind_dir, seek_to, stat, sync_data, sync_file, sync_filesystem, sync_machine, truncate,
-    unlink, write, write_both,
+    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
 };
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};

@@ -198,6 +198,11 @@ pub trait ClassicVoice {
         None
     }
 
+    /// Words that are all there is to say: nothing is done.
+    fn only_says(&self) -> Option<String> {
+        None
+    }
+
     /// After everything, unless it failed; a signal may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;
 }
