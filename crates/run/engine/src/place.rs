@@ -9,7 +9,8 @@ use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches};
 
 use crate::program::run_program;
 use crate::{
-    Caller, EngineError, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target, TrialClock,
+    Caller, EngineError, HeatBook, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target,
+    TrialClock,
 };
 
 /// A place where sessions can run.
@@ -57,6 +58,9 @@ pub trait Place {
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
+
+    /// Takes the book of a task that ended, where one is kept.
+    fn gather(&self, _book: HeatBook) {}
 
     /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
     fn is_renewed(&self) -> bool {

@@ -15,7 +15,7 @@ use treering_sys::{
 };
 
 use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
-use crate::{CallFailure, Caller, EngineError};
+use crate::{CallFailure, Caller, EngineError, HeatBook};
 
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
 const ANSWER_MAX: usize = 256 << 20;
@@ -33,6 +33,7 @@ struct Told {
     ops: Vec<OpTotals>,
     notes: Vec<u64>,
     intervals: Vec<Interval>,
+    heat: Option<HeatBook>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,6 +118,7 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         ops: run.ops,
         notes: run.notes,
         intervals: worker.recorder.end_phase(),
+        heat: run.heat,
     };
     // Numbers and words: nothing of it can be refused.
     serde_json::to_vec(&told).unwrap_or_default()
@@ -140,6 +142,7 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: Vec::new(),
         notes: Vec::new(),
         intervals: Vec::new(),
+        heat: None,
     });
     let end = match told.end {
         ToldEnd::Finished => TaskEnd::Finished,
@@ -161,5 +164,6 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: told.ops,
         notes: told.notes,
         intervals: told.intervals,
+        heat: told.heat,
     }
 }

@@ -13,7 +13,7 @@ use treering_sys::{Disguise, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thre
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
-use crate::{CallFailure, Caller, Recorder, TrialClock};
+use crate::{CallFailure, Caller, HeatBook, Recorder, TrialClock};
 
 /// One worker with all that is its own.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ pub(crate) struct TaskRun {
     pub(crate) notes: Vec<u64>,
     /// The rate of each second, of a worker in a process of its own.
     pub(crate) intervals: Vec<Interval>,
+    /// What it read and wrote, where a book of it is kept.
+    pub(crate) heat: Option<HeatBook>,
 }
 
 /// What syncs took of a task.
@@ -126,7 +128,8 @@ impl<C: Caller> Worker<C> {
             }
         };
         let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
-        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals }
+        let heat = self.caller.take_heat();
+        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals, heat }
     }
 
     fn follow(

@@ -62,6 +62,29 @@ pub struct OptionSpec {
     pub support: Support,
 }
 
+impl OptionSpec {
+    /// An option that does what the imitated tool's does, or that the tool does not have.
+    pub const fn new(
+        name: &'static str,
+        short: Option<char>,
+        value: ValueKind,
+        default: Option<&'static str>,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, short, value, default, doc, support: Support::Full }
+    }
+
+    /// One without a short spelling.
+    pub const fn long(
+        name: &'static str,
+        value: ValueKind,
+        default: Option<&'static str>,
+        doc: &'static str,
+    ) -> Self {
+        Self::new(name, None, value, default, doc)
+    }
+}
+
 /// A workload's name tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {

@@ -1,16 +1,20 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
 mod comparing;
+mod layout;
 mod quantities;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+pub(crate) use layout::LayoutArgs;
+use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
@@ -56,6 +60,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Say what would make measurements here doubtful, before anybody measures.
     Doctor(DoctorArgs),
+    /// Measure where files lie on disk and what is free: of a directory, a device or an image.
+    Layout(LayoutArgs),
     /// What the lab can make here, and what killed runs left in it.
     Lab(LabArgs),
     /// Remove what a killed run left in a directory.
@@ -330,6 +336,14 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
+    /// Tell which data are hot: reads and writes as they are issued, by file and by MiB. It costs
+    /// CPU with every call.
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// With --heat: seconds after which an access counts half in the temperature.
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
+        value_parser = half_life)]
+    pub(crate) heat_half_life: Duration,
     /// Slow every task on purpose, by so many percent of its time: tests what finds it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
     pub(crate) handicap: String,

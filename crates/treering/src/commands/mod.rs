@@ -13,6 +13,7 @@ mod generate;
 mod import;
 mod import_files;
 mod lab;
+mod layout;
 mod list;
 mod native;
 mod output;
@@ -61,6 +62,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Layout(args) => layout::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {

@@ -12,6 +12,7 @@ use treering_engine::{
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -75,6 +76,7 @@ pub(crate) fn run(
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
+        wanted: Wanted { heat_half_life: own.heat.then_some(own.heat_half_life) },
         remount: None,
     };
     let quiet = own.quiet;
@@ -101,6 +103,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
         ("--compressibility", own.compressibility != "0%"),
         ("--latency", own.latency != "sampled"),
         ("--handicap", own.handicap != "0%"),
+        ("--heat", own.heat),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
@@ -192,6 +195,10 @@ fn parameters(
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    if own.heat {
+        all.push(parameter("heat", "true"));
+        all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
     }
     all
 }

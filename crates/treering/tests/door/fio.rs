@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use treering_model::{Ending, Scope, Work};
+use treering_model::{Ending, HeatReport, Scope, Work};
 use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, tree_of};
 
 use crate::program;
@@ -333,4 +333,32 @@ fn logs_have_a_line_for_each_request_or_for_each_time() {
         );
     }
     native(&program, job, &[]).ends_with(2).complains("classic mode only");
+}
+
+#[test]
+fn hot_data_are_told() {
+    let program = program();
+    // 90 % of the requests go to the first tenth of the file.
+    let job = "[global]\nfilename=data\nrw=randread\nbs=4k\nnorandommap\n\
+               [hot]\nsize=2m\nnumber_ios=1800\nio_size=1g\n\
+               [cold]\noffset=2m\nsize=18m\nnumber_ios=200\n";
+    native(&program, job, &["--heat", "--heat-half-life", "3600"]).ends_with(0);
+    let trial = last(&program);
+    let heat: HeatReport = trial.artifacts[0].read(HeatReport::KIND, HeatReport::VERSION).unwrap();
+    assert_eq!((heat.files, heat.ranges), (1, 20));
+    let counts = heat.hottest_files[0].counts;
+    // Laying the file out is part of the trial too: first what the one job needs, then all.
+    assert_eq!((counts.reads, counts.read_bytes), (2000, 8_192_000));
+    assert_eq!(counts.written_bytes, 22 << 20);
+    let hot: Vec<u64> = heat.hottest_ranges[..2].iter().map(|range| range.offset).collect();
+    assert!(hot.contains(&0) && hot.contains(&(1 << 20)), "{hot:?}");
+    let reads: u64 = heat.hottest_ranges[..2].iter().map(|range| range.counts.reads).sum();
+    assert_eq!(reads, 1800);
+    let shown = program.run(["show", "last"]).ends_with(0).stdout;
+    assert!(shown.contains("Hot data") && shown.contains("/data"), "{shown}");
+    let words = again(&program);
+    assert!(words.iter().any(|word| word == "--heat"), "{words:?}");
+
+    native(&program, job, &["--heat-half-life", "3600"]).ends_with(2);
+    native(&program, job, &["--heat", "--heat-half-life", "0"]).ends_with(2);
 }

@@ -61,6 +61,9 @@ mod importing;
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
 
+/// Where files lie, beside the tools that know.
+mod layout;
+
 /// Native runs on real filesystems.
 mod native_trees;
 
