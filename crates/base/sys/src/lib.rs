@@ -51,7 +51,7 @@ pub use calls::{
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use fiemap::{ExtentBuffer, FileExtent, file_extents};
-pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
+pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use fsmap::{SpaceRecord, space_map};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};

@@ -36,6 +36,8 @@ pub struct Said {
     pub err: String,
     /// For the log, where there is one.
     pub log: String,
+    /// Files of their own, made anew: path and text.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Said {
@@ -46,7 +48,7 @@ impl Said {
 
     /// Words for standard output and the log.
     pub fn everywhere(words: String) -> Self {
-        Self { log: words.clone(), out: words, err: String::new() }
+        Self { log: words.clone(), out: words, ..Self::default() }
     }
 }
 

@@ -103,6 +103,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
         ("--compressibility", own.compressibility != "0%"),
         ("--latency", own.latency != "sampled"),
         ("--handicap", own.handicap != "0%"),
+        ("--heat", own.heat),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

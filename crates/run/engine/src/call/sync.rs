@@ -237,9 +237,10 @@ impl SyncCaller {
     fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Did, Errno> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
-            Call::Map { file, bytes, writes } => {
+            Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
                 let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
                 Ok(Did::Done)
             }
