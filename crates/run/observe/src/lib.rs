@@ -24,7 +24,10 @@ pub struct Scene<'a> {
 /// What observers do only when they are asked to, since it takes time between the phases, or some
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {}
+pub struct Wanted {
+    /// Layouts.
+    pub layout: Option<layout::LayoutWanted>,
+}
 
 /// What an observer has seen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,7 +90,7 @@ pub trait Watch {
 
 /// Every observer.
 pub const ALL: &[&dyn Observer] =
-    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions];
+    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions, &layout::LayoutObserver];
 
 /// Everything that all observers see beforehand.
 pub fn look(scene: &Scene<'_>) -> Seen {

@@ -8,6 +8,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_script::{
     ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Settings,
     Support, TargetFacts, Workload,
@@ -103,6 +104,7 @@ fn perform(
         engine: EngineOptions::new(latency, payload, seed),
         keep: true,
         cautions: Vec::new(),
+        wanted: Wanted::default(),
         facts: Vec::new(),
         remount: None,
     };

@@ -12,6 +12,8 @@ use treering_engine::{
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
+use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -67,6 +69,7 @@ pub(crate) fn run(
         engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
         keep: own.keep,
         cautions: Vec::new(),
+        wanted: wanted(&own),
         facts: Vec::new(),
         remount: None,
     };
@@ -85,6 +88,12 @@ pub(crate) fn run(
         Some(failure) => Err(failure),
         None => exit_code(&done),
     }
+}
+
+/// What observers are asked for.
+fn wanted(own: &NativeRunArgs) -> Wanted {
+    let layout = own.layout.map(|every_tasks| LayoutWanted { every_tasks, map: true });
+    Wanted { layout }
 }
 
 /// What a dry run may know: of a directory that is there, what its filesystem says.

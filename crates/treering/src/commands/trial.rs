@@ -32,6 +32,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) keep: bool,
     /// Doubts about the place, where we made it.
     pub(crate) cautions: Vec<Caution>,
+    /// What observers do only when asked to.
+    pub(crate) wanted: Wanted,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
     /// Mounts the place again between phases.
@@ -75,7 +77,7 @@ pub(crate) fn run(
         engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
         keep: asked.keep,
         cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
-        wanted: Wanted::default(),
+        wanted: asked.wanted,
         facts: asked.facts.clone(),
         remount: asked.remount,
     };

@@ -12,6 +12,7 @@ mod figures;
 mod identity;
 pub mod imported;
 pub mod layout;
+mod layouts;
 mod profile;
 pub mod run;
 pub mod trial;

@@ -24,6 +24,7 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::storage::Keeping;
+use treering_observe::Wanted;
 use treering_script::with_causes;
 
 /// Runs a plan's trials into the store.
@@ -179,6 +180,7 @@ impl Conducting for Crew<'_> {
             // The next cell formats the device: removing trees would only take time.
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
+            wanted: Wanted::default(),
             facts,
             remount: self.plan.conditions.remount.then_some(&remount),
         };
