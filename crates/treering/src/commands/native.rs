@@ -92,8 +92,9 @@ pub(crate) fn run(
 
 /// What observers are asked for.
 fn wanted(own: &NativeRunArgs) -> Wanted {
-    let layout = own.layout.map(|every_tasks| LayoutWanted { every_tasks, map: true });
-    Wanted { layout }
+    let every_tasks = own.layout_every.unwrap_or(0);
+    let is_wanted = own.layout || own.layout_every.is_some();
+    Wanted { layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }) }
 }
 
 /// What a dry run may know: of a directory that is there, what its filesystem says.
@@ -177,6 +178,13 @@ fn parameters(
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    // Writing back before each look is work that others do not have.
+    if own.layout {
+        all.push(parameter("layout", "true"));
+    }
+    if let Some(tasks) = own.layout_every {
+        all.push(parameter("layout-every", &tasks.to_string()));
     }
     all
 }

@@ -111,14 +111,14 @@ fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<Entry> {
         largest.iter().fold(0, |sum, &place| map.groups[place].bytes.saturating_add(sum));
     if of_files > of_named {
         let rest = of_files - of_named;
-        entries.push(entry(Most::OtherFiles, "other directories".to_owned(), rest));
+        entries.push(entry(Most::OtherFiles, "other files of the tree".to_owned(), rest));
     }
     let sum = |of: fn(&LayoutMapCell) -> u64| {
         map.cells.iter().fold(0u64, |sum, cell| sum.saturating_add(of(cell)))
     };
     let other = sum(rest);
     if other > 0 {
-        entries.push(entry(Most::Other, "metadata and other files".to_owned(), other));
+        entries.push(entry(Most::Other, "metadata, and files elsewhere".to_owned(), other));
     }
     let free = sum(|cell| cell.free);
     if free > 0 {
