@@ -10,7 +10,6 @@ use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
 };
 use crate::escape::visible;
-use crate::{Number, Style};
 use treering_model::Unit;
 
 /// Points of the line, and dots on it.
@@ -24,7 +23,7 @@ pub(super) fn figure(course: &LayoutCourse) -> Figure {
     let measure = visible(&course.measure);
     let unit = match course.unit {
         Unit::Percent => " in %",
-        Unit::Bytes | Unit::Count => "",
+        Unit::Count => "",
         other => other.symbol(),
     };
     Figure {
@@ -52,12 +51,7 @@ fn drawing(course: &LayoutCourse, up: &Axis) -> Markup {
     let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();
-    let text = |value: f64| {
-        let unit = if course.unit == Unit::Percent { Unit::Count } else { course.unit };
-        let number = Number::measured(value, unit);
-        let sized = number.style == Style::Size;
-        Some(if sized { trimmed(&number.text()) } else { trimmed(&format!("{value:.2}")) })
-    };
+    let text = |value: f64| Some(trimmed(&format!("{value:.2}")));
     html! {
         (value_grid(up, text))
         (feet(&ticks, "tasks that had ended"))

@@ -9,6 +9,8 @@ use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, Number, Report, Style, Table,
 };
 
+const MIB: f64 = 1_048_576.0;
+
 /// Maps that a page has at most: the last ones.
 const MOST_MAPS: usize = 3;
 
@@ -97,10 +99,15 @@ fn courses(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutCourse> + '_ {
     let course = |measure: &LayoutMeasure| {
         let series = layout_series(points, measure);
         let trend = layout_trend(points, measure);
+        // An axis of bytes would have ticks at round numbers of bytes, not of MiB.
+        let (measure_name, unit, scale) = match measure.unit {
+            Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
+            unit => (measure.name.to_owned(), unit, 1.0),
+        };
         (series.len() >= 2).then(|| LayoutCourse {
-            measure: measure.name.to_owned(),
-            unit: measure.unit,
-            points: series.into_iter().map(|(tasks, value)| (tasks as f64, value)).collect(),
+            measure: measure_name,
+            unit,
+            points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
             trend: trend.map_or_else(String::new, |trend| said(measure, &trend)),
         })
     };
