@@ -26,6 +26,7 @@ mod equivalence;
 mod error;
 mod friedman;
 mod generator;
+mod heat;
 mod hodges_lehmann;
 mod input;
 mod interval;
@@ -80,6 +81,7 @@ pub use equivalence::{
 };
 pub use error::StatsError;
 pub use friedman::{Friedman, friedman};
+pub use heat::{Access, Heat, concentration};
 pub use hodges_lehmann::{FEWEST_ROUNDS, HodgesLehmann, hodges_lehmann, hodges_lehmann_shift};
 pub use input::{LARGEST_VALUE, SMALLEST_RATIO_VALUE};
 pub use interval::{Interval, IntervalMethod, TestMethod};

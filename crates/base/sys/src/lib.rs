@@ -17,6 +17,7 @@ mod limits;
 mod lock;
 mod loopdev;
 mod mapping;
+mod memory_file;
 mod mount;
 mod mountinfo;
 mod pages;
@@ -34,8 +35,8 @@ mod user;
 mod xfs;
 
 pub use blkdev::{
-    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, open_device, reread_partitions,
-    sector_sizes,
+    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, major_minor, open_device,
+    reread_partitions, sector_sizes,
 };
 pub use btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use cached::{advise, allocate, forget};
@@ -59,15 +60,16 @@ pub use loopdev::{
     loop_status,
 };
 pub use mapping::Mapping;
+pub use memory_file::memory_file;
 pub use mount::{MountOptionError, MountOptions, explain_mount, mount, mount_detached, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
-pub use parent::end_with_parent;
+pub use parent::{end_with_parent, interrupt, leave_with_parent};
 pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
-pub use rusage::{ThreadCpu, thread_cpu};
+pub use rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};

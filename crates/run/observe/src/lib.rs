@@ -9,6 +9,7 @@ pub mod layout;
 mod places;
 
 use std::path::Path;
+use std::time::Duration;
 
 use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
 
@@ -27,6 +28,8 @@ pub struct Scene<'a> {
 pub struct Wanted {
     /// Layouts.
     pub layout: Option<layout::LayoutWanted>,
+    /// Which data are hot: the half life of their temperature. The engine sees to it.
+    pub heat_half_life: Option<Duration>,
 }
 
 /// What an observer has seen.

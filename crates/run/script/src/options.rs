@@ -111,6 +111,12 @@ pub trait Workload: Sync {
     /// Its name tag.
     fn manifest(&self) -> &'static Manifest;
 
+    /// The words behind the tool's name on its command line, as its options are declared: what else
+    /// the tool understands is put in their form.
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words
+    }
+
     /// A job of the imitated tool's command line. May read the files that the settings name.
     ///
     /// # Errors
@@ -188,6 +194,12 @@ impl Settings {
     /// Settings from names and values; a flag that is there has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
         Self { given, ..Self::default() }
+    }
+
+    /// The same with other options, given in the same surroundings.
+    #[must_use]
+    pub fn with_given(&self, given: Vec<(String, String)>) -> Self {
+        Self { given, ..self.clone() }
     }
 
     /// What was given, in the order in which it was: enough to make the settings again.

@@ -8,6 +8,7 @@ mod dataset;
 mod dataset_pages;
 mod doctor;
 mod export;
+mod fio_check;
 mod generate;
 mod import;
 mod import_files;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
-use crate::arguments::{self, Verb};
+use crate::arguments::{self, CheckArgs, Verb};
 use crate::failure::{Failure, Kind};
 
 /// Does what was asked for.
@@ -42,6 +43,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         if let ("run", Some((name, below))) = (name, below.subcommand())
             && let Some(workload) = workload(name)
         {
+            if name == arguments::FIO
+                && let Some(check) = CheckArgs::from_arg_matches(below).ok().filter(|one| one.check)
+            {
+                return fio_check::run(below, &check);
+            }
             return native::run(workload, below);
         }
     }

@@ -32,10 +32,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) keep: bool,
     /// Doubts about the place, where we made it.
     pub(crate) cautions: Vec<Caution>,
-    /// What observers do only when asked to.
-    pub(crate) wanted: Wanted,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
+    /// What observers do only when asked to.
+    pub(crate) wanted: Wanted,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
 }

@@ -46,6 +46,9 @@ mod ffsb_places;
 /// fio, beside the original where it is installed.
 mod fio;
 
+/// fio done by the installed fio.
+mod with_fio;
+
 /// fs_mark, beside the original where it is installed.
 mod fs_mark;
 

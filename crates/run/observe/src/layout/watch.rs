@@ -74,14 +74,9 @@ impl Watch for LayoutWatch {
             return Seen::default();
         };
         let mut artifacts = artifact(totals.phase, String::new(), &layout);
-        let map = map.and_then(|map| serde_json::to_string(&map).ok());
-        artifacts.extend(map.map(|body| Artifact {
-            kind: LAYOUT_MAP_ARTIFACT.to_owned(),
-            version: LAYOUT_VERSION,
-            phase: Some(totals.phase),
-            name: String::new(),
-            body,
-        }));
+        let of_map = |map| Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map).ok();
+        let phase = Some(totals.phase);
+        artifacts.extend(map.and_then(of_map).map(|made| Artifact { phase, ..made }));
         let metrics = metrics(&layout, &Scope::Phase(totals.name.clone()));
         Seen { metrics, artifacts, ..Seen::default() }
     }
@@ -112,15 +107,9 @@ fn take(target: &Path, map: bool) -> Result<Survey, String> {
 }
 
 fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
-    let body = serde_json::to_string(layout).ok();
-    let made = body.map(|body| Artifact {
-        kind: LAYOUT_ARTIFACT.to_owned(),
-        version: LAYOUT_VERSION,
-        phase: Some(phase),
-        name,
-        body,
-    });
-    made.into_iter().collect()
+    // What cannot be written as JSON has no number in it that could be compared either.
+    let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
+    made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
 }
 
 /// The numbers of a layout by which trials are compared.
@@ -169,7 +158,7 @@ mod tests {
     use treering_model::{Layout, PhaseTotals, TaskTotals};
 
     fn scene(target: &Path, wanted: Option<LayoutWanted>) -> Scene<'_> {
-        Scene { target, wanted: Wanted { layout: wanted } }
+        Scene { target, wanted: Wanted { layout: wanted, ..Wanted::default() } }
     }
 
     #[test]

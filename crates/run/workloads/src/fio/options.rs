@@ -1,5 +1,6 @@
 //! The options of fio's command line that are understood, and our own.
 
+use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -20,6 +21,12 @@ pub(super) const JOB_FILE: &str = "jobfile";
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::long(JOB_FILE, ValueKind::Operand, None, "The job file."),
+    OptionSpec::long(
+        typed::OPTION,
+        ValueKind::Paths,
+        None,
+        "A setting of a job, as KEY=VALUE; `--KEY=VALUE` says the same, `--name=NAME` begins a job.",
+    ),
     OptionSpec::long(
         "output-format",
         ValueKind::Text,
@@ -73,6 +80,12 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         ValueKind::Paths,
         None,
         "Run this section only; may be given several times.",
+    ),
+    OptionSpec::long(
+        "with-fio",
+        ValueKind::Optional("true"),
+        None,
+        "Have the fio that is installed, or the one of this path, do the job.",
     ),
     OptionSpec::long(
         "runtime",

@@ -10,7 +10,7 @@ use crate::stretch::Stretch;
 use line::{Line, line, loose_begin};
 use result::Results;
 
-use super::run::Run;
+use treering_formats::fio::Run;
 
 /// So many lines of somebody else's may stand between two of fio's.
 const GAP_LINES_MOST: usize = 24;
