@@ -7,7 +7,7 @@ use treering_stats::theil_sen;
 const TREND_MIN_LAYOUTS: usize = 6;
 /// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
-/// Layouts of one trial that are read; of more the last.
+/// Artifacts of one trial that are looked at.
 const MOST_LAYOUTS: usize = 100_000;
 
 /// A layout and when it was taken.
@@ -86,10 +86,8 @@ pub struct LayoutTrend {
 /// The layouts of a trial; those that are of a newer version, or no layout at all, are left out.
 pub fn layouts(trial: &Trial) -> Vec<LayoutPoint> {
     let mut points = Vec::new();
-    let all = trial.artifacts.iter();
-    let layouts = all.filter(|a| a.kind == LAYOUT_ARTIFACT && a.version <= LAYOUT_VERSION);
-    for artifact in layouts.take(MOST_LAYOUTS) {
-        let Ok(layout) = serde_json::from_str(&artifact.body) else { continue };
+    for artifact in trial.artifacts.iter().take(MOST_LAYOUTS) {
+        let Some(layout) = artifact.read(LAYOUT_ARTIFACT, LAYOUT_VERSION) else { continue };
         let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
         let tasks = artifact.name.strip_prefix(LAYOUT_AFTER_TASK).and_then(|n| n.parse().ok());
         let phase = phase.map(|phase| phase.name.clone()).unwrap_or_default();

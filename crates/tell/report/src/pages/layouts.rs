@@ -124,16 +124,13 @@ fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
 
 /// The maps of the last phases.
 fn maps(trial: &Trial) -> Vec<DeviceMapChart> {
-    let of_map = trial.artifacts.iter().filter(|artifact| {
-        artifact.kind == LAYOUT_MAP_ARTIFACT && artifact.version <= LAYOUT_VERSION
-    });
     let chart = |artifact: &treering_model::Artifact| {
-        let map: LayoutMap = serde_json::from_str(&artifact.body).ok()?;
+        let map: LayoutMap = artifact.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
         let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
         let name = phase.map_or("the end", |phase| &phase.name);
         Some(DeviceMapChart { title: format!("What lies where after {name}"), map })
     };
-    let mut maps: Vec<DeviceMapChart> = of_map.filter_map(chart).collect();
+    let mut maps: Vec<DeviceMapChart> = trial.artifacts.iter().filter_map(chart).collect();
     let surplus = maps.len().saturating_sub(MOST_MAPS);
     maps.drain(..surplus);
     maps

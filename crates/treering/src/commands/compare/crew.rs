@@ -25,7 +25,6 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::storage::Keeping;
-use treering_observe::Wanted;
 use treering_script::with_causes;
 
 /// Runs a plan's trials into the store.
