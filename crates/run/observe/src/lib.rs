@@ -26,6 +26,8 @@ pub struct Scene<'a> {
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
+    /// Layouts.
+    pub layout: Option<layout::LayoutWanted>,
     /// Which data are hot: the half life of their temperature. The engine sees to it.
     pub heat_half_life: Option<Duration>,
 }
@@ -91,7 +93,7 @@ pub trait Watch {
 
 /// Every observer.
 pub const ALL: &[&dyn Observer] =
-    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions];
+    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions, &layout::LayoutObserver];
 
 /// Everything that all observers see beforehand.
 pub fn look(scene: &Scene<'_>) -> Seen {

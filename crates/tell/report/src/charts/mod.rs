@@ -6,9 +6,11 @@ mod aging;
 mod axis;
 mod concentration;
 mod course;
+mod course_of_layout;
 mod figure;
 mod forest;
 mod latency;
+mod map;
 mod mark;
 mod plot;
 mod rounds;
@@ -16,7 +18,7 @@ mod rounds;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
-use treering_model::{Better, Unit};
+use treering_model::{Better, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
@@ -40,6 +42,10 @@ pub enum Chart {
     Concentration(Concentration),
     /// What the tasks of a kind cost in the course of a run.
     Aging(Aging),
+    /// How a measure of the layout moves in the course of a run.
+    Layout(LayoutCourse),
+    /// What lies where on the device.
+    Map(DeviceMapChart),
     /// Words among charts: how to read those that follow, or why there are none.
     Remark {
         /// The title of what follows; may be empty.
@@ -47,6 +53,28 @@ pub enum Chart {
         /// The words.
         text: String,
     },
+}
+
+/// A measure of the layout in the course of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutCourse {
+    /// The measure.
+    pub measure: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Tasks that had ended, and the value then, finite; at least two.
+    pub points: Vec<(f64, f64)>,
+    /// The trend in words; may be empty.
+    pub trend: String,
+}
+
+/// A map of the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceMapChart {
+    /// What it shows.
+    pub title: String,
+    /// The map.
+    pub map: LayoutMap,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -201,7 +229,7 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Remark { .. })
+        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Remark { .. })
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -217,6 +245,8 @@ impl Chart {
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Course(course) => Some(course::figure(course)),
             Self::Aging(aging) => Some(aging::figure(aging)),
+            Self::Layout(course) => Some(course_of_layout::figure(course)),
+            Self::Map(chart) => Some(map::figure(chart)),
             Self::Remark { .. } => None,
         }
     }
