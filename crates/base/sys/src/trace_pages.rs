@@ -106,7 +106,7 @@ mod tests {
             2 | 10 << 5,
             1,
             2, // two words, 10 ns later
-            30 | 5 << 5,
+            0x1e | 5 << 5,
             1, // extended: 2^27 + 5 ns
             12 << 5,
             12,
