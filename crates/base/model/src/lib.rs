@@ -4,6 +4,7 @@
 //! kernel, computes statistics or knows a workload. What a word means to users is defined in
 //! docs/glossary.md.
 
+mod artifact;
 mod caution;
 mod cell;
 mod event;
@@ -18,6 +19,7 @@ mod trial;
 mod variant;
 mod work;
 
+pub use artifact::Artifact;
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};

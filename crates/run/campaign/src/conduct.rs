@@ -10,13 +10,14 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
-use treering_observe::{Scene, look, watch};
+use treering_observe::{Scene, Wanted, look, watch};
 use treering_script::{Job, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
 use crate::doubts::{Known, Tally, about, compressible};
 use crate::room::shortage;
+use crate::watched::{Watched, tell};
 
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
@@ -30,6 +31,8 @@ pub struct TrialPlan<'a> {
     pub keep: bool,
     /// Doubts that are known already.
     pub cautions: Vec<Caution>,
+    /// What observers do only when asked to.
+    pub wanted: Wanted,
     /// What is known of the place beyond what observers see: how it was made.
     pub facts: Vec<Fact>,
     /// Unmounts and mounts the place again between two phases, where that is asked for.
@@ -104,7 +107,7 @@ fn perform(
     to: &mut Listeners<'_>,
     remains: &mut Vec<String>,
 ) -> Result<Conclusion, SinkError> {
-    let scene = Scene { target: place.target().path() };
+    let scene = Scene { target: place.target().path(), wanted: plan.wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -118,10 +121,10 @@ fn perform(
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let began_ns = plan.engine.clock.now_ns();
-    let watching = watch(&scene);
+    let mut watched = Watched::new(to.sink, watch(&scene));
     let mut session = plan.job.begin(target_facts);
     let mut renewals = 0;
-    let tally = &mut Tally::new(to.sink);
+    let tally = &mut Tally::new(&mut watched);
     let ran = match plan.remount {
         None => {
             let (engine, targets) = (&plan.engine, place.roots());
@@ -139,16 +142,13 @@ fn perform(
         Mode::Native => session.remains(),
         Mode::Classic => session.litter(),
     };
-    let mut seen = watching.end();
+    let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     if !matches!(ran, Err(EngineError::Sink(_))) {
-        to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.
-        let about = if ran.is_ok() { about(done, known) } else { Vec::new() };
-        for caution in seen.cautions.into_iter().chain(about) {
-            to.sink.accept(&TrialEvent::Cautioned(caution))?;
-        }
+        seen.cautions.extend(if ran.is_ok() { about(done, known) } else { Vec::new() });
+        tell(seen, to.sink)?;
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),

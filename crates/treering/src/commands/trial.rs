@@ -7,6 +7,7 @@ use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
@@ -74,6 +75,7 @@ pub(crate) fn run(
         engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
         keep: asked.keep,
         cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
+        wanted: Wanted::default(),
         facts: asked.facts.clone(),
         remount: asked.remount,
     };
