@@ -59,7 +59,7 @@ pub use mount::{MountOptionError, MountOptions, explain_mount, mount, unmount};
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
 pub use parent::end_with_parent;
-pub use perf_event::{TraceSample, Tracepoint, Tracepoints};
+pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus};
 pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;

@@ -9,12 +9,19 @@ mod blktrace;
 mod error;
 mod event;
 mod own;
+mod sink;
 
 pub use analysis::{
-    Analyst, Course, DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures, Map,
-    Slot, summarise, Summary, Window,
+    Analyst, CounterCourse, Counters, Course, DeviceFigures, Digest, Direction, Figures,
+    KindFigures, LatencyFigures, Map, Slot, Summary, Window, summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
 pub use error::TraceFileError;
 pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 pub use own::{TraceReader, TraceWriter, is_trace};
+pub use sink::EntrySink;
+
+/// The kind of the artifact that is a [`Digest`] as JSON, and the version of its form.
+pub const ARTIFACT_KIND: &str = "block_trace";
+/// See [`ARTIFACT_KIND`].
+pub const ARTIFACT_VERSION: u32 = 1;

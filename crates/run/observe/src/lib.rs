@@ -2,6 +2,7 @@
 //!
 //! One folder each, one line each in [`ALL`].
 
+pub mod block_trace;
 mod cgroup;
 mod conditions;
 mod environment;
@@ -23,7 +24,10 @@ pub struct Scene<'a> {
 /// What observers do only when they are asked to, since it takes time between the phases, or some
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {}
+pub struct Wanted {
+    /// The requests that the devices get.
+    pub trace: bool,
+}
 
 /// What an observer has seen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,8 +89,12 @@ pub trait Watch {
 }
 
 /// Every observer.
-pub const ALL: &[&dyn Observer] =
-    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions];
+pub const ALL: &[&dyn Observer] = &[
+    &environment::Environment,
+    &cgroup::Cgroup,
+    &conditions::Conditions,
+    &block_trace::BlockTrace,
+];
 
 /// Everything that all observers see beforehand.
 pub fn look(scene: &Scene<'_>) -> Seen {

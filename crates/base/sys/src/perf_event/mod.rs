@@ -179,7 +179,7 @@ impl Tracepoints {
 }
 
 /// The numbers of the CPUs that are switched on.
-pub(crate) fn online_cpus() -> Vec<u32> {
+pub fn online_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = parse_cpus(text.trim());
     if cpus.is_empty() { vec![0] } else { cpus }

@@ -15,7 +15,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::record::{RECORD_BYTES, RECORD_2_BYTES};
+    use super::record::{RECORD_2_BYTES, RECORD_BYTES};
     use super::{BlktraceReader, BlktraceWriter};
     use crate::event::{Action, DeviceNumber, Entry, Event, Flags, Operation};
 
@@ -63,7 +63,7 @@ mod tests {
             for event in &all {
                 writer.entry(&Entry::Event(*event)).unwrap();
             }
-            for ((_, cpu), file) in writer.finish().unwrap() {
+            for ((_, cpu), file) in writer.into_files() {
                 files.insert(cpu, file);
             }
             let inputs = files.values().map(Vec::as_slice).collect();

@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{BufReader, ErrorKind, Read};
 
-use super::record::{
-    MAGIC, RECORD_2_BYTES, RECORD_BYTES, Record, VERSION, VERSION_2,
-};
+use super::record::{MAGIC, RECORD_2_BYTES, RECORD_BYTES, Record, VERSION, VERSION_2};
 use crate::error::TraceFileError;
 use crate::event::{Device, DeviceNumber, Entry};
 
@@ -158,7 +156,9 @@ impl<R: Read> CpuFile<R> {
         let magic = if self.big { u32::from_be_bytes(magic) } else { u32::from_le_bytes(magic) };
         let what = match (magic & !0xff, magic & 0xff) {
             (MAGIC, version @ (VERSION | VERSION_2)) => return Ok(version),
-            (MAGIC, version) => format!("a record of version {version}; {VERSION} and {VERSION_2} are known"),
+            (MAGIC, version) => {
+                format!("a record of version {version}; {VERSION} and {VERSION_2} are known")
+            }
             _ => format!("{magic:#x} is not how a record of blktrace begins"),
         };
         Err(TraceFileError::damaged(byte, what))

@@ -96,15 +96,16 @@ impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> BlktraceWriter<W, F
         file.put(&Record::of(&Event { time_ns, cpu, ..*event }))
     }
 
-    /// Ends: the files with what they are of.
+    /// Sees to it that everything is written.
     ///
     /// # Errors
     /// As the files.
-    pub fn finish(self) -> io::Result<Vec<((DeviceNumber, u32), W)>> {
-        let flushed = |(key, mut file): (_, CpuFile<W>)| {
-            file.out.flush()?;
-            Ok((key, file.out))
-        };
-        self.files.into_iter().map(flushed).collect()
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.files.values_mut().try_for_each(|file| file.out.flush())
+    }
+
+    /// The files with what they are of.
+    pub fn into_files(self) -> impl Iterator<Item = ((DeviceNumber, u32), W)> {
+        self.files.into_iter().map(|(key, file)| (key, file.out))
     }
 }

@@ -188,7 +188,7 @@ mod tests {
         let next = Event { time_ns: event.time_ns + 3000, sector: event.sector + 8, ..event };
         let one = written(&[Entry::Event(event)]).len();
         let two = written(&[Entry::Event(event), Entry::Event(next)]).len();
-        assert_eq!(two - one, 6);
+        assert_eq!(two - one, 7);
     }
 
     #[test]

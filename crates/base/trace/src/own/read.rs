@@ -165,8 +165,7 @@ impl<R: Read> TraceReader<R> {
         let Some(bytes) = bytes.and_then(|bytes| u32::try_from(bytes).ok()) else {
             return Err(TraceFileError::damaged(place, "a request of 4 GiB or more").into());
         };
-        let process =
-            if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
+        let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
         let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.before.cpu };
         let error = u16::try_from(self.number()?).unwrap_or(u16::MAX);
         let flags = Flags::of_bits(bits);

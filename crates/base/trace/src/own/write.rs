@@ -58,13 +58,12 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// As the writer.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn finish(&mut self) -> io::Result<()> {
         self.entry.clear();
         self.entry.push(END);
         self.number(self.events);
         self.out.write_all(&self.entry)?;
-        self.out.flush()?;
-        Ok(self.out)
+        self.out.flush()
     }
 
     fn device(&mut self, device: &Device) {
