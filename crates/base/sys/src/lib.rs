@@ -7,6 +7,7 @@ mod blkdev;
 mod cached;
 mod caches;
 mod calls;
+mod child;
 mod clock;
 mod entries;
 mod fork;
@@ -46,6 +47,7 @@ pub use calls::{
     open_top, read, read_entries, remove_dir, rewind_dir, seek_to, stat, sync_data, sync_file,
     sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
+pub use child::{child_has_ended, signal_child, written_by};
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};

@@ -2,6 +2,7 @@
 
 mod comparing;
 mod quantities;
+mod tracing;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,9 @@ use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
 pub(crate) use quantities::{percentage, size};
+pub(crate) use tracing::{
+    PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
+};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -54,6 +58,8 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
     Compare(CompareArgs),
+    /// Record the requests that a program makes to block devices, and show and plot traces.
+    Trace(TraceArgs),
     /// Say what would make measurements here doubtful, before anybody measures.
     Doctor(DoctorArgs),
     /// What the lab can make here, and what killed runs left in it.

@@ -17,6 +17,7 @@ mod native;
 mod output;
 mod report;
 mod show;
+mod trace;
 mod trial;
 
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
+        Verb::Trace(args) => trace::run(&args),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {
             completions(shell);

@@ -13,5 +13,6 @@ mod identity;
 pub mod imported;
 mod profile;
 pub mod run;
+pub mod trace;
 pub mod trial;
 pub mod trials;
