@@ -60,6 +60,7 @@ fn subject(chart: &Chart) -> String {
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),
         Chart::Course(course) => ("rate", course.phase.as_str()),
         Chart::Aging(aging) => ("aging", aging.kind.as_str()),
+        Chart::Trace(_) => ("trace", ""),
         Chart::Remark { .. } => ("words", ""),
     };
     match slug(of).as_str() {

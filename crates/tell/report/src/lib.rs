@@ -21,7 +21,7 @@ mod verdict;
 
 pub use charts::{
     Aging, AgingSide, Chart, Course, CourseSide, Forest, ForestRow, Latencies, LatencySide, Rounds,
-    RoundsSide,
+    RoundsSide, TraceChart, TraceChartRun,
 };
 pub use document::{Block, Pair, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};

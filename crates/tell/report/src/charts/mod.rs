@@ -11,6 +11,7 @@ mod latency;
 mod mark;
 mod plot;
 mod rounds;
+mod trace;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ use treering_model::{Better, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+
+pub use trace::{TraceChart, TraceChartRun};
 
 use self::figure::Figure;
 use crate::escape::visible;
@@ -37,6 +40,8 @@ pub enum Chart {
     Course(Course),
     /// What the tasks of a kind cost in the course of a run.
     Aging(Aging),
+    /// What block devices did over time.
+    Trace(TraceChart),
     /// Words among charts: how to read those that follow, or why there are none.
     Remark {
         /// The title of what follows; may be empty.
@@ -188,7 +193,7 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Remark { .. })
+        !matches!(self, Self::Forest(_) | Self::Trace(_) | Self::Remark { .. })
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -203,6 +208,7 @@ impl Chart {
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Course(course) => Some(course::figure(course)),
             Self::Aging(aging) => Some(aging::figure(aging)),
+            Self::Trace(trace) => Some(trace::figure(trace)),
             Self::Remark { .. } => None,
         }
     }

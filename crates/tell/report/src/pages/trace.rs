@@ -4,7 +4,7 @@ use serde::Serialize;
 use treering_model::Unit;
 use treering_trace::{DeviceFigures, Digest, Figures, KindFigures, LatencyFigures, Summary};
 
-use crate::{Cell, Column, Report, Table};
+use crate::{Cell, Chart, Column, Report, Table, TraceChart, TraceChartRun};
 
 /// A trace with its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +16,16 @@ pub struct TracedRun {
 }
 
 /// The page about traces, with plots where they can be shown.
-pub fn page(runs: &[TracedRun], _plots: bool) -> Report {
+pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     let mut page = Report::new("Block trace");
     for run in runs {
         page.paragraph(in_words(run));
     }
     let whole: Vec<(&str, &Digest)> =
         runs.iter().map(|run| (run.name.as_str(), &run.summary.whole)).collect();
+    if plots {
+        page.chart(chart(&whole));
+    }
     page.table(figures("trace", "", &whole));
     for run in runs.iter().filter(|run| !run.summary.phases.is_empty()) {
         let phases: Vec<(&str, &Digest)> =
@@ -33,6 +36,15 @@ pub fn page(runs: &[TracedRun], _plots: bool) -> Report {
         page.table(devices(runs));
     }
     page
+}
+
+/// Digests above each other.
+pub(crate) fn chart(digests: &[(&str, &Digest)]) -> Chart {
+    let run = |(name, digest): &(&str, &Digest)| TraceChartRun {
+        name: (*name).to_owned(),
+        digest: (*digest).clone(),
+    };
+    Chart::Trace(TraceChart { runs: digests.iter().map(run).collect() })
 }
 
 /// A run in a sentence.
