@@ -1,5 +1,6 @@
 //! An artifact: what an observer made of a trial beyond single numbers.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Something an observer made: the course of a phase on the disk, the layout of its files.
@@ -16,4 +17,22 @@ pub struct Artifact {
     pub name: String,
     /// The thing itself, one JSON value as text. The store packs it.
     pub body: String,
+}
+
+impl Artifact {
+    /// An artifact of the whole trial with this body.
+    ///
+    /// # Errors
+    /// When it cannot be JSON: a map whose keys are no text.
+    pub fn of<T: Serialize>(kind: &str, version: u32, body: &T) -> serde_json::Result<Self> {
+        let body = serde_json::to_string(body)?;
+        Ok(Self { kind: kind.to_owned(), version, phase: None, name: String::new(), body })
+    }
+
+    /// The body, when it is of this kind and of no newer version; `None` also for what is no such
+    /// body.
+    pub fn read<T: DeserializeOwned>(&self, kind: &str, version: u32) -> Option<T> {
+        let is_such = self.kind == kind && self.version <= version;
+        is_such.then(|| serde_json::from_str(&self.body).ok()).flatten()
+    }
 }

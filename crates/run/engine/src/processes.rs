@@ -13,7 +13,7 @@ use treering_script::{Task, WaveStart};
 use treering_sys::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns};
 
 use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
-use crate::{CallFailure, Caller, EngineError};
+use crate::{CallFailure, Caller, EngineError, HeatBook};
 
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
 const ANSWER_MAX: usize = 256 << 20;
@@ -31,6 +31,7 @@ struct Told {
     ops: Vec<OpTotals>,
     notes: Vec<u64>,
     intervals: Vec<Interval>,
+    heat: Option<HeatBook>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -108,6 +109,7 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         ops: run.ops,
         notes: run.notes,
         intervals: worker.recorder.end_phase(),
+        heat: run.heat,
     };
     // Numbers and words: nothing of it can be refused.
     serde_json::to_vec(&told).unwrap_or_default()
@@ -131,6 +133,7 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: Vec::new(),
         notes: Vec::new(),
         intervals: Vec::new(),
+        heat: None,
     });
     let end = match told.end {
         ToldEnd::Finished => TaskEnd::Finished,
@@ -152,5 +155,6 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: told.ops,
         notes: told.notes,
         intervals: told.intervals,
+        heat: told.heat,
     }
 }

@@ -6,9 +6,11 @@ pub mod block_trace;
 mod cgroup;
 mod conditions;
 mod environment;
+pub mod layout;
 mod places;
 
 use std::path::Path;
+use std::time::Duration;
 
 use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
 
@@ -25,6 +27,8 @@ pub struct Scene<'a> {
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
+    /// Which data are hot: the half life of their temperature. The engine sees to it.
+    pub heat_half_life: Option<Duration>,
     /// The requests that the devices get.
     pub trace: bool,
 }

@@ -8,6 +8,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_script::{
     ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Settings,
     Support, TargetFacts, Workload,
@@ -54,6 +55,17 @@ fn configure(
     Ok((workload.classic(settings)?, workload.impersonate(settings)?))
 }
 
+/// Whether the job can run at its places; the tool's own words where it cannot.
+fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
+    for facts in places {
+        if let Err(error) = job.check(facts) {
+            told(speaker.speak(|voice| voice.refused(&error)))?;
+            return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
+        }
+    }
+    Ok(())
+}
+
 fn perform(
     workload: &'static dyn Workload,
     job: &dyn Job,
@@ -84,12 +96,7 @@ fn perform(
         rooms,
     };
     told(speaker.speak(|voice| voice.open(&scene)))?;
-    for facts in &facts {
-        if let Err(error) = job.check(facts) {
-            told(speaker.speak(|voice| voice.refused(&error)))?;
-            return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
-        }
-    }
+    check(job, &facts, &mut speaker)?;
     let latency =
         if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
     let payload = classic_payload(workload.manifest().classic_payload);
@@ -104,6 +111,7 @@ fn perform(
         keep: true,
         cautions: Vec::new(),
         facts: Vec::new(),
+        wanted: Wanted::default(),
         remount: None,
     };
     let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];

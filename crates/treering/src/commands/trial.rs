@@ -34,6 +34,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) cautions: Vec<Caution>,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
+    /// What observers do only when asked to.
+    pub(crate) wanted: Wanted,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
 }
@@ -75,7 +77,7 @@ pub(crate) fn run(
         engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
         keep: asked.keep,
         cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
-        wanted: Wanted::default(),
+        wanted: asked.wanted,
         facts: asked.facts.clone(),
         remount: asked.remount,
     };

@@ -46,6 +46,9 @@ mod ffsb_places;
 /// fio, beside the original where it is installed.
 mod fio;
 
+/// fio done by the installed fio.
+mod with_fio;
+
 /// fs_mark, beside the original where it is installed.
 mod fs_mark;
 
@@ -57,6 +60,9 @@ mod importing;
 
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
+
+/// Where files lie, beside the tools that know.
+mod layout;
 
 /// Native runs on real filesystems.
 mod native_trees;

@@ -16,6 +16,8 @@ use treering_model::Op;
 use treering_script::{Outcome, Queue, Room, Step, Tolerate};
 use treering_sys::Errno;
 
+use crate::HeatBook;
+
 /// The most bytes that one call moves; a step that asks for more takes several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
@@ -40,6 +42,11 @@ pub trait Caller: Send {
     /// Closes everything that a task left open, but for the target. Requests that are under way
     /// have ended then.
     fn close_all(&mut self);
+
+    /// What was read and written since this was asked last, where a book of it is kept.
+    fn take_heat(&mut self) -> Option<HeatBook> {
+        None
+    }
 }
 
 /// What came of a step.

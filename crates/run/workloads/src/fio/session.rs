@@ -23,7 +23,7 @@ use super::worker::Worker;
 
 /// The phase in which files are made, and the kinds of its tasks.
 pub(super) const SETUP: &str = "setup";
-const DIRECTORIES: &str = "directories";
+pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,13 @@ impl Stat {
         };
     }
 
+    /// As another tells it: how many, the extremes, the mean and the deviation.
+    pub(super) fn told(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
+        let count = samples as f64;
+        let around = deviation * deviation * (count - 1.0).max(0.0);
+        Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
+    }
+
     /// 0 when there are none.
     pub(super) fn mean(&self) -> f64 {
         if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
@@ -159,6 +166,8 @@ pub(super) struct Tally {
     pub(super) errno: u64,
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
+    /// Switches of context, major and minor faults.
+    pub(super) usage: [u64; 3],
 }
 
 impl Default for Tally {
@@ -175,6 +184,7 @@ impl Default for Tally {
             errno: 0,
             user_ns: 0,
             system_ns: 0,
+            usage: [0; 3],
         }
     }
 }
@@ -244,11 +254,13 @@ impl Tally {
         self.errno = if self.errno == 0 { other.errno } else { self.errno };
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
+        all(&mut self.usage, &other.usage);
     }
 
     /// As the notes of a script.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.runtime_ms, self.errno];
+        words.extend(self.usage);
         for way in &self.ways {
             words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
             words.extend(way.slat.words());
@@ -269,6 +281,7 @@ impl Tally {
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let mut reader = Words(words);
         let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
+        tally.usage = reader.several()?;
         for way in &mut tally.ways {
             [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
             way.slat = reader.stat()?;

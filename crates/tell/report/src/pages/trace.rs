@@ -1,10 +1,16 @@
 //! What traces of block devices say: a table of figures, a column for each run, and plots.
 
 use serde::Serialize;
-use treering_model::Unit;
-use treering_trace::{DeviceFigures, Digest, Figures, KindFigures, LatencyFigures, Summary};
+use treering_model::{Trial, Unit};
+use treering_trace::{
+    ARTIFACT_KIND, ARTIFACT_VERSION, DeviceFigures, Digest, Figures, KindFigures, LatencyFigures,
+    Summary,
+};
 
 use crate::{Cell, Chart, Column, Report, Table, TraceChart, TraceChartRun};
+
+/// Phases that stand beside each other.
+const PHASES_BESIDE: usize = 6;
 
 /// A trace with its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +42,36 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
         page.table(devices(runs));
     }
     page
+}
+
+/// Adds the section about the requests of a trial's phases, where they were recorded.
+pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
+    let phases: Vec<(String, Digest)> = trial
+        .artifacts
+        .iter()
+        .filter_map(|artifact| {
+            let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
+            Some((artifact.name.clone(), digest))
+        })
+        .filter(|(_, digest)| !digest.course.slots.is_empty())
+        .collect();
+    if phases.is_empty() {
+        return;
+    }
+    page.heading("Requests to the devices");
+    let named: Vec<(&str, &Digest)> =
+        phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
+    // A table is as wide as a page.
+    for some in named.chunks(PHASES_BESIDE) {
+        page.table(figures(
+            "device-requests",
+            "What the block layer was asked in each phase.",
+            some,
+        ));
+    }
+    if charts {
+        page.chart(chart(&named));
+    }
 }
 
 /// Digests above each other.

@@ -339,10 +339,16 @@ fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, ConfigError> {
     Ok(split)
 }
 
-/// Paths with colons between; a colon in a path has a backslash before it.
 fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
+    let paths = split_paths(given.text);
+    paths.ok_or_else(|| given.refuse("is no path", "a path has from 1 to 3800 bytes"))
+}
+
+/// Paths with colons between; a colon in a path has a backslash before it. `None` where one of them
+/// can be none.
+pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
-    let mut chars = given.text.chars().peekable();
+    let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\\' if chars.peek() == Some(&':') => all.last_mut().into_iter().for_each(|path| {
@@ -352,10 +358,8 @@ fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
             other => all.last_mut().into_iter().for_each(|path| path.push(other)),
         }
     }
-    if all.iter().any(|path| path.is_empty() || path.len() > 3800) {
-        return Err(given.refuse("is no path", "a path has from 1 to 3800 bytes"));
-    }
-    Ok(all)
+    let is_path = |path: &String| !path.is_empty() && path.len() <= 3800;
+    all.iter().all(is_path).then_some(all)
 }
 
 fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, ConfigError> {

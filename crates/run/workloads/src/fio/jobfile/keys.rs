@@ -334,6 +334,17 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Whether the original knows a key.
+pub(crate) fn is_key(key: &str) -> bool {
+    KNOWN.iter().any(|(known, _)| *known == key)
+        || FOREIGN.iter().any(|(_, names)| names.contains(&key))
+}
+
+/// Whether a key may stand alone.
+pub(crate) fn is_switch_key(key: &str) -> bool {
+    KNOWN.iter().any(|(known, name)| *known == key && super::check::is_switch(name))
+}
+
 /// The name under which a key is set.
 pub(super) fn meant(
     key: &str,

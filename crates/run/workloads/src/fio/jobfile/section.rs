@@ -290,6 +290,12 @@ pub(crate) const PERCENTILES: [f64; 17] = [
     99.99,
 ];
 
+impl Default for Section {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
 impl Section {
     /// With the default of every option.
     pub(super) fn defaults() -> Self {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Script, Step};
+use treering_script::{Bell, Outcome, Script, Step, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
@@ -181,14 +181,15 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            return false;
+        }
         if job.number_ios > 0 {
             let requests = issued.requests[0] + issued.requests[1];
             if requests >= job.number_ios.saturating_mul(job.loops) {
                 return true;
             }
-        }
-        if job.is_timed() {
-            return false;
         }
         let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.
@@ -349,6 +350,11 @@ impl Script for Runner {
     #[inline]
     fn timed(&mut self, began_ns: u64, ended_ns: u64) {
         self.clock.timed(began_ns, ended_ns);
+    }
+
+    fn used(&mut self, usage: Usage) {
+        let Usage { switches, major_faults, minor_faults } = usage;
+        self.tally.usage = [switches, major_faults, minor_faults];
     }
 
     fn notes(&mut self) -> Vec<u64> {

@@ -1,0 +1,135 @@
+//! Which data were hot: the section of a trial's page that its artifact of that kind fills.
+
+use treering_model::Better::Lower;
+use treering_model::{HeatReport, HotData, Trial, Unit};
+
+use crate::{Cell, Column, Number, Report, Table};
+
+/// Rows of a table.
+const ROWS_MOST: usize = 20;
+/// Shares of the data of which the page says how many of the accesses fall on them.
+const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
+
+/// Adds the section, where the trial has such an artifact.
+pub(super) fn add(page: &mut Report, trial: &Trial) {
+    let read = |artifact: &treering_model::Artifact| {
+        artifact.read::<HeatReport>(HeatReport::KIND, HeatReport::VERSION)
+    };
+    let Some(heat) = trial.artifacts.iter().find_map(read) else { return };
+    page.heading("Hot data");
+    page.paragraph(summary(&heat));
+    if !heat.concentration.is_empty() {
+        page.table(concentration(&heat));
+    }
+    let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
+    page.table(hottest("hot-files", caption, &heat.hottest_files, false));
+    if heat.ranges > heat.files {
+        let caption = format!("The hottest ranges of 1 MiB, of {}.", heat.ranges);
+        page.table(hottest("hot-ranges", caption, &heat.hottest_ranges, true));
+    }
+}
+
+fn summary(heat: &HeatReport) -> String {
+    let reads = counted(heat.total.reads, "read");
+    let writes = counted(heat.total.writes, "write");
+    let left_out = match heat.left_out {
+        0 => String::new(),
+        more => format!(" {more} accesses were to files for which there was no more room."),
+    };
+    format!(
+        "{reads} and {writes} of {}, as they were issued: the page cache may have answered them. \
+         The temperature is the number of accesses, each counted half for every {} s that passed \
+         until the end.{left_out}",
+        counted(heat.files, "file"),
+        heat.half_life_seconds
+    )
+}
+
+fn counted(count: u64, word: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {word}{s}", Number::whole(count).text())
+}
+
+/// What share of the accesses falls on the hottest data.
+fn concentration(heat: &HeatReport) -> Table {
+    let columns = vec![
+        Column::number("hottest data", Unit::Percent),
+        Column::number("accesses", Unit::Percent),
+    ];
+    let caption = "What share of the accesses falls on what share of the data that was touched.";
+    let mut table = Table::new("concentration", caption, columns).with_keys(1);
+    let rows = SHARES.iter().map(|share| {
+        let accesses = accesses_on(&heat.concentration, *share);
+        vec![
+            Cell::measured(100.0 * share, Unit::Percent),
+            Cell::measured(100.0 * accesses, Unit::Percent),
+        ]
+    });
+    table.rows.extend(rows);
+    table
+}
+
+/// The share of the accesses on this share of the data, between two points of the curve.
+fn accesses_on(curve: &[(f64, f64)], share: f64) -> f64 {
+    let after = curve.iter().position(|(data, _)| *data >= share);
+    match after {
+        None => 1.0,
+        Some(0) => 0.0,
+        Some(place) => {
+            let ((x0, y0), (x1, y1)) = (curve[place - 1], curve[place]);
+            if x1 > x0 { y0 + (y1 - y0) * (share - x0) / (x1 - x0) } else { y1 }
+        }
+    }
+}
+
+fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table {
+    let mut columns = vec![Column::long_text("file")];
+    if ranges {
+        columns.push(Column::number("from", Unit::Bytes));
+    }
+    columns.extend([
+        Column::number("temperature", Unit::Count),
+        Column::count("reads"),
+        Column::count("writes"),
+        Column::number("read", Unit::Bytes),
+        Column::number("written", Unit::Bytes),
+        Column::number("mean interval", Unit::Seconds).better(Lower),
+        Column::number("since the last", Unit::Seconds).better(Lower),
+    ]);
+    let mut table = Table::new(name, &caption, columns).with_keys(1 + usize::from(ranges));
+    table.rows.extend(data.iter().take(ROWS_MOST).map(|one| row(one, ranges)));
+    table
+}
+
+fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
+    let seconds = |ns: u64| Cell::measured(ns as f64 / 1e9, Unit::Seconds);
+    let bytes = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
+    let removed = if one.removed { " (removed)" } else { "" };
+    let mut cells = vec![Cell::text(format!("{}{removed}", one.path))];
+    if ranges {
+        cells.push(bytes(one.offset));
+    }
+    cells.extend([
+        Cell::measured(one.temperature, Unit::Count),
+        Cell::whole(one.counts.reads),
+        Cell::whole(one.counts.writes),
+        bytes(one.counts.read_bytes),
+        bytes(one.counts.written_bytes),
+        one.mean_interval_ns.map_or_else(|| Cell::measured(None, Unit::Seconds), seconds),
+        seconds(one.since_last_ns),
+    ]);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::accesses_on;
+
+    #[test]
+    fn shares_between_two_points_lie_on_their_line() {
+        let curve = [(0.0, 0.0), (0.1, 0.9), (1.0, 1.0)];
+        for (share, accesses) in [(0.0, 0.0), (0.05, 0.45), (0.1, 0.9), (0.55, 0.95), (1.0, 1.0)] {
+            assert!((accesses_on(&curve, share) - accesses).abs() < 1e-12, "{share}");
+        }
+    }
+}
