@@ -2,6 +2,7 @@
 
 mod charts;
 mod classic;
+mod classic_traces;
 mod clean;
 mod compare;
 mod dataset;

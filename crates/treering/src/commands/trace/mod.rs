@@ -1,6 +1,6 @@
 //! `treering trace`: the requests that a program makes to block devices.
 
-mod files;
+pub(super) mod files;
 mod page;
 mod record;
 
