@@ -25,9 +25,9 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: number("seed")?,
         signal_exit: 1,
         voice: Box::new(Voice {
-            traces: settings.text(CLASSIC, "trace").map(|prefix| ClassicTraces {
+            traces: settings.text("trace").map(|prefix| ClassicTraces {
                 prefix: prefix.to_owned(),
-                device: settings.text(CLASSIC, "device").map(PathBuf::from),
+                device: settings.text("device").map(PathBuf::from),
                 names: TRACES,
             }),
             directory,
