@@ -11,6 +11,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
 use treering_model::{Ending, Metric, Trial, TrialId};
+use treering_observe::Wanted;
 use treering_script::{Job, Settings};
 use treering_workloads::fio::Fio;
 use treering_workloads::fio::check::{Moved, both_ways, moved, sequences};
@@ -99,6 +100,7 @@ impl Runner<'_> {
             keep,
             cautions: Vec::new(),
             facts: Vec::new(),
+            wanted: Wanted::default(),
             remount: None,
         };
         let progress = Arc::new(Progress::new());
