@@ -164,7 +164,11 @@ impl Analyst {
             Action::Queue => self.flight.queue(event),
             Action::BackMerge | Action::FrontMerge => part.merges += 1,
             Action::Issue => {
-                self.flight.issue(event);
+                if let Some(took) = self.flight.issue(event)
+                    && let Some(kind) = part.kind(event.operation)
+                {
+                    kind.device.record(took);
+                }
                 part.depth_max = part.depth_max.max(self.flight.depth());
             }
             Action::Requeue => {

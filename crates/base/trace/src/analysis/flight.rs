@@ -11,6 +11,10 @@ use crate::event::{DeviceNumber, Event, Operation};
 /// Requests that are held at most. More are never under way; the events that ended them were lost.
 const HELD_MAX: usize = 1 << 20;
 
+/// Completions that are held for issues that come late: an event may be told after one that
+/// happened later on another CPU.
+const EARLY_MAX: usize = 1024;
+
 /// Where a request begins; several may begin at a place, told apart by a number.
 type Key = (DeviceNumber, u64, u64);
 
@@ -19,6 +23,8 @@ type Key = (DeviceNumber, u64, u64);
 pub(super) struct Flight {
     issued: BTreeMap<Key, Issued>,
     queued: BTreeMap<Key, Queued>,
+    /// When requests were done whose issue is not known.
+    early: BTreeMap<(DeviceNumber, u64), u64>,
     number: u64,
 }
 
@@ -70,12 +76,19 @@ impl Flight {
         self.queued.insert(key, queued);
     }
 
-    pub(super) fn issue(&mut self, event: &Event) {
+    /// The device has it. How long it had it, where it is known already that it is done.
+    pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
+        if let Some(done_ns) = self.early.remove(&(event.device, place(event)))
+            && done_ns >= event.time_ns
+        {
+            return Some(done_ns - event.time_ns);
+        }
         if self.issued.len() >= HELD_MAX {
             self.issued.clear();
         }
         let key = self.key(event);
         self.issued.insert(key, Issued { time_ns: event.time_ns, sectors: event.sectors() });
+        None
     }
 
     /// The device gave it back.
@@ -93,7 +106,13 @@ impl Flight {
 
     /// How long the device had it; nothing where its issue is not known, or a part is left.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
-        let key = self.first_issued(event)?;
+        let Some(key) = self.first_issued(event) else {
+            if self.early.len() >= EARLY_MAX {
+                self.early.clear();
+            }
+            self.early.insert((event.device, place(event)), event.time_ns);
+            return None;
+        };
         let issued = self.issued.remove(&key)?;
         let done = event.sectors();
         if done > 0 && done < issued.sectors {
@@ -184,6 +203,18 @@ mod tests {
         flight.issue(&event(40, 7, 0));
         flight.requeue(&event(41, 9, 0));
         assert_eq!(flight.depth(), 0);
+    }
+
+    #[test]
+    fn an_issue_that_is_told_late_is_known_to_be_done() {
+        let mut flight = Flight::default();
+        assert_eq!(flight.complete(&event(30, 100, 8)), None);
+        assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
+        assert_eq!(flight.depth(), 0);
+        // A completion of before is none of a later request.
+        assert_eq!(flight.complete(&event(40, 100, 8)), None);
+        assert_eq!(flight.issue(&event(50, 100, 8)), None);
+        assert_eq!(flight.depth(), 1);
     }
 
     #[test]

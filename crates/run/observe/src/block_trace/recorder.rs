@@ -1,7 +1,7 @@
 //! The thread that records: it empties the rings, puts the events of all CPUs in order, and gives
 //! them to what analyses and keeps them.
 //!
-//! It holds the events of the last two rounds only, which are at most what the rings hold.
+//! It holds the events of the last three rounds only, each at most what the rings hold.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -99,6 +99,7 @@ impl BlockRecorder {
             named: BTreeSet::new(),
             lost: 0,
             round_ns: now,
+            before_ns: now,
         };
         let thread = std::thread::Builder::new()
             .name("block trace".to_owned())
@@ -145,8 +146,9 @@ struct Work {
     held: Vec<Event>,
     named: BTreeSet<u32>,
     lost: u64,
-    /// When the rings were last looked at.
+    /// When the rings were last looked at, and when the time before.
     round_ns: u64,
+    before_ns: u64,
 }
 
 impl Work {
@@ -156,8 +158,9 @@ impl Work {
         }
         loop {
             self.source.wait(PAUSE);
-            // What happened before the rings were last looked at is in them by now.
-            let until = self.round_ns;
+            // What happened before the rings were last looked at but one is in them by now, also
+            // where a virtual CPU was stopped between taking the time and writing the event.
+            let until = std::mem::replace(&mut self.before_ns, self.round_ns);
             self.drain();
             self.pass(until);
             loop {

@@ -77,25 +77,30 @@ pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -
         figures.seeks
     );
     let inside = html! { @for map in &run.digest.maps { (of_map(map, scale)) } };
-    let tick = |mib: f64, text: &str| tick(mib, scale, text);
+    let (unit, word) = unit(scale.high);
+    let tick = |value: f64, text: &str| {
+        if scale.devices.len() < 2 {
+            return format!("{text} {word}");
+        }
+        let place = |device: &&Place| device.shift <= value * unit;
+        let device = scale.devices.iter().rev().find(place);
+        let (name, shift) = device.map_or(("", 0.0), |one| (one.name.as_str(), one.shift));
+        format!("{} {:.1}", visible(name), value - shift / unit)
+    };
     let values = (scale.low, scale.high);
-    Panel { kind: "field", title: &title, top, height: FIELD, end_ms, values, tick: &tick, inside }
-        .markup()
+    let (title, top, height) = (title.as_str(), top, FIELD);
+    Panel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
 }
 
-/// An offset in the unit that is read most easily.
-fn tick(mib: f64, scale: &Scale, text: &str) -> String {
-    if scale.devices.len() > 1 {
-        let at = scale.devices.iter().rev().find(|place| place.shift <= mib);
-        let (name, shift) = at.map_or(("", 0.0), |place| (place.name.as_str(), place.shift));
-        return format!("{} {}", visible(name), size(mib - shift));
+/// The unit that offsets are read in most easily: how many MiB it has, and its word.
+fn unit(high_mib: f64) -> (f64, &'static str) {
+    const KIB: f64 = 1024.0;
+    match high_mib {
+        high if high >= 1.5 * KIB * KIB => (KIB * KIB, "TiB"),
+        high if high >= 1.5 * KIB => (KIB, "GiB"),
+        high if high >= 1.5 => (1.0, "MiB"),
+        _ => (1.0 / KIB, "KiB"),
     }
-    if scale.high >= 1024.0 || scale.high < 10.0 { size(mib) } else { format!("{text} MiB") }
-}
-
-fn size(mib: f64) -> String {
-    crate::Number::measured((mib * f64::from(1u32 << 20)).round(), treering_model::Unit::Bytes)
-        .text()
 }
 
 /// The cells of a map in units of cells, stretched to milliseconds and MiB.

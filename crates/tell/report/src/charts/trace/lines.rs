@@ -115,7 +115,8 @@ impl Measure {
         let tick = |value: f64, text: &str| {
             if self.is_time { time_tick(value) } else { text.to_owned() }
         };
-        let (title, values, height) = (self.title, (0.0, high), LINES);
-        Panel { kind: "lines", title, top, height, end_ms, values, tick: &tick, inside }.markup()
+        let (title, values, height, unit) = (self.title, (0.0, high), LINES, 1.0);
+        let kind = "lines";
+        Panel { kind, title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
     }
 }

@@ -164,7 +164,9 @@ struct Panel<'a> {
     end_ms: f64,
     /// The lowest and the highest value.
     values: (f64, f64),
-    /// How a value is written.
+    /// What ticks are counted in.
+    unit: f64,
+    /// How a tick is written.
     tick: &'a dyn Fn(f64, &str) -> String,
     inside: Markup,
 }
@@ -172,7 +174,8 @@ struct Panel<'a> {
 impl Panel<'_> {
     fn markup(&self) -> Markup {
         let (low, high) = self.values;
-        let axis = Axis::new(Scale::Linear, self.values, (self.top + self.height, self.top));
+        let ends = (low / self.unit, high / self.unit);
+        let axis = Axis::new(Scale::Linear, ends, (self.top + self.height, self.top));
         let view = format!("0 {} {} {}", -high, self.end_ms, high - low);
         let ticks = if self.height > 100.0 { 5 } else { 2 };
         html! {

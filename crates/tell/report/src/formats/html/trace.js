@@ -186,7 +186,8 @@ function movie(figure, panel, endMs, button) {
     for (const [at, row, rows, kind] of device.marks) {
       if (at > frame) break;
       for (let one = row; one < Math.min(row + rows, device.rows); one += 1) {
-        if (kind === 2) state[one] = 1;
+        if (kind === 1 && !state[one]) state[one] = 1;
+        if (kind === 2) state[one] = 2;
         if (kind === 3) state[one] = 0;
         last[one] = at;
         kinds[one] = kind;
@@ -204,7 +205,7 @@ function movie(figure, panel, endMs, button) {
       const cell = [x, y, Math.max(1, size - 0.6), Math.max(1, size - 0.6)];
       if (state[one]) {
         to.globalAlpha = 0.35;
-        to.fillStyle = colours[2];
+        to.fillStyle = colours[state[one]];
         to.fillRect(...cell);
       }
       const age = frame - last[one];
