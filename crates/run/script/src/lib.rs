@@ -21,8 +21,8 @@ pub use board::{Bell, Board};
 pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
 pub use causes::with_causes;
 pub use classic::{
-    ClassicPayload, ClassicScene, ClassicVoice, DiskCounts, Impersonation, MakeRoots, Meeting,
-    Room, Said, Witness,
+    ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,
+    MakeRoots, Meeting, Room, Said, Witness,
 };
 pub use entries::{Entries, Entry, EntryKind};
 pub use job::{

@@ -63,6 +63,7 @@ fn subject(chart: &Chart) -> String {
         Chart::Layout(course) => ("layout", course.measure.as_str()),
         Chart::Map(_) => ("map", ""),
         Chart::Aging(aging) => ("aging", aging.kind.as_str()),
+        Chart::Trace(_) => ("trace", ""),
         Chart::Remark { .. } => ("words", ""),
     };
     match slug(of).as_str() {

@@ -15,6 +15,7 @@ use treering_script::{
 };
 use treering_sys::Semaphores;
 
+use super::classic_traces::PhaseTraces;
 use super::native::classic_payload;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, classic_words, settings};
@@ -80,6 +81,7 @@ fn perform(
         Some(Met::At(meetings)) => Some(meetings),
         None => None,
     };
+    let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
     let facts = facts(&place)?;
     let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
@@ -117,7 +119,10 @@ fn perform(
         wanted: Wanted::default(),
         remount: None,
     };
-    let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    if let Some(traces) = traces {
+        listeners.push(Box::new(traces));
+    }
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))

@@ -104,6 +104,7 @@ fn wanted(own: &NativeRunArgs) -> Wanted {
     Wanted {
         heat_half_life: own.heat.then_some(own.heat_half_life),
         layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        trace: own.trace,
     }
 }
 
@@ -217,6 +218,9 @@ fn parameters(
     if own.heat {
         all.push(parameter("heat", "true"));
         all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
+    }
+    if own.trace {
+        all.push(parameter("trace", "true"));
     }
     all
 }

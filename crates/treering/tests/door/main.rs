@@ -85,6 +85,9 @@ mod results;
 /// Where results are while their place is under test.
 mod staging;
 
+/// Block traces.
+mod trace;
+
 /// What was kept of a trial.
 mod trial;
 

@@ -14,6 +14,7 @@ mod map;
 mod mark;
 mod plot;
 mod rounds;
+mod trace;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ use treering_model::{Better, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+
+pub use trace::{TraceChart, TraceChartRun};
 
 use self::figure::Figure;
 use crate::escape::visible;
@@ -46,6 +49,8 @@ pub enum Chart {
     Layout(LayoutCourse),
     /// What lies where on the device.
     Map(DeviceMapChart),
+    /// What block devices did over time.
+    Trace(TraceChart),
     /// Words among charts: how to read those that follow, or why there are none.
     Remark {
         /// The title of what follows; may be empty.
@@ -229,7 +234,7 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Remark { .. })
+        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Trace(_) | Self::Remark { .. })
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -247,6 +252,7 @@ impl Chart {
             Self::Aging(aging) => Some(aging::figure(aging)),
             Self::Layout(course) => Some(course_of_layout::figure(course)),
             Self::Map(chart) => Some(map::figure(chart)),
+            Self::Trace(trace) => Some(trace::figure(trace)),
             Self::Remark { .. } => None,
         }
     }
