@@ -63,9 +63,9 @@ pub(crate) struct RecordTraceArgs {
     /// The size of the ring of each CPU: larger ones lose less where much happens.
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     pub(crate) ring: String,
-    /// How events are got: perf_event, tracefs, or statistics, which tells rates only [default: the
+    /// How events are got: tracefs, perf_event, or statistics, which tells rates only [default: the
     /// first of them that works].
-    #[arg(long, value_name = "WAY", value_parser = ["perf_event", "tracefs", "statistics"])]
+    #[arg(long, value_name = "WAY", value_parser = ["tracefs", "perf_event", "statistics"])]
     pub(crate) way: Option<String>,
     #[command(flatten)]
     pub(crate) page: TracePageArgs,

@@ -210,9 +210,10 @@ impl Analyst {
             *sum = sum.saturating_add(bytes);
         }
         let slot = part.course.at(after);
-        let (requests, sum) = match is_read {
-            true => (&mut slot.reads, &mut slot.read_bytes),
-            false => (&mut slot.writes, &mut slot.write_bytes),
+        let (requests, sum) = if is_read {
+            (&mut slot.reads, &mut slot.read_bytes)
+        } else {
+            (&mut slot.writes, &mut slot.write_bytes)
         };
         *requests += 1;
         *sum = sum.saturating_add(bytes);

@@ -231,7 +231,7 @@ impl Grid {
             (usize::try_from(rows).unwrap_or(0), usize::try_from(self.columns).unwrap_or(0));
         for (column, used) in self.cells.chunks(column_cells).zip(&self.used).take(columns) {
             if !used && run == 0 {
-                skipped += rows as u32;
+                skipped += u32::try_from(rows).unwrap_or(0);
                 continue;
             }
             for cell in &column[..rows.min(column.len())] {

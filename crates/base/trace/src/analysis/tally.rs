@@ -52,6 +52,11 @@ impl Sizes {
     }
 
     /// The value that this share does not exceed; 0 without any.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count is a count"
+    )]
     pub(super) fn quantile(&self, share: f64) -> u64 {
         let wanted = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

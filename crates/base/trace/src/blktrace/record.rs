@@ -151,7 +151,7 @@ impl Record {
         bytes.extend(self.time_ns.to_ne_bytes());
         bytes.extend(self.sector.to_ne_bytes());
         bytes.extend(self.bytes.to_ne_bytes());
-        bytes.extend((self.action as u32).to_ne_bytes());
+        bytes.extend(u32::try_from(self.action & 0xffff_ffff).unwrap_or(0).to_ne_bytes());
         bytes.extend(self.process.to_ne_bytes());
         bytes.extend(self.device.to_ne_bytes());
         bytes.extend(self.cpu.to_ne_bytes());

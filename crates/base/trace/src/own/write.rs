@@ -109,7 +109,7 @@ impl<W: Write> TraceWriter<W> {
         self.number(folded(event.sector.wrapping_sub(last)));
         // Whole sectors, as nearly all are, take fewer digits.
         let bytes = u64::from(event.bytes);
-        self.number(if bytes.is_multiple_of(512) { bytes / 512 << 1 } else { bytes << 1 | 1 });
+        self.number(if bytes.is_multiple_of(512) { (bytes / 512) << 1 } else { bytes << 1 | 1 });
         if bits & SAME_PROCESS == 0 {
             self.number(u64::from(event.process));
         }
@@ -122,11 +122,15 @@ impl<W: Write> TraceWriter<W> {
     }
 
     fn number(&mut self, mut number: u64) {
-        while number > 0x7f {
-            self.entry.push(0x80 | (number & 0x7f) as u8);
+        loop {
+            let digits = number.to_le_bytes()[0];
             number >>= 7;
+            if number == 0 {
+                // What is left has no eighth bit.
+                return self.entry.push(digits & 0x7f);
+            }
+            self.entry.push(0x80 | digits);
         }
-        self.entry.push(number as u8);
     }
 
     fn name(&mut self, name: &str) {

@@ -74,7 +74,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let open = File::open(dir).map_err(unread)?;
     let number = open.metadata().map_err(unread)?.dev();
     if let Some(folder) = folder(sys, split(number)) {
-        return bottom(sys, &[folder], dir);
+        return bottom(&[folder], dir);
     }
     let none = || BlockTraceError::NoDevice { what: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
@@ -85,7 +85,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     }
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
     let all = if mount.fs_type == "btrfs" { btrfs(sys, &mounted) } else { None };
-    bottom(sys, &all.unwrap_or_else(|| vec![mounted]), dir)
+    bottom(&all.unwrap_or_else(|| vec![mounted]), dir)
 }
 
 /// The device of this node, with what it is made of.
@@ -101,7 +101,7 @@ pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     }
     let sys = Path::new("/sys");
     let found = folder(sys, split(about.rdev())).ok_or(BlockTraceError::NoDevice { what })?;
-    bottom(sys, &[found], node)
+    bottom(&[found], node)
 }
 
 /// Major and minor of a number as programs see it.
@@ -129,27 +129,17 @@ fn btrfs(sys: &Path, mounted: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// The devices at the bottom of these.
-fn bottom(
-    sys: &Path,
-    folders: &[PathBuf],
-    of: &Path,
-) -> Result<Vec<TracedDevice>, BlockTraceError> {
+fn bottom(folders: &[PathBuf], of: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    folders.iter().for_each(|folder| descend(sys, folder, 0, &mut seen, &mut found));
+    folders.iter().for_each(|folder| descend(folder, 0, &mut seen, &mut found));
     if found.is_empty() {
         return Err(BlockTraceError::NoDevice { what: of.display().to_string() });
     }
     Ok(found)
 }
 
-fn descend(
-    sys: &Path,
-    at: &Path,
-    depth: usize,
-    seen: &mut BTreeSet<PathBuf>,
-    found: &mut Vec<TracedDevice>,
-) {
+fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<TracedDevice>) {
     if depth > DEPTH_MAX || !seen.insert(at.to_owned()) {
         return;
     }
@@ -160,7 +150,7 @@ fn descend(
     if below.is_empty() {
         found.extend(traced(at));
     }
-    below.iter().for_each(|slave| descend(sys, slave, depth + 1, seen, found));
+    below.iter().for_each(|slave| descend(slave, depth + 1, seen, found));
 }
 
 fn traced(at: &Path) -> Option<TracedDevice> {

@@ -64,7 +64,7 @@ impl Layout {
     /// Reads an event; `None` when it is too short.
     pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Told<'a>> {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
-        let low = |number: u64| number as u32;
+        let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
         let (operation, flags) = Flags::of_letters(self.letters.of(event)?);
         let error = low(number(&self.error).unwrap_or(0)).cast_signed().unsigned_abs();
         Some(Told {

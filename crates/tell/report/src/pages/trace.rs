@@ -107,6 +107,12 @@ fn in_words(run: &TracedRun) -> String {
 /// A row: what it is, and how it is taken from figures.
 type Row = (&'static str, fn(&Figures) -> Cell);
 
+/// The same of requests of a kind.
+type KindRow = (&'static str, fn(&KindFigures) -> Cell);
+
+/// Takes a kind of requests.
+type OfKind = fn(&Figures) -> &KindFigures;
+
 fn mib(bytes: u64, seconds: f64) -> Cell {
     let rate = bytes as f64 / (1u64 << 20) as f64 / seconds;
     Cell::measured((bytes > 0).then_some(rate), Unit::MibPerSecond)
@@ -162,7 +168,7 @@ const ROWS: [Row; 20] = [
     ("written to the device over written by the program", |f| ratio(f.write_amplification())),
 ];
 
-const KIND_ROWS: [(&str, fn(&KindFigures) -> Cell); 6] = [
+const KIND_ROWS: [KindRow; 6] = [
     ("request, mean", |kind| mean(kind.bytes, kind.requests)),
     ("request, largest", |kind| bytes(kind.request_bytes_max)),
     ("issue to complete, p50", |kind| latency(&kind.issue_to_complete, |l| l.p50_ns)),
@@ -191,7 +197,7 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) ->
     for (title, of) in ROWS {
         add(title.to_owned(), digests.iter().map(|(_, digest)| of(&digest.figures)).collect());
     }
-    let kinds: [(&str, fn(&Figures) -> &KindFigures); 2] =
+    let kinds: [(&str, OfKind); 2] =
         [("read", |figures| &figures.reads), ("write", |figures| &figures.writes)];
     for (word, kind) in kinds {
         for (title, of) in KIND_ROWS {

@@ -42,7 +42,7 @@ impl Scale {
         if let [only] = devices.as_slice() {
             let (low, high) = only.used;
             let low = if low < high * 0.5 { 0.0 } else { low };
-            return Self { low, high, devices };
+            return Self { devices, high, low };
         }
         let all: f64 = devices.iter().map(|place| place.used.1).sum();
         let mut at = 0.0;
@@ -50,7 +50,7 @@ impl Scale {
             place.shift = at;
             at += place.used.1 + all * GAP;
         }
-        Self { low: 0.0, high: (at - all * GAP).max(1.0), devices }
+        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0 }
     }
 
     fn shift(&self, device: &str) -> f64 {
