@@ -196,7 +196,7 @@ fn a_native_run_is_told_and_can_be_repeated() {
     let whole = figure(&trial, &Scope::Trial, "operations_per_second");
     assert!((rate / whole - 1.0).abs() < 1e-9, "{rate} {whole}");
     program.run(again(&program)).ends_with(0);
-    assert_eq!(last(&program).parameters, trial.parameters);
+    assert_eq!(last(&program).beginning.parameters, trial.beginning.parameters);
 }
 
 #[test]
