@@ -5,7 +5,7 @@ use treering_model::{HeatReport, HotData, Trial, Unit};
 use crate::{Cell, Chart, Column, Concentration, Number, Report, Table};
 
 /// Rows of a table.
-const ROWS_MOST: usize = 20;
+const ROWS_MOST: usize = 10;
 /// Phases that have a section.
 const PHASES_MOST: usize = 6;
 /// Shares of the data of which the page says how many of the accesses fall on them.
@@ -46,7 +46,8 @@ fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: 
     }
     let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
     page.table(hottest("hot-files", caption, &heat.hottest_files, false));
-    if heat.ranges > heat.files {
+    // Of small files a range is the file.
+    if heat.ranges >= 2 * heat.files {
         let caption = format!("The hottest ranges of 1 MiB, of {}.", heat.ranges);
         page.table(hottest("hot-ranges", caption, &heat.hottest_ranges, true));
     }
@@ -114,8 +115,6 @@ fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table
         Column::number("temperature", Unit::Count),
         Column::count("reads"),
         Column::count("writes"),
-        Column::number("read", Unit::Bytes),
-        Column::number("written", Unit::Bytes),
         Column::number("mean interval", Unit::Nanoseconds),
         Column::number("since the last", Unit::Nanoseconds),
     ]);
@@ -126,18 +125,15 @@ fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table
 
 fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
     let time = |ns: u64| Cell::measured(ns as f64, Unit::Nanoseconds);
-    let bytes = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
     let removed = if one.removed { " (removed)" } else { "" };
     let mut cells = vec![Cell::text(format!("{}{removed}", one.path))];
     if ranges {
-        cells.push(bytes(one.offset));
+        cells.push(Cell::measured(one.offset as f64, Unit::Bytes));
     }
     cells.extend([
         Cell::measured(one.temperature, Unit::Count),
         Cell::whole(one.counts.reads),
         Cell::whole(one.counts.writes),
-        bytes(one.counts.read_bytes),
-        bytes(one.counts.written_bytes),
         one.mean_interval_ns.map_or(Cell::Missing, time),
         time(one.since_last_ns),
     ]);

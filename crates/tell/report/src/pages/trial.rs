@@ -5,7 +5,7 @@ use treering_analysis::{Summary, summary};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
 
-use super::figures::{calls, cpu, metrics, phases, rates, times, trends};
+use super::figures::{calls, cpu, is_of_observer, metrics, phases, rates, times, trends};
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
 use crate::{Cell, Column, Number, Report, Style, Table};
@@ -111,7 +111,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     if !summary.ops.is_empty() {
         page.table(calls(&summary.ops));
     }
-    if !trial.metrics.is_empty() {
+    if !trial.metrics.iter().all(is_of_observer) {
         page.table(metrics(&trial.metrics));
     }
 }
