@@ -8,6 +8,8 @@ use std::ffi::CStr;
 
 use treering_model::Op;
 
+use crate::Signal;
+
 /// Slot of an open directory. Slot 0 is the target itself and always open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
@@ -179,6 +181,11 @@ pub enum Call<'a> {
         file: File,
         /// To there.
         position: u64,
+    },
+    /// Sets a file's position to its end: `Outcome::Size`, the position.
+    SeekEnd {
+        /// Which.
+        file: File,
     },
     /// Cuts or extends a file.
     Truncate {
@@ -402,6 +409,15 @@ pub enum Call<'a> {
         /// So long.
         ns: u64,
     },
+    /// Waits for another thread. As with a pause nothing else ends it early.
+    Await {
+        /// For what it raises.
+        signal: &'a Signal,
+        /// Unless its count is not this any more.
+        seen: u64,
+        /// At most so long.
+        ns: u64,
+    },
 }
 
 /// A read or write that a queue carries out while the script goes on.
@@ -464,6 +480,7 @@ impl<'a> Call<'a> {
             Self::Sync { .. }
             | Self::OpenRoot { .. }
             | Self::Pause { .. }
+            | Self::Await { .. }
             | Self::Reap { .. }
             | Self::Submit { requests: &[] } => Subject::Directory(Dir::TARGET),
             Self::Read { file, .. }
@@ -486,6 +503,7 @@ impl<'a> Call<'a> {
             | Self::SyncMapped { file }
             | Self::Submit { requests: &[Request { file, .. }, ..] }
             | Self::Seek { file, .. }
+            | Self::SeekEnd { file }
             | Self::Truncate { file, .. }
             | Self::Fsync { file }
             | Self::Close { file } => Subject::File(file),
@@ -526,10 +544,10 @@ impl Call<'_> {
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,
             Self::Map { .. } => Op::Map,
-            Self::Seek { .. } => Op::Seek,
+            Self::Seek { .. } | Self::SeekEnd { .. } => Op::Seek,
             Self::Rename { .. } => Op::Rename,
             Self::Statfs { .. } => Op::Statfs,
-            Self::Pause { .. } => Op::Pause,
+            Self::Pause { .. } | Self::Await { .. } => Op::Pause,
             Self::Link { .. } => Op::Link,
             Self::Symlink { .. } => Op::Symlink,
             Self::SetTimes { .. } => Op::SetTimes,

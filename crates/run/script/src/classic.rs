@@ -52,6 +52,17 @@ impl Said {
     }
 }
 
+/// Traces that the imitated tool has blktrace make: one of each phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassicTraces {
+    /// What the names of files begin with.
+    pub prefix: String,
+    /// The device; without it there are no traces, and the tool says so.
+    pub device: Option<PathBuf>,
+    /// What the original has in the names of files for phases of these names.
+    pub names: &'static [(&'static str, &'static str)],
+}
+
 /// What a voice may know before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicScene {
@@ -197,6 +208,16 @@ pub trait ClassicVoice {
 
     /// Whether others are met, and where.
     fn meeting(&self) -> Option<Meeting> {
+        None
+    }
+
+    /// Words that are all there is to say: nothing is done.
+    fn only_says(&self) -> Option<String> {
+        None
+    }
+
+    /// Which traces of a device are made, if any.
+    fn traces(&self) -> Option<ClassicTraces> {
         None
     }
 

@@ -13,6 +13,7 @@ use treering_engine::{
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
+use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -76,7 +77,7 @@ pub(crate) fn run(
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
-        wanted: Wanted { heat_half_life: own.heat.then_some(own.heat_half_life) },
+        wanted: wanted(&own),
         remount: None,
     };
     let quiet = own.quiet;
@@ -93,6 +94,17 @@ pub(crate) fn run(
     match done.unmoved {
         Some(failure) => Err(failure),
         None => exit_code(&done),
+    }
+}
+
+/// What observers are asked for.
+fn wanted(own: &NativeRunArgs) -> Wanted {
+    let every_tasks = own.layout_every.unwrap_or(0);
+    let is_wanted = own.layout || own.layout_every.is_some();
+    Wanted {
+        heat_half_life: own.heat.then_some(own.heat_half_life),
+        layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        trace: own.trace,
     }
 }
 
@@ -196,9 +208,19 @@ fn parameters(
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
     }
+    // Writing back before each look is work that others do not have.
+    if own.layout {
+        all.push(parameter("layout", "true"));
+    }
+    if let Some(tasks) = own.layout_every {
+        all.push(parameter("layout-every", &tasks.to_string()));
+    }
     if own.heat {
         all.push(parameter("heat", "true"));
         all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
+    }
+    if own.trace {
+        all.push(parameter("trace", "true"));
     }
     all
 }
