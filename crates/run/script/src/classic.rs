@@ -109,7 +109,7 @@ impl DiskCounts {
     pub fn read(name: &str, stat: &str) -> Option<Self> {
         let numbers: Vec<u64> =
             stat.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        let [reads, read_merges, _, read_ms, writes, write_merges, _, write_ms, _, busy, queue, ..] =
+        let [reads, merged, _, read_ms, writes, write_merged, _, write_ms, _, busy, queue, ..] =
             numbers[..]
         else {
             return None;
@@ -117,7 +117,7 @@ impl DiskCounts {
         Some(Self {
             name: name.to_owned(),
             requests: [reads, writes],
-            merges: [read_merges, write_merges],
+            merges: [merged, write_merged],
             ticks_ms: [read_ms, write_ms],
             busy_ms: busy,
             queue_ms: queue,

@@ -110,6 +110,8 @@ pub struct Task {
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC`.
     pub synchronous: bool,
+    /// Whether it reads and writes at places by the calls that take vectors (`preadv2`).
+    pub vectored: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,
     /// As whom it works; as ourselves where nobody is named.
@@ -131,6 +133,7 @@ impl Task {
             file_op,
             direct: false,
             synchronous: false,
+            vectored: false,
             queue: None,
             identity: None,
             script,

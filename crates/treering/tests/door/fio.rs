@@ -285,11 +285,11 @@ fn jobs_can_be_typed() {
     assert_eq!(work[1].2, [[65536, 16, 0], [0; 3], [0; 3]]);
     program.run(again(&program)).ends_with(0);
     // What is typed before a name holds for the jobs of a file too.
-    fs::create_dir(program.home().join("data")).unwrap();
-    let words = ["--directory=data", "--output-format", "json", "--section=x"];
+    fs::create_dir(program.home().join("place")).unwrap();
+    let words = ["--directory=place", "--output-format", "json", "--section=x"];
     let job = "[x]\nrw=write\nsize=8k\n[y]\nsize=4k\n";
     assert_eq!(done(&json(&run(&program, job, &words).ends_with(0))).len(), 1);
-    assert_eq!(fs::metadata(program.home().join("data/x.0.0")).unwrap().len(), 8192);
+    assert_eq!(fs::metadata(program.home().join("place/x.0.0")).unwrap().len(), 8192);
     for words in [&["--rw=read"][..], &["--name=a", "--verify=md5"], &["--name=a;b"]] {
         program.run(["fio"].iter().chain(words)).ends_with(1);
     }

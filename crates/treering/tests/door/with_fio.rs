@@ -225,7 +225,8 @@ fn plans_take_it_too() {
 const CHECKED: [&str; 7] = [
     "[a]\nrw=randread\nsize=512k\nnumjobs=3\ngroup_reporting\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nioengine=libaio\niodepth=8\n",
-    "[a]\nrw=write\nbs=64k\nsize=1m\nend_fsync=1\n[b]\nstonewall\nrw=read\nfilename=a.0.0\nsize=1m\n",
+    "[a]\nrw=write\nbs=64k\nsize=1m\nend_fsync=1\n[b]\nstonewall\nrw=read\n\
+     filename=a.0.0\nsize=1m\n",
     "[a]\nrw=randwrite\nnrfiles=5\nfilesize=4k-64k\nfile_service_type=random:4\nsize=256k\n",
     "[a]\nrw=randwrite\nsize=256k\nio_size=700k\nioengine=io_uring\niodepth=4\n",
     "[a]\nrw=randread\nbssplit=4k/60:8k/40\nsize=1m\nioengine=mmap\n",

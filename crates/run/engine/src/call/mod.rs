@@ -33,6 +33,9 @@ pub trait Caller: Send {
     /// whether they are written synchronously (`O_SYNC`).
     fn open_through(&mut self, direct: bool, synchronous: bool);
 
+    /// Whether reads and writes at places of their own are made by the calls that take vectors.
+    fn by_vectors(&mut self, _are: bool) {}
+
     /// Makes what will carry out the requests of the task that begins, or none.
     ///
     /// # Errors

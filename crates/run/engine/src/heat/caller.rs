@@ -72,6 +72,10 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.open_through(direct, synchronous);
     }
 
+    fn by_vectors(&mut self, are: bool) {
+        self.caller.by_vectors(are);
+    }
+
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
         self.caller.open_queue(queue)
     }

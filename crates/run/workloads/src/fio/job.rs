@@ -95,7 +95,7 @@ impl<'s> Source<'s> {
     }
 
     /// Where it comes from: its path from the root, and what was typed.
-    pub(super) fn parameters(&self) -> Vec<(String, String)> {
+    pub(super) fn parameters(&self) -> Parameters {
         let full = |path: &PathBuf| {
             let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             parameter(JOB_FILE, full.display())
@@ -107,11 +107,14 @@ impl<'s> Source<'s> {
     }
 }
 
+/// Names and values, as a job tells them.
+type Parameters = Vec<(String, String)>;
+
 /// The jobs that the settings name, and where they come from.
 pub(super) fn read_jobs(
     settings: &Settings,
     specs: &[OptionSpec],
-) -> Result<(Vec<(String, String)>, Vec<Section>), ConfigError> {
+) -> Result<(Parameters, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
     Ok((source.parameters(), source.parsed(jobfile::parse)?))
 }

@@ -25,7 +25,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         typed::OPTION,
         ValueKind::Paths,
         None,
-        "A setting of a job, as KEY=VALUE; `--KEY=VALUE` says the same, `--name=NAME` begins a job.",
+        "A setting of a job, as KEY=VALUE; --KEY=VALUE says the same, --name=NAME begins a job.",
     ),
     OptionSpec::long(
         "output-format",

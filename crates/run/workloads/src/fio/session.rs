@@ -120,6 +120,7 @@ impl JobSession {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
+            vectored: job.engine == Engine::Pvsync2,
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }

@@ -257,11 +257,10 @@ fn worked(turns: &[Turn]) -> Vec<Worked> {
 /// Whether a job is ended by its time.
 fn is_timed(trial: &Trial, job: &str) -> bool {
     let parameters = &trial.beginning.parameters;
-    let named = parameters.iter().filter(|(name, value)| {
-        name.starts_with("jobfile.") && name.ends_with(".name") && value == job
-    });
+    let named = parameters.iter().filter(|(_, value)| value == job);
     let mut runtimes = named.filter_map(|(name, _)| {
-        let runtime = format!("{}.runtime", name.strip_suffix(".name")?);
+        let number = name.strip_prefix("jobfile.")?.strip_suffix(".name")?;
+        let runtime = format!("jobfile.{number}.runtime");
         parameters.iter().find(|(name, _)| *name == runtime)
     });
     runtimes.any(|(_, value)| value != "0us")
