@@ -8,6 +8,7 @@ mod btrfs_search;
 mod cached;
 mod caches;
 mod calls;
+mod child;
 mod clock;
 mod entries;
 mod fiemap;
@@ -22,6 +23,7 @@ mod mount;
 mod mountinfo;
 mod pages;
 mod parent;
+mod perf_event;
 mod positioned;
 mod queue;
 mod range_lock;
@@ -31,6 +33,9 @@ mod semaphores;
 mod shared;
 mod signals;
 mod statfs;
+mod trace_format;
+mod trace_pages;
+mod tracefs;
 mod user;
 mod xfs;
 
@@ -45,13 +50,14 @@ pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
     dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
     open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir,
-    rewind_dir, seek_to, stat, sync_data, sync_file, sync_filesystem, sync_machine, truncate,
-    unlink, write, write_both,
+    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
 };
+pub use child::{child_has_ended, signal_child, written_by};
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use fiemap::{ExtentBuffer, FileExtent, file_extents};
-pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
+pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use fsmap::{SpaceRecord, space_map};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};
@@ -65,6 +71,7 @@ pub use mount::{MountOptionError, MountOptions, explain_mount, mount, mount_deta
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
 pub use parent::{end_with_parent, interrupt, leave_with_parent};
+pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus};
 pub use positioned::{read_at, write_at, write_both_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
@@ -74,5 +81,8 @@ pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
+pub use trace_format::{TraceField, TraceFormat};
+pub use trace_pages::trace_page;
+pub use tracefs::Tracefs;
 pub use user::{Disguise, is_root};
 pub use xfs::{XfsGeometry, xfs_geometry};

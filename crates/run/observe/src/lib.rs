@@ -2,6 +2,7 @@
 //!
 //! One folder each, one line each in [`ALL`].
 
+pub mod block_trace;
 mod cgroup;
 mod conditions;
 mod environment;
@@ -30,6 +31,8 @@ pub struct Wanted {
     pub layout: Option<layout::LayoutWanted>,
     /// Which data are hot: the half life of their temperature. The engine sees to it.
     pub heat_half_life: Option<Duration>,
+    /// The requests that the devices get.
+    pub trace: bool,
 }
 
 /// What an observer has seen.
@@ -92,8 +95,13 @@ pub trait Watch {
 }
 
 /// Every observer.
-pub const ALL: &[&dyn Observer] =
-    &[&environment::Environment, &cgroup::Cgroup, &conditions::Conditions, &layout::LayoutObserver];
+pub const ALL: &[&dyn Observer] = &[
+    &environment::Environment,
+    &cgroup::Cgroup,
+    &conditions::Conditions,
+    &layout::LayoutObserver,
+    &block_trace::BlockTrace,
+];
 
 /// Everything that all observers see beforehand.
 pub fn look(scene: &Scene<'_>) -> Seen {

@@ -36,6 +36,8 @@ pub struct Said {
     pub err: String,
     /// For the log, where there is one.
     pub log: String,
+    /// Files of their own, made anew: path and text.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Said {
@@ -46,8 +48,19 @@ impl Said {
 
     /// Words for standard output and the log.
     pub fn everywhere(words: String) -> Self {
-        Self { log: words.clone(), out: words, err: String::new() }
+        Self { log: words.clone(), out: words, ..Self::default() }
     }
+}
+
+/// Traces that the imitated tool has blktrace make: one of each phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassicTraces {
+    /// What the names of files begin with.
+    pub prefix: String,
+    /// The device; without it there are no traces, and the tool says so.
+    pub device: Option<PathBuf>,
+    /// What the original has in the names of files for phases of these names.
+    pub names: &'static [(&'static str, &'static str)],
 }
 
 /// What a voice may know before it begins.
@@ -195,6 +208,16 @@ pub trait ClassicVoice {
 
     /// Whether others are met, and where.
     fn meeting(&self) -> Option<Meeting> {
+        None
+    }
+
+    /// Words that are all there is to say: nothing is done.
+    fn only_says(&self) -> Option<String> {
+        None
+    }
+
+    /// Which traces of a device are made, if any.
+    fn traces(&self) -> Option<ClassicTraces> {
         None
     }
 

@@ -13,6 +13,7 @@ mod job;
 mod names;
 mod options;
 mod random;
+mod signal;
 mod spans;
 mod step;
 
@@ -20,8 +21,8 @@ pub use board::{Bell, Board};
 pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
 pub use causes::with_causes;
 pub use classic::{
-    ClassicPayload, ClassicScene, ClassicVoice, DiskCounts, Impersonation, MakeRoots, Meeting,
-    Room, Said, Witness,
+    ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,
+    MakeRoots, Meeting, Room, Said, Witness,
 };
 pub use entries::{Entries, Entry, EntryKind};
 pub use job::{
@@ -34,5 +35,6 @@ pub use options::{
     ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
 };
 pub use random::Random;
+pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use step::{Outcome, Step, Tolerate};

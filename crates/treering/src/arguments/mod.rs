@@ -3,6 +3,7 @@
 mod comparing;
 mod layout;
 mod quantities;
+mod tracing;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
 pub(crate) use layout::LayoutArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
+pub(crate) use tracing::{
+    PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
+};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -58,6 +62,8 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
     Compare(CompareArgs),
+    /// Record the requests that a program makes to block devices, and show and plot traces.
+    Trace(TraceArgs),
     /// Say what would make measurements here doubtful, before anybody measures.
     Doctor(DoctorArgs),
     /// Measure where files lie on disk and what is free: of a directory, a device or an image.
@@ -336,6 +342,10 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
+    /// Record the requests that the devices get, and tell seeks, latencies and offsets of each
+    /// phase. It takes root.
+    #[arg(long)]
+    pub(crate) trace: bool,
     /// Tell which data are hot: reads and writes as they are issued, by file and by MiB. It costs
     /// CPU with every call.
     #[arg(long)]

@@ -15,6 +15,7 @@ use treering_script::{
 };
 use treering_sys::Semaphores;
 
+use super::classic_traces::PhaseTraces;
 use super::native::classic_payload;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, classic_words, settings};
@@ -72,11 +73,15 @@ fn perform(
     tool: Impersonation,
     any: &AnyRunArgs,
 ) -> Result<ExitCode, Failure> {
+    if let Some(words) = tool.voice.only_says() {
+        return done(&words);
+    }
     let meetings = match tool.voice.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
         Some(Met::At(meetings)) => Some(meetings),
         None => None,
     };
+    let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
     let facts = facts(&place)?;
     let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
@@ -114,7 +119,10 @@ fn perform(
         wanted: Wanted::default(),
         remount: None,
     };
-    let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    if let Some(traces) = traces {
+        listeners.push(Box::new(traces));
+    }
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))

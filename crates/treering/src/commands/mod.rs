@@ -2,6 +2,7 @@
 
 mod charts;
 mod classic;
+mod classic_traces;
 mod clean;
 mod compare;
 mod dataset;
@@ -19,6 +20,7 @@ mod native;
 mod output;
 mod report;
 mod show;
+mod trace;
 mod trial;
 
 use std::process::ExitCode;
@@ -64,6 +66,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
+        Verb::Trace(args) => trace::run(&args),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {
             completions(shell);

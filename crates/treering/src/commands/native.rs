@@ -104,6 +104,7 @@ fn wanted(own: &NativeRunArgs) -> Wanted {
     Wanted {
         heat_half_life: own.heat.then_some(own.heat_half_life),
         layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        trace: own.trace,
     }
 }
 
@@ -114,6 +115,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
         ("--compressibility", own.compressibility != "0%"),
         ("--latency", own.latency != "sampled"),
         ("--handicap", own.handicap != "0%"),
+        ("--heat", own.heat),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
@@ -216,6 +218,9 @@ fn parameters(
     if own.heat {
         all.push(parameter("heat", "true"));
         all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
+    }
+    if own.trace {
+        all.push(parameter("trace", "true"));
     }
     all
 }

@@ -43,6 +43,9 @@ mod ffsb;
 /// Where FFSB's files are, and what becomes of those of an earlier run.
 mod ffsb_places;
 
+/// filebench: what its files print, leave and store.
+mod filebench;
+
 /// fio, beside the original where it is installed.
 mod fio;
 
@@ -81,6 +84,9 @@ mod results;
 
 /// Where results are while their place is under test.
 mod staging;
+
+/// Block traces.
+mod trace;
 
 /// What was kept of a trial.
 mod trial;

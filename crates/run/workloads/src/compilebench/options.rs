@@ -15,9 +15,9 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 2,
 };
 
-const TRACING: Support = Support::Rejected(
-    "block tracing is not built in yet: run blktrace yourself beside treering and leave out -t \
-     and -d",
+const TRACING: Support = Support::Approximate(
+    "every phase is traced, not the initial creates only, and blktrace is not needed; what cannot \
+     be traced is said, and the run goes on",
 );
 
 /// Options of the classic command line.
@@ -70,17 +70,17 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
             Some('t'),
             ValueKind::Text,
             None,
-            "Prefix of blktrace's output files.",
+            "Prefix of the output files, which are as blktrace writes them; needs -d.",
         )
     },
     OptionSpec {
-        support: TRACING,
+        support: Support::Full,
         ..OptionSpec::new(
             "device",
             Some('d'),
             ValueKind::Path,
             None,
-            "Device that blktrace watches.",
+            "Device that is traced; alone it has no effect.",
         )
     },
     OptionSpec::new(

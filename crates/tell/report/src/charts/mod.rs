@@ -4,6 +4,7 @@
 
 mod aging;
 mod axis;
+mod concentration;
 mod course;
 mod course_of_layout;
 mod figure;
@@ -13,6 +14,7 @@ mod map;
 mod mark;
 mod plot;
 mod rounds;
+mod trace;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,8 @@ use treering_model::{Better, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+
+pub use trace::{TraceChart, TraceChartRun};
 
 use self::figure::Figure;
 use crate::escape::visible;
@@ -37,12 +41,16 @@ pub enum Chart {
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
     Course(Course),
+    /// What share of the accesses falls on what share of the data.
+    Concentration(Concentration),
     /// What the tasks of a kind cost in the course of a run.
     Aging(Aging),
     /// How a measure of the layout moves in the course of a run.
     Layout(LayoutCourse),
     /// What lies where on the device.
     Map(DeviceMapChart),
+    /// What block devices did over time.
+    Trace(TraceChart),
     /// Words among charts: how to read those that follow, or why there are none.
     Remark {
         /// The title of what follows; may be empty.
@@ -151,6 +159,16 @@ pub struct LatencySide {
     pub curve: Vec<(f64, f64)>,
 }
 
+/// How unevenly data are used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Concentration {
+    /// Which data.
+    pub of: String,
+    /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the data
+    /// with the most accesses first.
+    pub curve: Vec<(f64, f64)>,
+}
+
 /// The rate of a phase in slices of its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
@@ -216,7 +234,7 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Remark { .. })
+        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Trace(_) | Self::Remark { .. })
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -229,10 +247,12 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
+            Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Course(course) => Some(course::figure(course)),
             Self::Aging(aging) => Some(aging::figure(aging)),
             Self::Layout(course) => Some(course_of_layout::figure(course)),
             Self::Map(chart) => Some(map::figure(chart)),
+            Self::Trace(trace) => Some(trace::figure(trace)),
             Self::Remark { .. } => None,
         }
     }

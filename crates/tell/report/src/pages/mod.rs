@@ -16,5 +16,6 @@ pub mod layout;
 mod layouts;
 mod profile;
 pub mod run;
+pub mod trace;
 pub mod trial;
 pub mod trials;

@@ -57,6 +57,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::FlushesDecide,
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
+    CautionCode::TraceIncomplete,
 ];
 
 /// What was found.
