@@ -83,11 +83,6 @@ impl FileExtent {
         self.flags & (INLINE | TAIL) != 0
     }
 
-    /// Whether it was written and has no place yet.
-    pub const fn is_delayed(&self) -> bool {
-        self.flags & (UNKNOWN | DELAYED) != 0
-    }
-
     /// Whether it has blocks that were never written: reading them gives zeroes without any I/O.
     pub const fn is_unwritten(&self) -> bool {
         self.flags & UNWRITTEN != 0
@@ -184,7 +179,7 @@ mod tests {
         let is = |flags| FileExtent::new(0, 4096, 4096, flags);
         assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
         assert!(is(0x300).is_inline() && !is(0x300).is_placed());
-        assert!(is(0x6).is_delayed() && !is(0x6).is_placed());
+        assert!(!is(0x6).is_inline() && !is(0x6).is_placed(), "written, without a place yet");
         assert!(is(0x800).is_unwritten() && is(0x2000).is_shared() && is(0x8).is_encoded());
         assert_eq!(FileExtent::new(0, u64::MAX, 2, 0).end(), u64::MAX);
     }

@@ -1,9 +1,9 @@
 //! Free space: how many extents, how large, in how many of each size.
 
 /// Free extents from this size on are large: a file of a MiB goes in whole.
-pub const LARGE_FREE_BYTES: u64 = 1 << 20;
+const LARGE_FREE_BYTES: u64 = 1 << 20;
 /// Free extents below this size are small.
-pub const SMALL_FREE_BYTES: u64 = 64 << 10;
+const SMALL_FREE_BYTES: u64 = 64 << 10;
 
 /// Free extents that are counted one by one.
 #[derive(Clone, Debug)]
@@ -35,9 +35,9 @@ pub struct FreeSpaceLayout {
     pub bytes: u64,
     /// Bytes of the largest.
     pub largest_bytes: u64,
-    /// Bytes in extents of [`LARGE_FREE_BYTES`] and more.
+    /// Bytes in extents of 1 MiB and more.
     pub large_bytes: u64,
-    /// Bytes in extents below [`SMALL_FREE_BYTES`].
+    /// Bytes in extents below 64 KiB.
     pub small_bytes: u64,
     /// By size, ascending, without the sizes of which there are none.
     pub histogram: Vec<FreeBin>,

@@ -11,7 +11,7 @@ mod ratio;
 mod spread;
 mod tree;
 
-pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures, LARGE_FREE_BYTES, SMALL_FREE_BYTES};
+pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures};
 pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{Share, ShareInterval};
 pub use spread::{Quantiles, Spread};

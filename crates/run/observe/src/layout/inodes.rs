@@ -34,7 +34,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(numbers in prop::collection::vec((0..3u64, any::<u64>(), 0..70u64), 0..200)) {
+        fn it_is_a_set(
+            numbers in prop::collection::vec((0..3u64, any::<u64>(), 0..70u64), 0..200)
+        ) {
             let (mut inodes, mut set) = (Inodes::default(), HashSet::new());
             for (device, base, near) in numbers {
                 let inode = (base >> 40).wrapping_add(near);
