@@ -77,6 +77,12 @@ impl Speaker {
                 written => written?,
             }
         }
+        for (path, text) in &said.files {
+            let told = |error: io::Error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            };
+            std::fs::write(path, text).map_err(told)?;
+        }
         match &mut self.log {
             Some(log) if !said.log.is_empty() => log.write_all(said.log.as_bytes()),
             _ => Ok(()),

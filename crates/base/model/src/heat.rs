@@ -1,8 +1,8 @@
-//! Which data were hot in a trial, as an artifact tells it.
+//! Which data were hot in a phase, as an artifact tells it.
 
 use serde::{Deserialize, Serialize};
 
-/// Reads and writes of a trial's data, by file and by range. Shares are from 0 to 1, temperatures
+/// Reads and writes of data in a phase, by file and by range. Shares are from 0 to 1, temperatures
 /// accesses of which each counts half for every half life that has passed since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatReport {

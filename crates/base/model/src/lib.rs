@@ -34,9 +34,9 @@ pub use imported::{
 };
 pub use latency::{Latency, LatencyError};
 pub use layout::{
-    LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin,
-    LayoutFullness, LayoutInodes, LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup,
-    LayoutPassed, LayoutQuantiles, LayoutUse,
+    LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount,
+    LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes, LayoutIntervals,
+    LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutUse,
 };
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;

@@ -356,6 +356,14 @@ pub fn seek_to(file: BorrowedFd<'_>, position: u64) -> Result<(), Errno> {
     seek(file, SeekFrom::Start(position)).map(|_position| ())
 }
 
+/// Sets the position of a file to its end: where that is.
+///
+/// # Errors
+/// As `lseek`.
+pub fn seek_to_end(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    seek(file, SeekFrom::End(0))
+}
+
 /// Sets a file's size.
 ///
 /// # Errors

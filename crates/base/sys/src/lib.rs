@@ -50,14 +50,14 @@ pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
     dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
     open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir,
-    rewind_dir, seek_to, stat, sync_data, sync_file, sync_filesystem, sync_machine, truncate,
-    unlink, write, write_both,
+    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
 };
 pub use child::{child_has_ended, signal_child, written_by};
 pub use clock::monotonic_ns;
 pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use fiemap::{ExtentBuffer, FileExtent, file_extents};
-pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked};
+pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use fsmap::{SpaceRecord, space_map};
 pub use limits::{OpenFiles, raise_open_files};
 pub use lock::{LockError, lock_exclusive};

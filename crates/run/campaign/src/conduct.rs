@@ -8,8 +8,7 @@ use treering_engine::{
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
-    Artifact, Beginning, Caution, CautionCode, Ending, Fact, HeatReport, Mode, SinkError,
-    TrialEvent, TrialSink, Work,
+    Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
 use treering_observe::{Scene, Wanted, look, watch};
 use treering_script::{Job, Session, TargetFacts};
@@ -122,9 +121,9 @@ fn perform(
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let began_ns = plan.engine.clock.now_ns();
-    let mut watched = Watched::new(to.sink, watch(&scene));
-    let mut session = plan.job.begin(target_facts);
     let heat = heat_log(plan, place);
+    let mut watched = Watched::new(to.sink, watch(&scene), heat.as_ref());
+    let mut session = plan.job.begin(target_facts);
     let tally = &mut Tally::new(&mut watched);
     let (progress, stop) = (to.progress, to.stop);
     let (ran, renewals) =
@@ -137,7 +136,6 @@ fn perform(
     };
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
-    seen.artifacts.extend(heat.and_then(|log| hot_data(&log)));
     seen.facts.extend(session.facts());
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
@@ -184,11 +182,6 @@ fn run_session(
 fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
     let name = |target: &Target| target.path().display().to_string();
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
-}
-
-/// What it says.
-fn hot_data(log: &HeatLog) -> Option<Artifact> {
-    Artifact::of(HeatReport::KIND, HeatReport::VERSION, &log.report()?).ok()
 }
 
 /// Both, but for the unrest of the machine: who waited for it to settle has told it already.

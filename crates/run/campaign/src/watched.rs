@@ -1,17 +1,31 @@
 //! Events as they pass the observers: what these see of a task or a phase follows its event.
 
-use treering_model::{SinkError, TrialEvent, TrialSink};
+use treering_engine::HeatLog;
+use treering_model::{Artifact, HeatReport, SinkError, TrialEvent, TrialSink};
 use treering_observe::{Seen, Watching};
 
 /// Passes events on and tells the observers of them.
 pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
     watching: Watching,
+    heat: Option<&'a HeatLog>,
 }
 
 impl<'a> Watched<'a> {
-    pub(crate) fn new(sink: &'a mut dyn TrialSink, watching: Watching) -> Self {
-        Self { sink, watching }
+    /// `heat` is what the engine writes down of reads and writes, where that is wanted.
+    pub(crate) fn new(
+        sink: &'a mut dyn TrialSink,
+        watching: Watching,
+        heat: Option<&'a HeatLog>,
+    ) -> Self {
+        Self { sink, watching, heat }
+    }
+
+    /// Which data were hot in a phase.
+    fn hot_data(&self, phase: u32) -> Option<Artifact> {
+        let report = self.heat?.report()?;
+        let artifact = Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report).ok()?;
+        Some(Artifact { phase: Some(phase), ..artifact })
     }
 
     /// Ends the watch: what the observers saw of the whole.
@@ -28,7 +42,11 @@ impl TrialSink for Watched<'_> {
         self.sink.accept(event)?;
         match event {
             TrialEvent::TaskEnded(totals) => tell(self.watching.task_ended(totals), self.sink),
-            TrialEvent::PhaseEnded(totals) => tell(self.watching.phase_ended(totals), self.sink),
+            TrialEvent::PhaseEnded(totals) => {
+                let mut seen = self.watching.phase_ended(totals);
+                seen.artifacts.extend(self.hot_data(totals.phase));
+                tell(seen, self.sink)
+            }
             _ => Ok(()),
         }
     }
@@ -98,7 +116,8 @@ mod tests {
     #[test]
     fn what_was_seen_of_a_phase_follows_its_end() {
         let mut events = Events::default();
-        let mut watched = Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]));
+        let mut watched =
+            Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]), None);
         let kind = "create".to_owned();
         for event in [
             TrialEvent::PhaseBegan { phase: 3, name: "work".to_owned(), at_ns: 0 },

@@ -343,8 +343,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
         let work = || match tasks {
             [] => Ok(Vec::new()),
-            all if side_by_side.workers == WorkerKind::Process => {
-                on_processes(workers, all, start, halting)
+            all if side_by_side.workers != WorkerKind::Thread => {
+                let has_session = side_by_side.workers == WorkerKind::Session;
+                on_processes(workers, all, start, halting, has_session)
             }
             [alone] => Ok(vec![workers[0].run(alone, halting)]),
             several => on_threads(workers, several, start, halting),

@@ -10,7 +10,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use serde::{Deserialize, Serialize};
 use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{Task, WaveStart};
-use treering_sys::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns};
+use treering_sys::{
+    ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
+};
 
 use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
 use crate::{CallFailure, Caller, EngineError, HeatBook};
@@ -49,8 +51,9 @@ pub(crate) fn on_processes<C: Caller>(
     tasks: &mut [Task],
     start: WaveStart,
     halting: Halting<'_>,
+    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
-    let runs = forked(workers, tasks, start, halting);
+    let runs = forked(workers, tasks, start, halting, has_session);
     halting.stop.lift_halt();
     runs
 }
@@ -60,6 +63,7 @@ fn forked<C: Caller>(
     tasks: &mut [Task],
     start: WaveStart,
     halting: Halting<'_>,
+    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let cannot = |worker| move |source| EngineError::Start { worker, source };
     let gate = match start {
@@ -68,7 +72,12 @@ fn forked<C: Caller>(
     };
     let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
-        let work = || answer(worker, task, halting);
+        let work = || {
+            if has_session {
+                own_session();
+            }
+            answer(worker, task, halting)
+        };
         // Children that run already are killed when they are dropped.
         children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
     }

@@ -115,8 +115,17 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload.
-const OURS: [&str; 8] =
-    ["kernel-", "native-", "fs_mark-", "ffsb-", "bonnie-", "dbench-", "blogbench-", "fio-"];
+const OURS: [&str; 9] = [
+    "kernel-",
+    "native-",
+    "fs_mark-",
+    "ffsb-",
+    "bonnie-",
+    "dbench-",
+    "blogbench-",
+    "fio-",
+    "filebench-",
+];
 
 fn is_tree(name: &str) -> bool {
     let number = OURS.iter().find_map(|prefix| name.strip_prefix(prefix));

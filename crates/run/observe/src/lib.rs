@@ -27,6 +27,8 @@ pub struct Scene<'a> {
 /// of the machine meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
+    /// Layouts.
+    pub layout: Option<layout::LayoutWanted>,
     /// Which data are hot: the half life of their temperature. The engine sees to it.
     pub heat_half_life: Option<Duration>,
     /// The requests that the devices get.
@@ -97,6 +99,7 @@ pub const ALL: &[&dyn Observer] = &[
     &environment::Environment,
     &cgroup::Cgroup,
     &conditions::Conditions,
+    &layout::LayoutObserver,
     &block_trace::BlockTrace,
 ];
 

@@ -8,6 +8,8 @@ use std::ffi::CStr;
 
 use treering_model::Op;
 
+use crate::Signal;
+
 /// Slot of an open directory. Slot 0 is the target itself and always open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
@@ -180,6 +182,11 @@ pub enum Call<'a> {
         /// To there.
         position: u64,
     },
+    /// Sets a file's position to its end: `Outcome::Size`, the position.
+    SeekEnd {
+        /// Which.
+        file: File,
+    },
     /// Cuts or extends a file.
     Truncate {
         /// Which.
@@ -244,6 +251,9 @@ pub enum Call<'a> {
         bytes: u64,
         /// Whether it will be written.
         writes: bool,
+        /// Whether the kernel is told that its pages will be wanted in no order; else that they will
+        /// be wanted in theirs.
+        random: bool,
     },
     /// Reads from a mapped file: `Outcome::Bytes`.
     ReadMapped {
@@ -399,6 +409,15 @@ pub enum Call<'a> {
         /// So long.
         ns: u64,
     },
+    /// Waits for another thread. As with a pause nothing else ends it early.
+    Await {
+        /// For what it raises.
+        signal: &'a Signal,
+        /// Unless its count is not this any more.
+        seen: u64,
+        /// At most so long.
+        ns: u64,
+    },
 }
 
 /// A read or write that a queue carries out while the script goes on.
@@ -461,6 +480,7 @@ impl<'a> Call<'a> {
             Self::Sync { .. }
             | Self::OpenRoot { .. }
             | Self::Pause { .. }
+            | Self::Await { .. }
             | Self::Reap { .. }
             | Self::Submit { requests: &[] } => Subject::Directory(Dir::TARGET),
             Self::Read { file, .. }
@@ -483,6 +503,7 @@ impl<'a> Call<'a> {
             | Self::SyncMapped { file }
             | Self::Submit { requests: &[Request { file, .. }, ..] }
             | Self::Seek { file, .. }
+            | Self::SeekEnd { file }
             | Self::Truncate { file, .. }
             | Self::Fsync { file }
             | Self::Close { file } => Subject::File(file),
@@ -523,10 +544,10 @@ impl Call<'_> {
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,
             Self::Map { .. } => Op::Map,
-            Self::Seek { .. } => Op::Seek,
+            Self::Seek { .. } | Self::SeekEnd { .. } => Op::Seek,
             Self::Rename { .. } => Op::Rename,
             Self::Statfs { .. } => Op::Statfs,
-            Self::Pause { .. } => Op::Pause,
+            Self::Pause { .. } | Self::Await { .. } => Op::Pause,
             Self::Link { .. } => Op::Link,
             Self::Symlink { .. } => Op::Symlink,
             Self::SetTimes { .. } => Op::SetTimes,

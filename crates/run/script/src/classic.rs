@@ -36,6 +36,8 @@ pub struct Said {
     pub err: String,
     /// For the log, where there is one.
     pub log: String,
+    /// Files of their own, made anew: path and text.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Said {
@@ -46,7 +48,7 @@ impl Said {
 
     /// Words for standard output and the log.
     pub fn everywhere(words: String) -> Self {
-        Self { log: words.clone(), out: words, err: String::new() }
+        Self { log: words.clone(), out: words, ..Self::default() }
     }
 }
 
@@ -206,6 +208,11 @@ pub trait ClassicVoice {
 
     /// Whether others are met, and where.
     fn meeting(&self) -> Option<Meeting> {
+        None
+    }
+
+    /// Words that are all there is to say: nothing is done.
+    fn only_says(&self) -> Option<String> {
         None
     }
 

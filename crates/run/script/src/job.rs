@@ -152,6 +152,9 @@ pub enum WorkerKind {
     Thread,
     /// A process of its own.
     Process,
+    /// A process in a session of its own: where the kernel groups by sessions, each worker has the
+    /// share of a group (`sched_autogroup_enabled`).
+    Session,
 }
 
 /// When the workers of a wave go.

@@ -13,6 +13,7 @@ mod job;
 mod names;
 mod options;
 mod random;
+mod signal;
 mod spans;
 mod step;
 
@@ -34,5 +35,6 @@ pub use options::{
     ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
 };
 pub use random::Random;
+pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use step::{Outcome, Step, Tolerate};

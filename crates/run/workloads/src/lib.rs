@@ -5,8 +5,10 @@ pub mod bonnie;
 pub mod compilebench;
 pub mod dbench;
 pub mod ffsb;
+pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+mod messages;
 
 use treering_script::Workload;
 
@@ -16,6 +18,7 @@ pub const ALL: &[&dyn Workload] = &[
     &fs_mark::FsMark,
     &ffsb::Ffsb,
     &fio::Fio,
+    &filebench::Filebench,
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,

@@ -21,6 +21,9 @@ pub(crate) struct LayoutArgs {
     /// Do not have what waits in memory written to disk first: it has no place before.
     #[arg(long)]
     pub(crate) no_sync: bool,
+    /// Also draw what lies where on the device into this file, as SVG. HTML pages have the map.
+    #[arg(long, value_name = "FILE", conflicts_with = "sample")]
+    pub(crate) map: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -357,6 +357,13 @@ pub(crate) struct NativeRunArgs {
     /// Slow every task on purpose, by so many percent of its time: tests what finds it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
     pub(crate) handicap: String,
+    /// Take the layout on disk after each phase; what waits in memory is written first.
+    #[arg(long)]
+    pub(crate) layout: bool,
+    /// Take it also after every N tasks. The time of the phase runs on meanwhile, that of the tasks
+    /// does not.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) layout_every: Option<u32>,
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,

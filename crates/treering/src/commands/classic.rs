@@ -73,6 +73,9 @@ fn perform(
     tool: Impersonation,
     any: &AnyRunArgs,
 ) -> Result<ExitCode, Failure> {
+    if let Some(words) = tool.voice.only_says() {
+        return done(&words);
+    }
     let meetings = match tool.voice.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
         Some(Met::At(meetings)) => Some(meetings),

@@ -13,6 +13,7 @@ use treering_engine::{
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
+use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -76,7 +77,7 @@ pub(crate) fn run(
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
-        wanted: Wanted { heat_half_life: own.heat.then_some(own.heat_half_life), trace: own.trace },
+        wanted: wanted(&own),
         remount: None,
     };
     let quiet = own.quiet;
@@ -96,6 +97,17 @@ pub(crate) fn run(
     }
 }
 
+/// What observers are asked for.
+fn wanted(own: &NativeRunArgs) -> Wanted {
+    let every_tasks = own.layout_every.unwrap_or(0);
+    let is_wanted = own.layout || own.layout_every.is_some();
+    Wanted {
+        heat_half_life: own.heat.then_some(own.heat_half_life),
+        layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        trace: own.trace,
+    }
+}
+
 /// Options of the engine do not reach another program: none is left out in silence.
 fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
     let given = [
@@ -103,6 +115,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
         ("--compressibility", own.compressibility != "0%"),
         ("--latency", own.latency != "sampled"),
         ("--handicap", own.handicap != "0%"),
+        ("--heat", own.heat),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
@@ -194,6 +207,13 @@ fn parameters(
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    // Writing back before each look is work that others do not have.
+    if own.layout {
+        all.push(parameter("layout", "true"));
+    }
+    if let Some(tasks) = own.layout_every {
+        all.push(parameter("layout-every", &tasks.to_string()));
     }
     if own.heat {
         all.push(parameter("heat", "true"));

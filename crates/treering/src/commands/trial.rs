@@ -165,7 +165,10 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         names.any(|name| ["dir", "directory"].contains(&name) || (classic && is_operand(name)));
     let dir = match (names_dirs, classic) {
         (true, _) => String::new(),
-        (false, true) => format!(" -D {target}"),
+        (false, true) if specs.iter().any(|spec| spec.short == Some('D')) => {
+            format!(" -D {target}")
+        }
+        (false, true) => String::new(),
         (false, false) => format!(" --dir {target}"),
     };
     let mut line = format!("treering {verb}{}{dir}", beginning.workload);

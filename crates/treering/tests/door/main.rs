@@ -43,6 +43,9 @@ mod ffsb;
 /// Where FFSB's files are, and what becomes of those of an earlier run.
 mod ffsb_places;
 
+/// filebench: what its files print, leave and store.
+mod filebench;
+
 /// fio, beside the original where it is installed.
 mod fio;
 

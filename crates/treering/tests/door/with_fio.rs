@@ -139,7 +139,7 @@ fn it_decides_what_it_can_and_says_so_in_its_own_words() {
     native(&program, &["--with-fio=true"]).ends_with(0);
     let words = ["--with-fio=/bin/true"];
     native(&program, &words).ends_with(2).complains("it is no fio");
-    for option in ["--payload=classic", "--latency=off", "--handicap=5%", "--seed=3"] {
+    for option in ["--payload=classic", "--latency=off", "--handicap=5%", "--seed=3", "--heat"] {
         native(&program, &["--with-fio", option]).ends_with(2);
     }
     let shown = native(&program, &["--with-fio", "--dry-run"]).ends_with(0).stdout;

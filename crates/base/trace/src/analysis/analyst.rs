@@ -14,6 +14,9 @@ use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 /// Devices that have a map each; what others did is in the figures.
 const MAPS_MAX: usize = 16;
 
+/// Completions after which requests are looked for that were never ended.
+const LOOK_EVERY: u64 = 256;
+
 /// Devices that are named.
 const DEVICES_MAX: usize = 4096;
 
@@ -26,6 +29,8 @@ pub struct Analyst {
     /// What orders requests: the best that was seen.
     ordered_by: Option<Direction>,
     part: Part,
+    /// Completions until requests without an end are looked for.
+    until_look: u64,
 }
 
 /// What was seen since the last cut.
@@ -36,6 +41,7 @@ struct Part {
     events: u64,
     lost: u64,
     late: u64,
+    unended: u64,
     reads: Kind,
     writes: Kind,
     discards: Kind,
@@ -138,6 +144,7 @@ impl Analyst {
             order: Order::default(),
             ordered_by: None,
             part: Part::begun(begin_ns),
+            until_look: LOOK_EVERY,
         }
     }
 
@@ -175,10 +182,30 @@ impl Analyst {
                 part.requeues += 1;
                 self.flight.requeue(event);
             }
-            Action::Complete => self.complete(event),
+            Action::Complete => {
+                self.complete(event);
+                self.until_look = self.until_look.saturating_sub(1);
+                if self.until_look == 0 {
+                    self.forget(event.time_ns);
+                    // Looking takes as long as there are requests.
+                    self.until_look = self.flight.depth().max(LOOK_EVERY);
+                }
+            }
             Action::GetRequest | Action::Insert => {}
         }
         self.place(event);
+    }
+
+    /// Takes requests whose end was never told out of the account of what was under way.
+    fn forget(&mut self, now_ns: u64) {
+        for issued_ns in self.flight.forgotten(now_ns) {
+            let part = &mut self.part;
+            part.unended += 1;
+            let from_ns = issued_ns.max(part.begin_ns);
+            let until_ns = part.now_ns.max(from_ns);
+            part.depth_ns = part.depth_ns.saturating_sub(u128::from(until_ns - from_ns));
+            part.course.one_less(from_ns - part.begin_ns, until_ns - part.begin_ns);
+        }
     }
 
     fn complete(&mut self, event: &Event) {
@@ -255,6 +282,7 @@ impl Analyst {
     /// way go on, and so does the order.
     pub fn cut(&mut self, at_ns: u64) -> Digest {
         self.part.pass(at_ns, self.flight.depth());
+        self.forget(at_ns);
         let part = std::mem::replace(&mut self.part, Part::begun(at_ns));
         let order = std::mem::take(&mut self.order.count);
         let figures = self.figures(&part, &order, at_ns);
@@ -286,6 +314,7 @@ impl Analyst {
             events: part.events,
             lost_events: part.lost,
             late_events: part.late,
+            unended: part.unended,
             reads: part.reads.figures(),
             writes: part.writes.figures(),
             discards: part.discards.figures(),

@@ -127,6 +127,20 @@ impl Course {
         }
     }
 
+    /// One request less was with the device from one time to another than was said.
+    pub(super) fn one_less(&mut self, from_ns: u64, until_ns: u64) {
+        let slot_ns = self.slot_ns;
+        for (number, slot) in (0_u64..).zip(&mut self.slots) {
+            let start = number.saturating_mul(slot_ns);
+            let end = start.saturating_add(slot_ns);
+            let part = until_ns.min(end).saturating_sub(from_ns.max(start));
+            slot.depth_ns = slot.depth_ns.saturating_sub(part);
+            if part == slot_ns {
+                slot.depth_max = slot.depth_max.saturating_sub(1);
+            }
+        }
+    }
+
     /// The same in at most so many slices.
     pub fn in_slots(&self, most: usize) -> Self {
         let mut course = self.clone();
@@ -163,6 +177,11 @@ mod tests {
         course.depth(2, SLOT_NS / 2, SLOT_NS * 3 + 100);
         let depths: Vec<u64> = course.slots.iter().map(|slot| slot.depth_ns).collect();
         assert_eq!(depths, [SLOT_NS, SLOT_NS * 2, SLOT_NS * 2, 200]);
+        let mut less = course.clone();
+        less.one_less(SLOT_NS / 2, SLOT_NS * 3 + 100);
+        let depths: Vec<u64> = less.slots.iter().map(|slot| slot.depth_ns).collect();
+        assert_eq!(depths, [SLOT_NS / 2, SLOT_NS, SLOT_NS, 100]);
+        assert_eq!((less.slots[0].depth_max, less.slots[1].depth_max), (2, 1));
         course.depth(1, 5, 5);
         course.depth(0, 0, u64::MAX);
         course.depth(3, 9, 2);

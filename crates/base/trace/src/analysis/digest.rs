@@ -27,6 +27,9 @@ pub struct Figures {
     pub lost_events: u64,
     /// Events that came later than their time allowed for.
     pub late_events: u64,
+    /// Requests whose end the kernel did not tell: they are not in the queue depth.
+    #[serde(default)]
+    pub unended: u64,
     /// Reads that the device has done.
     pub reads: KindFigures,
     /// Writes that the device has done.

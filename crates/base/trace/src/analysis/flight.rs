@@ -15,6 +15,13 @@ const HELD_MAX: usize = 1 << 20;
 /// happened later on another CPU.
 const EARLY_MAX: usize = 1024;
 
+/// A request that is older, and after which so many others of its device were done, is done too:
+/// the kernel did not tell of it, which happens once in some ten thousand.
+const FORGOTTEN_NS: u64 = 1_000_000_000;
+const FORGOTTEN_LATER: u64 = 1024;
+/// One of this age is in any case: the block layer itself gives up after 30 s.
+const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
+
 /// Where a request begins; several may begin at a place, told apart by a number.
 type Key = (DeviceNumber, u64, u64);
 
@@ -26,12 +33,16 @@ pub(super) struct Flight {
     /// When requests were done whose issue is not known.
     early: BTreeMap<(DeviceNumber, u64), u64>,
     number: u64,
+    /// Requests that each device gave back.
+    done: BTreeMap<DeviceNumber, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     time_ns: u64,
     sectors: u64,
+    /// Requests that the device had given back before.
+    done_before: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +98,25 @@ impl Flight {
             self.issued.clear();
         }
         let key = self.key(event);
-        self.issued.insert(key, Issued { time_ns: event.time_ns, sectors: event.sectors() });
+        let done_before = self.done.get(&event.device).copied().unwrap_or(0);
+        let (time_ns, sectors) = (event.time_ns, event.sectors());
+        self.issued.insert(key, Issued { time_ns, sectors, done_before });
         None
+    }
+
+    /// Lets go of requests whose end was never told: when each was issued.
+    pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
+        let Self { issued, done, .. } = self;
+        let mut all = Vec::new();
+        issued.retain(|key, issued| {
+            let age = now_ns.saturating_sub(issued.time_ns);
+            let later = done.get(&key.0).map_or(0, |done| done - issued.done_before);
+            let is_gone =
+                age >= FORGOTTEN_SURELY_NS || age >= FORGOTTEN_NS && later >= FORGOTTEN_LATER;
+            all.extend(is_gone.then_some(issued.time_ns));
+            !is_gone
+        });
+        all
     }
 
     /// The device gave it back.
@@ -106,6 +134,7 @@ impl Flight {
 
     /// How long the device had it; nothing where its issue is not known, or a part is left.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
+        *self.done.entry(event.device).or_default() += 1;
         let Some(key) = self.first_issued(event) else {
             if self.early.len() >= EARLY_MAX {
                 self.early.clear();
@@ -215,6 +244,22 @@ mod tests {
         assert_eq!(flight.complete(&event(40, 100, 8)), None);
         assert_eq!(flight.issue(&event(50, 100, 8)), None);
         assert_eq!(flight.depth(), 1);
+    }
+
+    #[test]
+    fn a_request_whose_end_is_never_told_does_not_stay() {
+        let mut flight = Flight::default();
+        flight.issue(&event(10, 100, 8));
+        for time in 0..2000 {
+            flight.issue(&event(20 + time, 9000, 8));
+            flight.complete(&event(21 + time, 9000, 8));
+        }
+        assert!(flight.forgotten(900_000_000).is_empty(), "it may take long");
+        assert_eq!(flight.forgotten(1_100_000_000), [10]);
+        assert_eq!(flight.depth(), 0);
+        flight.issue(&event(2_000_000_000, 100, 8));
+        assert!(flight.forgotten(40_000_000_000).is_empty(), "nothing came after it");
+        assert_eq!(flight.forgotten(70_000_000_000), [2_000_000_000]);
     }
 
     #[test]

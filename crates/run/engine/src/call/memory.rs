@@ -7,6 +7,7 @@ use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use treering_script::{
     Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Queue,
@@ -18,6 +19,8 @@ use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, R
 use crate::call::{Did, Stumble, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
 
+/// Nothing takes time here but waiting for others.
+const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// Bytes of packed entries after which a batch is full.
 const BATCH_BYTES: usize = 4096;
 
@@ -180,6 +183,11 @@ impl MemoryCaller {
                 return Ok(Did::Found(size(tree, node)));
             }
             Call::Seek { file, position } => seek(self.file(file)?, position)?,
+            Call::SeekEnd { file } => {
+                let file = self.file(file)?;
+                file.position = size(tree, file.node);
+                return Ok(Did::Found(file.position));
+            }
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
             }
@@ -383,6 +391,11 @@ fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
 
 impl Caller for MemoryCaller {
     fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
+        if let Call::Await { signal, seen, ns } = step.call {
+            // Others work meanwhile.
+            signal.wait(seen, Duration::from_nanos(ns).min(LONGEST_WAIT));
+            return Ok(Reply { outcome: Outcome::Done, calls: 1 });
+        }
         let filesystem = self.filesystem.clone();
         let mut tree = filesystem.lock();
         let (outcome, calls) = match self.attempt(&mut tree, &step.call) {

@@ -17,7 +17,7 @@ use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries, remove_dir,
-    rename, seek_to, set_file_xattr, set_times, stat, symlink, sync_data, sync_file,
+    rename, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data, sync_file,
     sync_filesystem, sync_machine, truncate, unlink, write, write_at, write_both, write_both_at,
     xattr,
 };
@@ -153,6 +153,7 @@ impl SyncCaller {
             Call::Size { at, name } => return Ok(found(&stat(self.dir(at)?, name)?)),
             Call::FileStat { file } => return Ok(found(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
+            Call::SeekEnd { file } => return Ok(Did::Found(seek_to_end(self.file(file)?)?)),
             Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
             Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
@@ -173,6 +174,7 @@ impl SyncCaller {
                 return Ok(Did::Has(room(&filesystem_facts(self.dir(dir)?)?)));
             }
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
+            Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
             Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
             Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             _ => return self.attempt_seldom(call),
@@ -235,9 +237,10 @@ impl SyncCaller {
     fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Did, Errno> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
-            Call::Map { file, bytes, writes } => {
+            Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
                 let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
                 Ok(Did::Done)
             }

@@ -50,8 +50,26 @@ impl HeatBook {
         Self { half_life_ns, ..Self::default() }
     }
 
+    /// Whether there is nothing in it, not even a name.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.total.accesses() == 0
+        self.files.is_empty() && !self.has_accesses()
+    }
+
+    /// Whether anything was read or written.
+    pub(super) const fn has_accesses(&self) -> bool {
+        self.total.accesses() > 0
+    }
+
+    /// Forgets what was read and written, and keeps the files that are there.
+    pub(super) fn cool(&mut self) {
+        self.total = Heat::default();
+        (self.left_out, self.ranges) = (0, 0);
+        let here = std::mem::take(&mut self.files).into_iter().filter(|(_, file)| !file.removed);
+        self.files = here
+            .map(|(path, FileHeat { end, .. })| (path, FileHeat { end, ..FileHeat::default() }))
+            .collect();
+        let names = self.files.iter().enumerate().map(|(number, (path, _))| (path.clone(), number));
+        self.names = names.collect();
     }
 
     /// The file of this name; none when the book is full.

@@ -41,10 +41,12 @@ impl HeatLog {
         Self { half_life_ns, roots, book }
     }
 
-    /// What it came to; nothing when nothing was read or written.
+    /// What it came to since this was asked last; nothing when nothing was read or written.
     pub fn report(&self) -> Option<HeatReport> {
-        let book = self.book.borrow();
-        (!book.is_empty()).then(|| book.report())
+        let mut book = self.book.borrow_mut();
+        let report = book.has_accesses().then(|| book.report());
+        book.cool();
+        report
     }
 }
 

@@ -8,6 +8,7 @@ mod inodes;
 mod space;
 mod told;
 mod walk;
+mod watch;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -21,6 +22,8 @@ use treering_sys::{
 
 pub use walk::Met;
 use walk::{Draws, Halt, Purpose, Walk};
+pub(crate) use watch::LayoutObserver;
+pub use watch::LayoutWanted;
 
 /// How a layout is to be surveyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

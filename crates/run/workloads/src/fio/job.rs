@@ -173,6 +173,11 @@ impl FileJob {
     ) -> Result<Self, ConfigError> {
         let (mut parameters, mut jobs) = read_jobs(settings, NATIVE)?;
         jobs.iter_mut().for_each(change);
+        if let Some(job) = jobs.iter().find(|job| job.logs.is_any()) {
+            let what = format!("[{}]: write_lat_log and its like", job.name.escape_debug());
+            return Err(ConfigError::new(format!("{what} are written in classic mode only"))
+                .hint(jobfile::WITH_FIO));
+        }
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));
             for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {

@@ -13,6 +13,7 @@ mod job;
 mod jobfile;
 mod land;
 mod layout;
+mod logs;
 mod options;
 mod random_map;
 mod report;

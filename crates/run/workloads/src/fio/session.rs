@@ -95,7 +95,7 @@ impl JobSession {
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
         let side_by_side = SideBySide {
-            workers: if threads { WorkerKind::Thread } else { WorkerKind::Process },
+            workers: if threads { WorkerKind::Thread } else { WorkerKind::Session },
             on_signal: OnSignal::Stop,
             unfinished: Unfinished::Told,
             ..SideBySide::default()

@@ -1,6 +1,7 @@
 //! What a clone did: bytes, requests, latencies and rates, as fio counts them.
 
 use super::histogram::Histogram;
+use super::logs::Line;
 
 /// Numbers of which the extremes, the mean and the deviation are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -168,6 +169,8 @@ pub(super) struct Tally {
     pub(super) system_ns: u64,
     /// Switches of context, major and minor faults.
     pub(super) usage: [u64; 3],
+    /// Lines of logs, of a clone alone.
+    pub(super) logs: Vec<Line>,
 }
 
 impl Default for Tally {
@@ -185,6 +188,7 @@ impl Default for Tally {
             user_ns: 0,
             system_ns: 0,
             usage: [0; 3],
+            logs: Vec::new(),
         }
     }
 }
@@ -274,6 +278,7 @@ impl Tally {
         words.extend(self.submits);
         words.extend(self.completes);
         words.extend(self.coarse);
+        words.extend(self.logs.as_flattened());
         words
     }
 
@@ -295,7 +300,9 @@ impl Tally {
         tally.submits = reader.several()?;
         tally.completes = reader.several()?;
         tally.coarse = reader.several()?;
-        reader.0.is_empty().then_some(tally)
+        let (logs, rest) = reader.0.as_chunks();
+        tally.logs = logs.to_vec();
+        rest.is_empty().then_some(tally)
     }
 }
 

@@ -11,6 +11,7 @@ use treering_script::{
 use super::job::read_jobs;
 use super::jobfile::show;
 use super::layout::MADE;
+use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
 use super::report::{Format, When, header, report, rows, started};
 use super::scene::Scene;
@@ -45,6 +46,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             laid_out: 0,
             reported: false,
             before: None,
+            base: settings.base_dir.clone().unwrap_or_default(),
         }),
     })
 }
@@ -80,6 +82,8 @@ struct Voice {
     reported: bool,
     /// What the disk had done when it began, and when that was.
     before: Option<(DiskCounts, u64)>,
+    /// Where relative paths begin.
+    base: PathBuf,
 }
 
 impl Voice {
@@ -96,13 +100,36 @@ impl Voice {
         if self.formats.contains(&Format::Normal) { self.say(words()) } else { Said::default() }
     }
 
+    /// The logs of a clone.
+    fn logs(&self, number: usize, lines: &[Line]) -> Said {
+        let job = &self.scene.workers[number].job;
+        let files = logs::files(job, number + 1, lines);
+        let mut said = Said::default();
+        if lines.last() == Some(&[CUT; 5]) {
+            said.err = format!(
+                "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
+                job.name.escape_debug()
+            );
+        }
+        said.files = files.into_iter().map(|(path, text)| (self.settled(&path), text)).collect();
+        said
+    }
+
+    /// A path that was named in the present directory.
+    fn settled(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+
     fn task_ended(&mut self, task: &TaskTotals) -> Said {
         if task.phase > 0 {
             let wave = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
             let worker = self.scene.wave(wave).nth(usize::from(task.worker));
             if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.notes)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
-                self.done[number] = Some(Tally { user_ns, system_ns, ..tally });
+                let mut tally = Tally { user_ns, system_ns, ..tally };
+                let said = self.logs(number, &std::mem::take(&mut tally.logs));
+                self.done[number] = Some(tally);
+                return said;
             }
             return Said::default();
         }

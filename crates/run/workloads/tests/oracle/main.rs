@@ -8,6 +8,7 @@ mod bonnie;
 mod compilebench;
 mod dbench;
 mod ffsb;
+mod filebench;
 mod fio;
 mod fs_mark;
 

@@ -1,25 +1,48 @@
-//! Which data were hot: the section of a trial's page that its artifact of that kind fills.
+//! Which data were hot: the sections of a trial's page that its artifacts of that kind fill.
 
-use treering_model::Better::Lower;
 use treering_model::{HeatReport, HotData, Trial, Unit};
 
-use crate::{Cell, Column, Number, Report, Table};
+use crate::{Cell, Chart, Column, Concentration, Number, Report, Table};
 
 /// Rows of a table.
 const ROWS_MOST: usize = 20;
+/// Phases that have a section.
+const PHASES_MOST: usize = 6;
 /// Shares of the data of which the page says how many of the accesses fall on them.
 const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
 
-/// Adds the section, where the trial has such an artifact.
-pub(super) fn add(page: &mut Report, trial: &Trial) {
-    let read = |artifact: &treering_model::Artifact| {
-        artifact.read::<HeatReport>(HeatReport::KIND, HeatReport::VERSION)
-    };
-    let Some(heat) = trial.artifacts.iter().find_map(read) else { return };
-    page.heading("Hot data");
-    page.paragraph(summary(&heat));
+/// Adds the sections, where the trial has such artifacts.
+pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
+    let reports = trial.artifacts.iter().filter_map(|artifact| {
+        let heat: HeatReport = artifact.read(HeatReport::KIND, HeatReport::VERSION)?;
+        let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
+        Some((phase.map(|phase| phase.name.clone()), heat))
+    });
+    let reports: Vec<_> = reports.collect();
+    for (phase, heat) in reports.iter().take(PHASES_MOST) {
+        add_phase(page, phase.as_deref(), heat, charts);
+    }
+    if let Some(more) = reports.len().checked_sub(PHASES_MOST).filter(|more| *more > 0) {
+        page.note(format!(
+            "The hot data of {} are left out; `treering export` has them.",
+            counted(more as u64, "more phase")
+        ));
+    }
+}
+
+fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: bool) {
+    page.heading(&match phase {
+        Some(name) => format!("Hot data: {name}"),
+        None => "Hot data".to_owned(),
+    });
+    page.paragraph(summary(heat));
     if !heat.concentration.is_empty() {
-        page.table(concentration(&heat));
+        page.table(concentration(heat));
+        if charts {
+            let curve = heat.concentration.clone();
+            let of = phase.map_or_else(|| counted(heat.files, "file"), str::to_owned);
+            page.chart(Chart::Concentration(Concentration { of, curve }));
+        }
     }
     let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
     page.table(hottest("hot-files", caption, &heat.hottest_files, false));
@@ -39,7 +62,7 @@ fn summary(heat: &HeatReport) -> String {
     format!(
         "{reads} and {writes} of {}, as they were issued: the page cache may have answered them. \
          The temperature is the number of accesses, each counted half for every {} s that passed \
-         until the end.{left_out}",
+         until the end of the phase.{left_out}",
         counted(heat.files, "file"),
         heat.half_life_seconds
     )
@@ -93,8 +116,8 @@ fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table
         Column::count("writes"),
         Column::number("read", Unit::Bytes),
         Column::number("written", Unit::Bytes),
-        Column::number("mean interval", Unit::Seconds).better(Lower),
-        Column::number("since the last", Unit::Seconds).better(Lower),
+        Column::number("mean interval", Unit::Nanoseconds),
+        Column::number("since the last", Unit::Nanoseconds),
     ]);
     let mut table = Table::new(name, &caption, columns).with_keys(1 + usize::from(ranges));
     table.rows.extend(data.iter().take(ROWS_MOST).map(|one| row(one, ranges)));
@@ -102,7 +125,7 @@ fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table
 }
 
 fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
-    let seconds = |ns: u64| Cell::measured(ns as f64 / 1e9, Unit::Seconds);
+    let time = |ns: u64| Cell::measured(ns as f64, Unit::Nanoseconds);
     let bytes = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
     let removed = if one.removed { " (removed)" } else { "" };
     let mut cells = vec![Cell::text(format!("{}{removed}", one.path))];
@@ -115,8 +138,8 @@ fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
         Cell::whole(one.counts.writes),
         bytes(one.counts.read_bytes),
         bytes(one.counts.written_bytes),
-        one.mean_interval_ns.map_or_else(|| Cell::measured(None, Unit::Seconds), seconds),
-        seconds(one.since_last_ns),
+        one.mean_interval_ns.map_or(Cell::Missing, time),
+        time(one.since_last_ns),
     ]);
     cells
 }

@@ -4,10 +4,10 @@ use std::io;
 
 use serde::Serialize;
 use treering_model::{
-    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutUse, Unit,
+    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, LayoutUse, Unit,
 };
 
-use crate::{Cell, Column, Number, Report, Style, Table, json};
+use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
 
 /// What a page says beside the layout.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,14 +18,25 @@ pub struct View<'v> {
     pub through: &'v str,
 }
 
-/// The page.
-pub fn page(layout: &Layout, view: &View<'_>) -> Report {
+/// A page with nothing but the map of the device.
+pub fn map_page(path: &str, map: LayoutMap) -> Report {
+    let mut page = Report::new(format!("Map of {path}"));
+    page.chart(Chart::Map(DeviceMapChart { title: format!("What lies where: {path}"), map }));
+    page
+}
+
+/// The page. The map is for pages with pictures.
+pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
     let mut page = Report::new(format!("Layout of {}", view.path));
     page.key_values(about(layout, view));
     notes(layout, &mut page);
     page.heading("Files");
     page.table(measures(layout));
     page.table(extents(layout));
+    if let Some(map) = map {
+        page.heading("Map");
+        page.blocks.extend(map_page(view.path, map).blocks);
+    }
     page.heading("Free space");
     match &layout.free_space {
         Some(free) => {

@@ -13,6 +13,7 @@ mod heat;
 mod identity;
 pub mod imported;
 pub mod layout;
+mod layouts;
 mod profile;
 pub mod run;
 pub mod trace;

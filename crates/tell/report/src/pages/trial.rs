@@ -7,7 +7,7 @@ use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
 
 use super::figures::{calls, cpu, metrics, phases, rates, times, trends};
 use super::identity::{duration, ending_sentence, utc};
-use super::{heat, profile, trace};
+use super::{heat, layouts, profile, trace};
 use crate::{Cell, Column, Number, Report, Style, Table};
 
 /// What the page is to hold beyond the figures of the whole.
@@ -50,7 +50,8 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
     add_figures(&mut page, trial, &summary(trial));
-    heat::add(&mut page, trial);
+    layouts::add(&mut page, trial, view.charts);
+    heat::add(&mut page, trial, view.charts);
     trace::add(&mut page, trial, view.charts);
     if view.charts {
         let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);

@@ -8,7 +8,6 @@
 mod check;
 mod keys;
 mod lines;
-mod messages;
 mod read;
 mod sections;
 mod values;
@@ -18,6 +17,7 @@ use treering_script::ConfigError;
 
 use super::operation::Operation;
 use super::tally::TimedCall;
+use crate::messages;
 
 /// Reads a profile; `file` is its name in messages.
 ///

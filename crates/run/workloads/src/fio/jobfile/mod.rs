@@ -19,7 +19,7 @@ mod values;
 use treering_script::ConfigError;
 
 pub(super) use expand::{Environment, Machine};
-pub(super) use keys::{is_key, is_switch_key};
+pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
 pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};

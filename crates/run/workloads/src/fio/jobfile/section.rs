@@ -1,5 +1,6 @@
 //! What a job says, every option resolved.
 
+use super::super::logs::Wanted;
 use super::messages::Place;
 use super::values::{Amount, Bases};
 
@@ -279,6 +280,7 @@ pub(crate) struct Section {
     pub(crate) refill_buffers: bool,
     pub(crate) scramble_buffers: bool,
     pub(crate) told: Told,
+    pub(crate) logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub(crate) given: Vec<(String, String)>,
     pub(crate) given_globally: Vec<(String, String)>,
@@ -363,6 +365,7 @@ impl Section {
             refill_buffers: false,
             scramble_buffers: true,
             told: Told::default(),
+            logs: Wanted::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }

@@ -124,12 +124,18 @@ fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
     for (op, word) in [(Op::Read, "read"), (Op::Write, "write")] {
         let Some(direction) = moved(word) else { continue };
         let bins = direction.bins.as_ref().map_or(&[][..], |(_, bins)| bins);
-        let (calls, bytes) = (direction.ios, direction.bytes);
+        let (calls, bytes) = (direction.ios.min(FIGURE_MAX), direction.bytes.min(FIGURE_MAX));
         ops.push(OpTotals { op, calls, errors: 0, bytes, latency: latency(bins) });
     }
     if let Some(sync) = &told.sync {
         let latency = latency(&sync.bins);
-        ops.push(OpTotals { op: Op::Fsync, calls: sync.ios, errors: 0, bytes: 0, latency });
+        ops.push(OpTotals {
+            op: Op::Fsync,
+            calls: sync.ios.min(FIGURE_MAX),
+            errors: 0,
+            bytes: 0,
+            latency,
+        });
     }
     TaskTotals {
         kind: name.to_owned(),
@@ -145,12 +151,13 @@ fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
 
 fn latency(bins: &[(u64, u64)]) -> Latency {
     let mut latency = Latency::new();
-    bins.iter().for_each(|(ns, count)| latency.record_many(*ns, *count));
+    bins.iter().for_each(|(ns, count)| latency.record_many(*ns, (*count).min(COUNT_MAX)));
     latency
 }
 
 fn tally(of: &Job) -> Tally {
-    let mut tally = Tally { errno: of.error, runtime_ms: of.clones_ms, ..Tally::default() };
+    let mut tally =
+        Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
     for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
         if let Some(direction) = of.directions.iter().find(|one| one.name == word) {
             tally.ways[way.place()] = way_tally(direction);
@@ -158,21 +165,25 @@ fn tally(of: &Job) -> Tally {
     }
     for (place, name) in COUNTS.into_iter().enumerate() {
         let count = of.counts.iter().find(|(told, _)| *told == name);
-        tally.usage[place] = count.map_or(0, |(_, count)| *count);
+        tally.usage[place] = count.map_or(0, |(_, count)| (*count).min(FIGURE_MAX));
     }
     if let Some([user, system]) = of.cpu_percent {
         // Percent of milliseconds.
-        let ns = |percent: f64| whole(percent / 100.0 * of.clones_ms as f64 * 1e6);
+        let ns = |percent: f64| whole(percent / 100.0 * of.clones_ms as f64 * 1e6).min(FIGURE_MAX);
         (tally.user_ns, tally.system_ns) = (ns(user), ns(system));
     }
     tally
 }
 
+/// Larger figures are none of a run: sums of those of all clones stay numbers.
+const FIGURE_MAX: u64 = 1 << 50;
+const COUNT_MAX: u64 = 1 << 40;
+
 fn way_tally(of: &Direction) -> WayTally {
     let mut way = WayTally {
-        bytes: of.bytes,
-        requests: of.ios,
-        runtime_ms: of.runtime_ms,
+        bytes: of.bytes.min(FIGURE_MAX),
+        requests: of.ios.min(FIGURE_MAX),
+        runtime_ms: of.runtime_ms.min(COUNT_MAX),
         ..WayTally::default()
     };
     for (name, spread) in &of.times {
@@ -197,18 +208,113 @@ fn way_tally(of: &Direction) -> WayTally {
 
 fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
     for (ns, count) in bins {
-        latencies.histogram.add(bucket(*ns).min(BUCKETS - 1), *count);
+        latencies.histogram.add(bucket(*ns).min(BUCKETS - 1), (*count).min(COUNT_MAX));
     }
     latencies.stat.samples = latencies.histogram.samples();
 }
 
 fn stat(samples: u64, spread: Spread) -> Stat {
     let Spread { least, most, mean, deviation } = spread;
-    Stat::told(samples, [whole(least), whole(most)], mean, deviation)
+    let ns = |value: f64| whole(value).min(FIGURE_MAX);
+    Stat::told(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
 }
 
 /// A figure that is none, is negative, or has no end, is 0 or the largest number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn whole(value: f64) -> u64 {
     value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
+    use serde_json::{Value, json};
+    use treering_model::Op;
+    use treering_script::ProgramEnd;
+
+    use super::super::super::jobfile::{Relayed, Section};
+    use super::{document, told};
+
+    fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
+        let mut section = Section::default();
+        name.clone_into(&mut section.name);
+        (section.stonewall, section.group_reporting) = (stonewall, group_reporting);
+        Relayed { section, settings: Vec::new() }
+    }
+
+    fn clone(number: u64, group: u64, way: &str, bytes: u64) -> Value {
+        let latency = json!({"min": 10, "max": 30, "mean": 20.0, "stddev": 1.0, "N": 2,
+            "percentile": {"50.000000": 20}, "bins": {"10": 1, "30": 1}});
+        json!({"jobname": "x", "desc": format!("treering {number}"), "groupid": group, "error": 0,
+            "job_runtime": 1000, "usr_cpu": 10.0, "sys_cpu": 20.0, "ctx": 3, "majf": 1, "minf": 2,
+            way: {"io_bytes": bytes, "io_kbytes": bytes / 1024, "bw_bytes": bytes, "iops": 2.0,
+                "runtime": 1000, "total_ios": 2, "lat_ns": latency, "clat_ns": latency}})
+    }
+
+    #[test]
+    fn clones_become_tasks_phases_and_rows() {
+        let jobs = [job("a", false, true), job("b", true, false)];
+        let all = json!({"fio version": "fio-3.33", "jobs": [
+            clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
+            clone(7, 2, "read", 1), {"jobname": "of somebody else"}]});
+        let end = ProgramEnd { began_ns: 5, wall_ns: 3_000_000_000, ..ProgramEnd::default() };
+        let told = told(&all, &jobs, &end);
+        let phases: Vec<(&str, usize, u64)> = told
+            .phases
+            .iter()
+            .map(|phase| (phase.totals.name.as_str(), phase.tasks.len(), phase.totals.began_ns))
+            .collect();
+        assert_eq!(phases, [("a", 2, 1_000_000_005), ("b", 1, 2_000_000_005)]);
+        let task = &told.phases[0].tasks[1];
+        assert_eq!((task.subject.as_str(), task.cpu.user_ns), ("a.1", 100_000_000));
+        assert_eq!((task.ops[0].op, task.ops[0].latency.samples()), (Op::Read, 2));
+        let metrics = told.headline.unwrap().metrics();
+        let rate = metrics.iter().find(|metric| metric.name == "read_mib_per_second").unwrap();
+        assert_eq!((rate.value, rate.tasks), (2.0, 2));
+    }
+
+    #[test]
+    fn a_document_begins_a_line() {
+        assert_eq!(document(b"note: {x}\n{\"a\": 1}\nmore"), Some(json!({"a": 1})));
+        for text in [&b""[..], b"fio: no {", b"{", b"\n{\"a\":"] {
+            assert_eq!(document(text), None);
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<u64>().prop_map(|number| json!(number)),
+            any::<f64>().prop_map(|number| json!(number)),
+            Just(json!(u64::MAX)),
+            Just(Value::Null),
+            any::<String>().prop_map(Value::String),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_figures_are_an_answer(
+            figures in proptest::collection::vec(value(), 12),
+            group in 0..3_u64,
+            output in any::<Vec<u8>>(),
+        ) {
+            document(&output);
+            let jobs = [job("a", false, true), job("b", true, false)];
+            let mut one = clone(0, group, "read", 4096);
+            let at = |one: &mut Value, path: &str, figure: &Value| {
+                *one.pointer_mut(path).unwrap() = figure.clone();
+            };
+            for (path, figure) in [
+                "/job_runtime", "/usr_cpu", "/ctx", "/error", "/read/io_bytes", "/read/iops",
+                "/read/runtime", "/read/total_ios", "/read/lat_ns/mean", "/read/lat_ns/bins/10",
+                "/read/clat_ns/bins/30", "/read/lat_ns/stddev",
+            ].iter().zip(&figures) {
+                at(&mut one, path, figure);
+            }
+            let all = json!({"jobs": [one.clone(), one, clone(1, 2, "write", 9)]});
+            let end = ProgramEnd::default();
+            let told = told(&all, &jobs, &end);
+            prop_assert!(told.headline.unwrap().metrics().iter().all(|one| one.value.is_finite()));
+        }
+    }
 }

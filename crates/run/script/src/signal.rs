@@ -1,0 +1,100 @@
+//! A signal that threads wait for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Counts what happened; threads of the process wait until more has.
+///
+/// Who waits takes the count first, then looks at what the signal is about, and waits for another
+/// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
+#[derive(Debug, Default)]
+pub struct Signal {
+    count: AtomicU64,
+    waiting: AtomicU64,
+    lock: Mutex<()>,
+    raised: Condvar,
+}
+
+impl Signal {
+    /// How often it was raised.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Something happened: all who wait go on.
+    pub fn raise(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // Who is about to wait holds the lock until it does.
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.raised.notify_all();
+        }
+    }
+
+    /// Waits until the count is another one than this, at most so long.
+    pub fn wait(&self, seen: u64, most: Duration) {
+        let until = Instant::now() + most;
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.count() == seen {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.raised.wait_timeout(lock, left);
+            lock = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(lock);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Two signals are equal when they are one.
+impl PartialEq for Signal {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Signal {}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::Signal;
+
+    #[test]
+    fn who_waits_goes_on_when_it_is_raised_and_misses_nothing() {
+        let (ping, pong) = (Signal::default(), Signal::default());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..1000 {
+                    while ping.count() == round {
+                        ping.wait(round, Duration::from_secs(60));
+                    }
+                    pong.raise();
+                }
+            });
+            for round in 0..1000 {
+                ping.raise();
+                while pong.count() == round {
+                    pong.wait(round, Duration::from_secs(60));
+                }
+            }
+        });
+        assert_eq!((ping.count(), pong.count()), (1000, 1000));
+    }
+
+    #[test]
+    fn a_wait_ends_without_a_signal_too() {
+        let signal = Signal::default();
+        signal.wait(0, Duration::from_millis(1));
+        signal.wait(7, Duration::from_secs(3600));
+        assert_eq!(signal.count(), 0);
+        assert_ne!(signal, Signal::default());
+    }
+}

@@ -1,0 +1,281 @@
+//! Draws: numbers that are fixed, and such that are spread as the file says.
+
+use std::sync::Arc;
+
+use treering_script::Random;
+
+/// The slots of a table, one a percent.
+const SLOTS: usize = 100;
+/// A uniform number has as many bits as a double keeps.
+const UNIT_SHIFT: u32 = 11;
+/// Draws of a gamma distribution that are rejected: never so many.
+const TRIES_MAX: u32 = 10_000;
+
+/// A number of an attribute.
+#[derive(Clone, Debug)]
+pub(super) enum Amount {
+    Fixed(u64),
+    Drawn(Arc<Spread>),
+}
+
+impl Amount {
+    /// The next value, as a whole number; below 0 there is none.
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+        match self {
+            Self::Fixed(number) => *number,
+            Self::Drawn(spread) => whole(spread.draw(random)),
+        }
+    }
+
+    /// The next value.
+    pub(super) fn draw_real(&self, random: &mut Random) -> f64 {
+        match self {
+            Self::Fixed(number) => *number as f64,
+            Self::Drawn(spread) => spread.draw(random),
+        }
+    }
+
+    /// What it is on average, about.
+    pub(super) fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(number) => *number as f64,
+            Self::Drawn(spread) => spread.mean(),
+        }
+    }
+
+    /// The number, where nothing is drawn.
+    pub(super) const fn fixed(&self) -> Option<u64> {
+        match self {
+            Self::Fixed(number) => Some(*number),
+            Self::Drawn(_) => None,
+        }
+    }
+}
+
+/// A number cut to a whole one; what is none is 0.
+pub(super) fn whole(number: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    let whole = number as u64;
+    whole
+}
+
+/// How values are spread.
+#[derive(Clone, Debug)]
+pub(super) struct Spread {
+    pub(super) kind: Kind,
+    pub(super) least: Option<f64>,
+    pub(super) most: Option<f64>,
+    /// Values are multiples of this; 0 leaves them.
+    pub(super) round: f64,
+}
+
+/// A distribution.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// From one to the other.
+    Uniform {
+        from: f64,
+        to: f64,
+    },
+    /// `from` and a gamma distribution of this shape and mean behind it.
+    Gamma {
+        from: f64,
+        mean: f64,
+        shape: f64,
+    },
+    /// One of a hundred ranges.
+    Table(Box<[(f64, f64); SLOTS]>),
+    Erlang {
+        shape: f64,
+        mean: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Lognormal {
+        shape: f64,
+        scale: f64,
+    },
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    Triangular {
+        lower: f64,
+        upper: f64,
+        mode: f64,
+    },
+    Weibull {
+        shape: f64,
+        scale: f64,
+    },
+}
+
+impl Spread {
+    /// The next value.
+    pub(super) fn draw(&self, random: &mut Random) -> f64 {
+        let value = self.kind.draw(random);
+        let value =
+            if self.round > 0.0 { (value / self.round).round() * self.round } else { value };
+        let value = self.least.map_or(value, |least| value.max(least));
+        self.most.map_or(value, |most| value.min(most))
+    }
+
+    /// The mean, bounds left out.
+    pub(super) fn mean(&self) -> f64 {
+        match &self.kind {
+            Kind::Uniform { from, to } => f64::midpoint(*from, *to),
+            Kind::Gamma { from, mean, .. } => from + mean,
+            Kind::Table(slots) => {
+                let sum: f64 = slots.iter().map(|(from, to)| f64::midpoint(*from, *to)).sum();
+                sum / SLOTS as f64
+            }
+            Kind::Erlang { mean, .. } | Kind::Exponential { mean } | Kind::Normal { mean, .. } => {
+                *mean
+            }
+            Kind::Lognormal { shape, scale } => (scale + shape * shape / 2.0).exp(),
+            Kind::Triangular { lower, upper, mode } => (lower + upper + mode) / 3.0,
+            // Of any shape that is used it is near the scale.
+            Kind::Weibull { scale, .. } => *scale,
+        }
+    }
+
+    /// The same around another mean.
+    pub(super) fn around(&self, mean: f64) -> Self {
+        let kind = match &self.kind {
+            Kind::Uniform { from, .. } => Kind::Uniform { from: *from, to: 2.0 * mean - from },
+            Kind::Gamma { from, shape, .. } => {
+                Kind::Gamma { from: *from, mean: mean - from, shape: *shape }
+            }
+            other => other.clone(),
+        };
+        Self { kind, ..self.clone() }
+    }
+}
+
+impl Kind {
+    fn draw(&self, random: &mut Random) -> f64 {
+        match self {
+            Self::Uniform { from, to } => from + unit(random) * (to - from),
+            Self::Gamma { from, mean, shape } => from + gamma(*shape, random) * mean / shape,
+            Self::Table(slots) => {
+                let (from, to) = slots[random.index(SLOTS)];
+                from + unit(random) * (to - from)
+            }
+            Self::Erlang { shape, mean } => gamma(*shape, random) * mean / shape,
+            Self::Exponential { mean } => -mean * above_zero(random).ln(),
+            Self::Lognormal { shape, scale } => (scale + shape * normal(random)).exp(),
+            Self::Normal { mean, deviation } => mean + deviation * normal(random),
+            Self::Triangular { lower, upper, mode } => {
+                let (at, width) = (unit(random), upper - lower);
+                let below = mode - lower;
+                if at * width < below {
+                    lower + (at * width * below).sqrt()
+                } else {
+                    upper - ((1.0 - at) * width * (upper - mode)).sqrt()
+                }
+            }
+            Self::Weibull { shape, scale } => scale * (-above_zero(random).ln()).powf(1.0 / shape),
+        }
+    }
+}
+
+/// From 0 on, below 1.
+fn unit(random: &mut Random) -> f64 {
+    (random.bits() >> UNIT_SHIFT) as f64 / (1_u64 << (u64::BITS - UNIT_SHIFT)) as f64
+}
+
+/// Above 0, to 1.
+fn above_zero(random: &mut Random) -> f64 {
+    1.0 - unit(random)
+}
+
+/// The normal distribution, by the polar method of Marsaglia.
+fn normal(random: &mut Random) -> f64 {
+    for _ in 0..TRIES_MAX {
+        let (x, y) = (2.0 * unit(random) - 1.0, 2.0 * unit(random) - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * square.ln() / square).sqrt();
+        }
+    }
+    0.0
+}
+
+/// The gamma distribution of a shape and the scale 1, by the method of Marsaglia and Tsang.
+pub(super) fn gamma(shape: f64, random: &mut Random) -> f64 {
+    if shape <= 0.0 || !shape.is_finite() {
+        return 0.0;
+    }
+    if shape < 1.0 {
+        return gamma(shape + 1.0, random) * above_zero(random).powf(1.0 / shape);
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    for _ in 0..TRIES_MAX {
+        let x = normal(random);
+        let v = (1.0 + c * x).powi(3);
+        if v > 0.0 && above_zero(random).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            return d * v;
+        }
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::Random;
+
+    use super::{Kind, Spread, whole};
+
+    /// Mean and deviation of what is drawn.
+    fn moments(kind: Kind) -> (f64, f64) {
+        let spread = Spread { kind, least: None, most: None, round: 0.0 };
+        let mut random = Random::new(7);
+        let drawn: Vec<f64> = (0..40_000).map(|_| spread.draw(&mut random)).collect();
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        let square = drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (mean, (square / drawn.len() as f64).sqrt())
+    }
+
+    #[test]
+    fn distributions_have_their_moments() {
+        let gamma_half = std::f64::consts::PI.sqrt() / 2.0;
+        for (kind, mean, deviation) in [
+            (Kind::Uniform { from: 2.0, to: 8.0 }, 5.0, 3.0_f64.sqrt()),
+            (Kind::Gamma { from: 1.0, mean: 3.0, shape: 1.5 }, 4.0, 3.0 / 1.5_f64.sqrt()),
+            (Kind::Gamma { from: 0.0, mean: 3.0, shape: 0.5 }, 3.0, 3.0 / 0.5_f64.sqrt()),
+            (Kind::Erlang { shape: 4.0, mean: 2.0 }, 2.0, 1.0),
+            (Kind::Exponential { mean: 2.0 }, 2.0, 2.0),
+            (Kind::Normal { mean: 5.0, deviation: 2.0 }, 5.0, 2.0),
+            (Kind::Lognormal { shape: 0.5, scale: 0.0 }, 0.125_f64.exp(), 0.604),
+            (Kind::Triangular { lower: 0.0, upper: 6.0, mode: 0.0 }, 2.0, 2.0_f64.sqrt()),
+            (Kind::Weibull { shape: 2.0, scale: 1.0 }, gamma_half, 0.463),
+        ] {
+            let shown = format!("{kind:?}");
+            let (m, d) = moments(kind);
+            assert!((m - mean).abs() < 0.04 * mean.max(1.0), "{shown}: mean {m}");
+            assert!((d - deviation).abs() < 0.06 * deviation, "{shown}: deviation {d}");
+        }
+    }
+
+    #[test]
+    fn bounds_and_multiples_hold() {
+        let kind = Kind::Normal { mean: 0.0, deviation: 1000.0 };
+        let spread = Spread { kind, least: Some(100.0), most: Some(500.0), round: 64.0 };
+        let mut random = Random::new(1);
+        for _ in 0..1000 {
+            let value = spread.draw(&mut random);
+            assert!((100.0..=500.0).contains(&value), "{value}");
+            assert!(value % 64.0 == 0.0 || value == 100.0 || value == 500.0, "{value}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_no_size_is_none() {
+        for (number, size) in [(f64::NAN, 0), (-5.0, 0), (f64::INFINITY, u64::MAX), (7.9, 7)] {
+            assert_eq!(whole(number), size);
+        }
+    }
+}

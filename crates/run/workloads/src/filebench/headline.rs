@@ -1,0 +1,177 @@
+//! The headline numbers: those of the IO Summary, and of each flowop.
+
+use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+
+use super::plan::{Class, Plan, Row};
+use super::tally::{Account, Tally};
+
+const MIB: f64 = 1_048_576.0;
+
+/// Adds up a run.
+#[derive(Clone, Debug)]
+pub(super) struct Headline {
+    rows: Vec<Row>,
+    sums: Vec<Tally>,
+    setup: Span,
+    work: Span,
+    sync_ns: u64,
+    tasks: u64,
+    cpu_ns: u64,
+}
+
+/// From the first beginning to the last end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    began_ns: Option<u64>,
+    ended_ns: u64,
+}
+
+impl Span {
+    fn add(&mut self, task: &TaskTotals) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+    }
+
+    fn seconds(self) -> f64 {
+        self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns)) as f64 / 1e9
+    }
+}
+
+/// The figures of the IO Summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Summary {
+    pub(super) operations: u64,
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) bytes: u64,
+    /// The mean latency of those that were timed.
+    pub(super) mean_ns: f64,
+}
+
+impl Summary {
+    /// Of all rows.
+    pub(super) fn of(rows: &[Row], sums: &[Tally]) -> Self {
+        let mut summary = Self::default();
+        let (mut total_ns, mut weight) = (0.0, 0_u64);
+        for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {
+            summary.operations += sum.count;
+            summary.bytes = summary.bytes.saturating_add(sum.bytes);
+            match row.class {
+                Class::Read => summary.reads += sum.count,
+                Class::Write => summary.writes += sum.count,
+                Class::Other | Class::Beside => {}
+            }
+            if sum.timed > 0 {
+                // A sample stands for all of its row.
+                total_ns += sum.mean_ns() * sum.count as f64;
+                weight += sum.count;
+            }
+        }
+        summary.mean_ns = if weight > 0 { total_ns / weight as f64 } else { 0.0 };
+        summary
+    }
+}
+
+impl Headline {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            rows: plan.rows.clone(),
+            sums: vec![Tally::default(); plan.rows.len()],
+            setup: Span::default(),
+            work: Span::default(),
+            sync_ns: 0,
+            tasks: 0,
+            cpu_ns: 0,
+        }
+    }
+
+    /// A task of the setup ended.
+    pub(super) fn set_up(&mut self, task: &TaskTotals) {
+        self.setup.add(task);
+    }
+
+    /// A thread ended.
+    pub(super) fn worked(&mut self, task: &TaskTotals, account: &Account) {
+        self.work.add(task);
+        self.tasks += 1;
+        self.cpu_ns += task.cpu.total_ns();
+        account.add_to(&mut self.sums);
+    }
+
+    /// The sync after the work ended.
+    pub(super) fn synced(&mut self, task: &TaskTotals) {
+        self.sync_ns = task.wall_ns;
+    }
+
+    /// Operations on files.
+    pub(super) fn operations(&self) -> u64 {
+        Summary::of(&self.rows, &self.sums).operations
+    }
+
+    /// The numbers so far.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let figure = |name: &str, value, unit, better| {
+            Metric::new(name, Scope::Trial, value, unit, better).of_tasks(self.tasks)
+        };
+        let setup = self.setup.seconds();
+        let mut metrics = vec![figure("setup_seconds", setup, Unit::Seconds, lower)];
+        let seconds = self.work.seconds();
+        let all = Summary::of(&self.rows, &self.sums);
+        if all.operations == 0 || seconds <= 0.0 {
+            return metrics;
+        }
+        let (ops, mib) = (Unit::OpsPerSecond, Unit::MibPerSecond);
+        let per_second = |count: u64| count as f64 / seconds;
+        metrics.push(
+            figure("operations_per_second", per_second(all.operations), ops, higher).primary(),
+        );
+        metrics.push(figure("operations", all.operations as f64, Unit::Count, higher));
+        for (name, count) in [("reads_per_second", all.reads), ("writes_per_second", all.writes)] {
+            if count > 0 {
+                metrics.push(figure(name, per_second(count), ops, higher));
+            }
+        }
+        if all.bytes > 0 {
+            metrics.push(figure("mib_per_second", per_second(all.bytes) / MIB, mib, higher));
+        }
+        if all.mean_ns > 0.0 {
+            let name = "latency_mean_nanoseconds";
+            metrics.push(figure(name, all.mean_ns, Unit::Nanoseconds, lower));
+        }
+        metrics.push(figure("elapsed_seconds", seconds, Unit::Seconds, lower));
+        if self.sync_ns > 0 {
+            let sync = self.sync_ns as f64 / 1e9;
+            metrics.push(figure("final_sync_seconds", sync, Unit::Seconds, lower));
+        }
+        let cpu = self.cpu_ns as f64 / all.operations as f64;
+        metrics.push(figure("cpu_per_operation_nanoseconds", cpu, Unit::Nanoseconds, lower));
+        for (row, sum) in self.rows.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0) {
+            self.row(row, sum, seconds, &mut metrics);
+        }
+        metrics
+    }
+
+    fn row(&self, row: &Row, sum: &Tally, seconds: f64, metrics: &mut Vec<Metric>) {
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let figure = |name: &str, value, unit, better| {
+            let scope = Scope::Kind(row.name.clone());
+            Metric::new(name, scope, value, unit, better).of_tasks(self.tasks)
+        };
+        let rate = sum.count as f64 / seconds;
+        metrics.push(figure("operations_per_second", rate, Unit::OpsPerSecond, higher));
+        if sum.bytes > 0 {
+            let mib = sum.bytes as f64 / MIB / seconds;
+            metrics.push(figure("mib_per_second", mib, Unit::MibPerSecond, higher));
+        }
+        let Some(latency) = sum.latency.as_ref().filter(|_| sum.is_fair()) else { return };
+        let ns = Unit::Nanoseconds;
+        metrics.push(figure("latency_mean_nanoseconds", sum.mean_ns(), ns, lower));
+        for (name, quantile) in
+            [("latency_p50_nanoseconds", 0.5), ("latency_p99_nanoseconds", 0.99)]
+        {
+            metrics.push(figure(name, latency.quantile_ns(quantile) as f64, ns, lower));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What all workers of a run have in common: the filesets with what stands in them, and what the
+//! workers tell each other.
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use treering_script::{Bell, Call, Dir, MAX_DIRS, Random, Signal};
+
+use super::names::directory;
+use super::plan::{FilesetPlan, Plan};
+use super::pool::Pool;
+use super::tree::{ROOT, Tree};
+
+/// Directories that all workers together keep open.
+const OPEN_MAX: u64 = 8192;
+/// A worker keeps at least so many.
+const OPEN_MIN: u64 = 8;
+/// Percent.
+const ALL: u64 = 100;
+
+/// A fileset.
+#[derive(Debug)]
+pub(super) struct Fileset {
+    pub(super) plan: FilesetPlan,
+    pub(super) tree: Tree,
+    pub(super) files: Pool,
+    pub(super) leaves: Pool,
+    /// The next directory that is listed.
+    pub(super) dir_rotor: AtomicU32,
+    /// What it is called in the directory above.
+    pub(super) name: CString,
+    /// In which of the roots that is, in classic mode.
+    pub(super) root: u16,
+    /// Files that are made before, in their order.
+    pub(super) made_before: Vec<u32>,
+    /// Leaf directories that are made before.
+    pub(super) leaves_before: Vec<u32>,
+}
+
+impl Fileset {
+    fn new(plan: &FilesetPlan, number: usize, root: Option<u16>, alone: bool, seed: u64) -> Self {
+        let tree = Tree::new(plan, seed);
+        let count = |all: usize| u32::try_from(all).unwrap_or(u32::MAX);
+        let files = Pool::new(count(tree.files.len()), alone, plan.deletes);
+        let leaves = Pool::new(count(tree.leaves.len()), alone, true);
+        let mut random = Random::for_part(seed, &format!("filebench prealloc {}", plan.name));
+        let made_before = chosen(count(tree.files.len()), plan.prealloc, &mut random);
+        let leaves_before = chosen(count(tree.leaves.len()), plan.prealloc, &mut random);
+        made_before.iter().for_each(|file| files.stands(*file));
+        leaves_before.iter().for_each(|leaf| leaves.stands(*leaf));
+        let name = match root {
+            None => directory(number),
+            Some(_) => CString::new(plan.name.clone()).unwrap_or_default(),
+        };
+        Self {
+            plan: plan.clone(),
+            tree,
+            files,
+            leaves,
+            dir_rotor: AtomicU32::new(0),
+            name,
+            root: root.unwrap_or(0),
+            made_before,
+            leaves_before,
+        }
+    }
+
+    /// The next directory in rotation.
+    pub(super) fn next_dir(&self) -> u32 {
+        let count = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX).max(1);
+        self.dir_rotor.fetch_add(1, Ordering::Relaxed) % count
+    }
+}
+
+/// Each entry with the probability in percent, in random order.
+fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
+    let percent = percent.unwrap_or(0);
+    let mut all: Vec<u32> =
+        (0..count).filter(|_| percent >= ALL || random.below(ALL) < percent).collect();
+    random.shuffle(&mut all);
+    all
+}
+
+/// Something to wait at: a semaphore with its high-water mark, or what a block waits for.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    /// What was posted and not taken.
+    pub(super) posted: AtomicI64,
+    /// How much may still be posted by those that block.
+    pub(super) room: AtomicI64,
+    pub(super) was_posted: Signal,
+    pub(super) was_taken: Signal,
+}
+
+/// How often a row was done, and the bytes, by all.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    pub(super) count: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+/// What the workers tell each other.
+#[derive(Debug)]
+pub(super) struct Crew {
+    pub(super) bell: Bell,
+    pub(super) gates: Vec<Gate>,
+    /// The first gate of each worker.
+    pub(super) first_gate: Vec<usize>,
+    /// The gates of each row.
+    pub(super) gates_of_row: Vec<Vec<usize>>,
+    pub(super) watched: Vec<Watched>,
+    pub(super) total: Watched,
+    /// Events that wait to be taken.
+    pub(super) events: AtomicU64,
+    pub(super) event_came: Signal,
+    /// How many work, and how many of them wait for another.
+    pub(super) working: AtomicU32,
+    pub(super) waiting: AtomicU32,
+    /// How often somebody passed a gate.
+    pub(super) passed: AtomicU64,
+    /// Which snapshot is asked for, and what each worker told last.
+    pub(super) snapshot: AtomicU64,
+    pub(super) told: Vec<Mutex<Vec<u64>>>,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Crew {
+    fn new(plan: &Plan) -> Self {
+        let mut gates = Vec::new();
+        let mut first_gate = Vec::new();
+        let mut gates_of_row = vec![Vec::new(); plan.rows.len()];
+        for thread in &plan.threads {
+            for _instance in 0..thread.instances {
+                first_gate.push(gates.len());
+                for (row, highwater) in &thread.gates {
+                    gates_of_row[*row].push(gates.len());
+                    let room = AtomicI64::new(i64::try_from(*highwater).unwrap_or(i64::MAX));
+                    gates.push(Gate { room, ..Gate::default() });
+                }
+            }
+        }
+        let workers = u32::try_from(plan.workers()).unwrap_or(u32::MAX);
+        Self {
+            bell: Bell::default(),
+            gates,
+            first_gate,
+            gates_of_row,
+            watched: plan.rows.iter().map(|_| Watched::default()).collect(),
+            total: Watched::default(),
+            events: AtomicU64::new(0),
+            event_came: Signal::default(),
+            working: AtomicU32::new(workers),
+            waiting: AtomicU32::new(0),
+            passed: AtomicU64::new(0),
+            snapshot: AtomicU64::new(0),
+            told: (0..workers).map(|_| Mutex::new(Vec::new())).collect(),
+            trouble: Mutex::new(None),
+        }
+    }
+
+    /// Something that none of them can go on after; the first word stands.
+    pub(super) fn fail(&self, why: String) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.get_or_insert(why);
+        drop(trouble);
+        self.bell.ring();
+    }
+
+    /// What went wrong.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// So many events come, of which never more than this wait.
+    pub(super) fn events_come(&self, events: u64, most: u64) {
+        let more = |before: u64| Some(before.saturating_add(events).min(most));
+        let _always = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        self.event_came.raise();
+    }
+
+    /// Takes up to so many events: how many there were.
+    pub(super) fn take_events(&self, most: u64) -> u64 {
+        let less = |before: u64| Some(before.saturating_sub(most));
+        let before = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        before.unwrap_or(0).min(most)
+    }
+}
+
+/// Everything.
+#[derive(Debug)]
+pub(super) struct Land {
+    pub(super) plan: Plan,
+    pub(super) filesets: Vec<Fileset>,
+    pub(super) crew: Crew,
+    pub(super) classic: bool,
+    /// Slots of directories that a worker may fill beside those of the filesets.
+    pub(super) slots: u32,
+}
+
+/// The directories in which the filesets of a plan are, each once, and in which of them each is.
+pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
+    let (mut roots, mut of) = (Vec::new(), Vec::new());
+    for fileset in &plan.filesets {
+        let at = roots.iter().position(|root| *root == fileset.path).unwrap_or_else(|| {
+            roots.push(fileset.path.clone());
+            roots.len() - 1
+        });
+        of.push(u16::try_from(at).unwrap_or(0));
+    }
+    (roots, of)
+}
+
+impl Land {
+    /// That of a plan, drawn from a seed.
+    pub(super) fn new(plan: &Plan, classic: bool, seed: u64) -> Self {
+        let (_, of) = roots(plan);
+        let alone = plan.workers() == 1;
+        let filesets = plan.filesets.iter().zip(&of).enumerate();
+        let filesets: Vec<Fileset> = filesets
+            .map(|(number, (fileset, root))| {
+                Fileset::new(fileset, number, classic.then_some(*root), alone, seed)
+            })
+            .collect();
+        let share = (OPEN_MAX / plan.workers().max(1)).max(OPEN_MIN);
+        let room = u64::from(MAX_DIRS) - u64::from(Self::first_slot(filesets.len()));
+        let slots = u32::try_from(share.min(room)).unwrap_or(1).max(1);
+        Self { plan: plan.clone(), filesets, crew: Crew::new(plan), classic, slots }
+    }
+
+    /// The slot of the directory above a fileset.
+    pub(super) fn above(&self, fileset: usize) -> Dir {
+        if self.classic { Dir(slot(1 + fileset)) } else { Dir::TARGET }
+    }
+
+    /// The slot of a fileset's own directory.
+    pub(super) fn root(&self, fileset: usize) -> Dir {
+        Dir(slot(1 + self.filesets.len() + fileset))
+    }
+
+    /// A slot for a directory that is walked through.
+    pub(super) fn passing(&self) -> Dir {
+        Dir(slot(1 + 2 * self.filesets.len()))
+    }
+
+    const fn first_slot(filesets: usize) -> u16 {
+        // Filesets are few.
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64 of them")]
+        let first = (2 + 2 * filesets) as u16;
+        first
+    }
+
+    /// One of the other slots.
+    pub(super) fn slot(&self, number: u32) -> Dir {
+        Dir(Self::first_slot(self.filesets.len()) + u16::try_from(number).unwrap_or(0))
+    }
+
+    /// Whether the files of a fileset are named by paths, since a worker cannot have all of its
+    /// directories open.
+    pub(super) fn by_path(&self, fileset: usize) -> bool {
+        let fileset = &self.filesets[fileset];
+        fileset.plan.prealloc.is_some() && fileset.tree.dirs.len() > self.slots as usize
+    }
+
+    /// The call that opens the directory above a fileset, where that must be opened.
+    pub(super) fn open_above(&self, fileset: usize) -> Option<Call<'_>> {
+        let root = self.filesets[fileset].root;
+        self.classic.then(|| Call::OpenRoot { root, into: self.above(fileset) })
+    }
+
+    /// The call that opens a fileset's own directory.
+    pub(super) fn open_root(&self, fileset: usize) -> Call<'_> {
+        let path = self.filesets[fileset].name.as_c_str();
+        Call::OpenDir { at: self.above(fileset), path, into: self.root(fileset) }
+    }
+
+    /// Where the path of a directory begins, and its serial numbers from there.
+    pub(super) fn serials(&self, fileset: usize, dir: u32, into: &mut Vec<u32>) {
+        debug_assert_ne!(dir, ROOT);
+        self.filesets[fileset].tree.serials(dir, into);
+    }
+}
+
+fn slot(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(MAX_DIRS - 1)
+}

@@ -1,0 +1,60 @@
+//! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
+//!
+//! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
+//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally` counts,
+//! and `report` is the original's table. Nothing here calls the kernel.
+
+mod draw;
+mod headline;
+mod job;
+mod land;
+mod names;
+mod options;
+mod personalities;
+mod plan;
+mod pool;
+mod prepare;
+mod report;
+mod session;
+mod tally;
+mod tree;
+mod voice;
+mod wml;
+mod worker;
+
+use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+
+use job::BenchJob;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Filebench;
+
+impl Workload for Filebench {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(BenchJob::classic(settings)?))
+    }
+
+    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
+        voice::impersonation(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(BenchJob::native(settings)?))
+    }
+}
+
+/// A workload file as it is understood, written again, and what is to be said of it. `file` is its
+/// name in messages.
+///
+/// # Errors
+/// When it cannot be read, or makes no sense; says where, and what would be right.
+pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
+    let (script, mut messages) = wml::parse(file, text, &[])?;
+    plan::Plan::new(&script, &plan::Wishes::default(), &mut messages)?;
+    Ok((wml::text(&script), messages.into_warnings()))
+}

@@ -1,0 +1,96 @@
+//! The names in a fileset: serial numbers of eight digits, alone or as a path.
+
+use std::ffi::{CStr, CString};
+
+/// What a fileset is called below the target of a native run.
+pub(super) const DIRECTORY: &str = "filebench-";
+const DIGITS: usize = 8;
+/// Components of the longest path, more than a tree is deep.
+const COMPONENTS_MAX: usize = 64;
+const BYTES: usize = COMPONENTS_MAX * (DIGITS + 1);
+
+/// The name of a fileset below the target.
+pub(super) fn directory(fileset: usize) -> CString {
+    // Letters and digits: there is no NUL.
+    CString::new(format!("{DIRECTORY}{fileset}")).unwrap_or_default()
+}
+
+/// A name or a path, without allocating.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    bytes: [u8; BYTES],
+    length: usize,
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { bytes: [0; BYTES], length: 0 }
+    }
+}
+
+impl Name {
+    /// A serial number alone.
+    #[inline]
+    pub(super) fn set(&mut self, serial: u32) {
+        self.length = 0;
+        self.push(serial);
+    }
+
+    /// A path of serial numbers, the last one apart.
+    pub(super) fn set_path(&mut self, above: &[u32], last: Option<u32>) {
+        self.length = 0;
+        above.iter().copied().chain(last).for_each(|serial| self.push(serial));
+    }
+
+    #[inline]
+    fn push(&mut self, serial: u32) {
+        let begin = if self.length == 0 { 0 } else { self.length + 1 };
+        let Some(place) = self.bytes.get_mut(begin..=begin + DIGITS) else { return };
+        let mut rest = serial;
+        for digit in place[..DIGITS].iter_mut().rev() {
+            *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+        }
+        place[DIGITS] = 0;
+        if begin > 0 {
+            self.bytes[begin - 1] = b'/';
+        }
+        self.length = begin + DIGITS;
+    }
+
+    /// The name.
+    #[inline]
+    pub(super) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or_default()
+    }
+}
+
+/// The serial number that a name is; `None` when it is none of filebench's.
+pub(super) fn serial(name: &CStr) -> Option<u32> {
+    let digits = name.to_bytes();
+    let ours = digits.len() == DIGITS && digits.iter().all(u8::is_ascii_digit);
+    ours.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPONENTS_MAX, Name, serial};
+
+    #[test]
+    fn names_have_eight_digits_and_are_read_again() {
+        let mut name = Name::default();
+        assert_eq!(name.as_c_str(), c"");
+        name.set(1);
+        assert_eq!(name.as_c_str(), c"00000001");
+        name.set_path(&[1, 20], Some(99_999_999));
+        assert_eq!(name.as_c_str(), c"00000001/00000020/99999999");
+        name.set_path(&[1], None);
+        assert_eq!(name.as_c_str(), c"00000001");
+        name.set_path(&[7; COMPONENTS_MAX + 5], None);
+        assert_eq!(name.as_c_str().to_bytes().len(), COMPONENTS_MAX * 9 - 1);
+        assert_eq!(serial(c"00000042"), Some(42));
+        for odd in [c"", c"42", c"000000042", c"0000004a", c"+0000042", c"0000 042"] {
+            assert_eq!(serial(odd), None, "{odd:?}");
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Which entries of a fileset stand, which do not, and who has one in hand; and the choice of the
+//! next one, in rotation by their numbers.
+//!
+//! A word of bits for 64 entries, and a bit of a summary for each word: who takes an entry clears
+//! its bit, and nobody waits for a lock. Where one thread is alone, nothing of it is atomic.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+const WORD_BITS: u32 = u64::BITS;
+
+/// Numbers that can be taken and put back.
+#[derive(Debug, Default)]
+struct Bits {
+    words: Box<[AtomicU64]>,
+    /// Words in which there may be some.
+    summary: Box<[AtomicU64]>,
+}
+
+fn zeros(bits: u32) -> Box<[AtomicU64]> {
+    (0..bits.div_ceil(WORD_BITS)).map(|_| AtomicU64::new(0)).collect()
+}
+
+const fn split(number: u32) -> (usize, u64) {
+    ((number / WORD_BITS) as usize, 1 << (number % WORD_BITS))
+}
+
+/// Sets bits; one that is alone needs no more than a load and a store.
+#[inline]
+fn set(word: &AtomicU64, bits: u64, alone: bool) {
+    if alone {
+        word.store(word.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
+    } else {
+        word.fetch_or(bits, Ordering::SeqCst);
+    }
+}
+
+/// Clears bits: what was there before.
+#[inline]
+fn clear(word: &AtomicU64, bits: u64, alone: bool) -> u64 {
+    if alone {
+        let before = word.load(Ordering::Relaxed);
+        word.store(before & !bits, Ordering::Relaxed);
+        before
+    } else {
+        word.fetch_and(!bits, Ordering::SeqCst)
+    }
+}
+
+impl Bits {
+    fn new(count: u32) -> Self {
+        Self { words: zeros(count), summary: zeros(count.div_ceil(WORD_BITS)) }
+    }
+
+    #[inline]
+    fn put(&self, number: u32, alone: bool) {
+        let (word, bit) = split(number);
+        set(&self.words[word], bit, alone);
+        let (above, mark) = split(number / WORD_BITS);
+        if self.summary[above].load(Ordering::SeqCst) & mark == 0 {
+            set(&self.summary[above], mark, alone);
+        }
+    }
+
+    /// Whether it was there, and is taken now.
+    #[inline]
+    fn take(&self, number: u32, alone: bool) -> bool {
+        let (word, bit) = split(number);
+        let before = clear(&self.words[word], bit, alone);
+        if before & bit == 0 {
+            return false;
+        }
+        if before == bit {
+            let (above, mark) = split(number / WORD_BITS);
+            clear(&self.summary[above], mark, alone);
+            // One may have come in between.
+            if self.words[word].load(Ordering::SeqCst) != 0 {
+                set(&self.summary[above], mark, alone);
+            }
+        }
+        true
+    }
+
+    /// The first number from here on.
+    #[inline]
+    fn next_from(&self, number: u32) -> Option<u32> {
+        let (word, bit) = split(number);
+        let here = self.words.get(word)?.load(Ordering::Relaxed) & !(bit - 1);
+        if here != 0 {
+            return Some(number / WORD_BITS * WORD_BITS + here.trailing_zeros());
+        }
+        self.next_word(u32::try_from(word).ok()? + 1)
+    }
+
+    #[cold]
+    fn next_word(&self, mut word: u32) -> Option<u32> {
+        loop {
+            let (above, mark) = split(word);
+            let marks = self.summary.get(above)?.load(Ordering::SeqCst) & !(mark - 1);
+            if marks == 0 {
+                word = (u32::try_from(above).ok()? + 1) * WORD_BITS;
+                continue;
+            }
+            word = u32::try_from(above).ok()? * WORD_BITS + marks.trailing_zeros();
+            let here = self.words.get(word as usize)?.load(Ordering::SeqCst);
+            if here != 0 {
+                return Some(word * WORD_BITS + here.trailing_zeros());
+            }
+            word += 1;
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Standing,
+    Missing,
+}
+
+/// What came of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// This one; it is in hand now.
+    One(u32),
+    /// All that there are are in others' hands.
+    Busy,
+    /// There is none.
+    None,
+}
+
+/// The entries of one kind of a fileset.
+#[derive(Debug)]
+pub(super) struct Pool {
+    count: u32,
+    standing: Bits,
+    missing: Bits,
+    /// How many stand, those in hand among them.
+    standing_count: AtomicI64,
+    /// Where the choices go on.
+    standing_rotor: AtomicU32,
+    missing_rotor: AtomicU32,
+    /// How often each is open.
+    opens: Box<[AtomicU32]>,
+    /// Whether one thread alone uses it.
+    alone: bool,
+    /// Whether entries go meanwhile: otherwise those that stand need not be taken in hand.
+    holds: bool,
+}
+
+impl Pool {
+    /// So many entries, of which none stands.
+    pub(super) fn new(count: u32, alone: bool, holds: bool) -> Self {
+        let missing = Bits::new(count);
+        (0..count).for_each(|number| missing.put(number, true));
+        Self {
+            count,
+            standing: Bits::new(count),
+            missing,
+            standing_count: AtomicI64::new(0),
+            standing_rotor: AtomicU32::new(0),
+            missing_rotor: AtomicU32::new(0),
+            opens: if holds { (0..count).map(|_| AtomicU32::new(0)).collect() } else { [].into() },
+            alone,
+            holds,
+        }
+    }
+
+    /// An entry stands from the beginning on.
+    pub(super) fn stands(&self, number: u32) {
+        if self.missing.take(number, true) {
+            self.standing.put(number, true);
+            self.standing_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many stand.
+    pub(super) fn standing(&self) -> u64 {
+        u64::try_from(self.standing_count.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// The next in rotation.
+    #[inline]
+    pub(super) fn next(&self, wanted: Wanted) -> Pick {
+        let rotor = match wanted {
+            Wanted::Standing => &self.standing_rotor,
+            Wanted::Missing => &self.missing_rotor,
+        };
+        self.next_by(rotor, wanted)
+    }
+
+    /// The next by a rotor of one's own.
+    #[inline]
+    pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: Wanted) -> Pick {
+        loop {
+            let from = rotor.load(Ordering::Relaxed);
+            let number = match self.find(from, wanted) {
+                Ok(number) => number,
+                Err(pick) => return pick,
+            };
+            if self.alone {
+                rotor.store(number + 1, Ordering::Relaxed);
+            } else if rotor
+                .compare_exchange_weak(from, number + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_err()
+            {
+                continue;
+            }
+            if self.take(number, wanted) {
+                return Pick::One(number);
+            }
+        }
+    }
+
+    /// This one, or the next that there is.
+    pub(super) fn from(&self, number: u32, wanted: Wanted) -> Pick {
+        loop {
+            match self.find(number, wanted) {
+                Ok(number) if self.take(number, wanted) => return Pick::One(number),
+                Ok(_) => {}
+                Err(pick) => return pick,
+            }
+        }
+    }
+
+    #[inline]
+    fn find(&self, from: u32, wanted: Wanted) -> Result<u32, Pick> {
+        let bits = match wanted {
+            Wanted::Standing => &self.standing,
+            Wanted::Missing => &self.missing,
+        };
+        bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(wanted))
+    }
+
+    #[cold]
+    fn none(&self, wanted: Wanted) -> Pick {
+        let standing = self.standing();
+        let all = match wanted {
+            Wanted::Standing => standing,
+            Wanted::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
+        };
+        if all > 0 { Pick::Busy } else { Pick::None }
+    }
+
+    #[inline]
+    fn take(&self, number: u32, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::Standing => !self.holds || self.standing.take(number, self.alone),
+            Wanted::Missing => self.missing.take(number, self.alone),
+        }
+    }
+
+    /// One that stands, if nobody has it in hand.
+    pub(super) fn hold(&self, number: u32) -> bool {
+        self.take(number, Wanted::Standing)
+    }
+
+    /// One that stood is put back, and stands.
+    #[inline]
+    pub(super) fn put_back(&self, number: u32) {
+        if self.holds {
+            self.standing.put(number, self.alone);
+        }
+    }
+
+    /// One that was missing stands now.
+    pub(super) fn made(&self, number: u32) {
+        self.standing_count.fetch_add(1, Ordering::SeqCst);
+        self.standing.put(number, self.alone);
+    }
+
+    /// One that stood is gone.
+    pub(super) fn gone(&self, number: u32) {
+        self.standing_count.fetch_sub(1, Ordering::SeqCst);
+        self.missing.put(number, self.alone);
+    }
+
+    /// It is open once more.
+    #[inline]
+    pub(super) fn opened(&self, number: u32) {
+        if let Some(opens) = self.opens.get(number as usize) {
+            opens.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// It is open once less.
+    #[inline]
+    pub(super) fn closed(&self, number: u32) {
+        if let Some(opens) = self.opens.get(number as usize) {
+            opens.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// How often it is open.
+    pub(super) fn opens(&self, number: u32) -> u32 {
+        self.opens.get(number as usize).map_or(0, |opens| opens.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
+
+    use super::{Pick, Pool, Wanted};
+
+    fn numbers(pool: &Pool, wanted: Wanted, times: usize) -> Vec<Pick> {
+        (0..times).map(|_| pool.next(wanted)).collect()
+    }
+
+    #[test]
+    fn entries_come_in_rotation() {
+        let pool = Pool::new(300, true, true);
+        for number in [0, 5, 64, 299] {
+            pool.stands(number);
+        }
+        assert_eq!(pool.standing(), 4);
+        let first = numbers(&pool, Wanted::Standing, 5);
+        assert_eq!(
+            first,
+            [0, 5, 64, 299].map(Pick::One).into_iter().chain([Pick::Busy]).collect::<Vec<_>>()
+        );
+        pool.put_back(64);
+        pool.gone(5);
+        assert_eq!(numbers(&pool, Wanted::Standing, 2), [Pick::One(64), Pick::Busy]);
+        assert_eq!(numbers(&pool, Wanted::Missing, 2), [Pick::One(1), Pick::One(2)]);
+        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(5));
+        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(6));
+        pool.made(6);
+        assert_eq!(numbers(&pool, Wanted::Standing, 1), [Pick::One(6)]);
+    }
+
+    #[test]
+    fn where_nothing_goes_nothing_is_taken_in_hand() {
+        let pool = Pool::new(3, false, false);
+        (0..3).for_each(|number| pool.stands(number));
+        let rotated = numbers(&pool, Wanted::Standing, 5);
+        assert_eq!(rotated, [0, 1, 2, 0, 1].map(Pick::One));
+        assert_eq!(pool.next(Wanted::Missing), Pick::None);
+        assert_eq!(Pool::new(0, true, true).next(Wanted::Standing), Pick::None);
+    }
+
+    #[test]
+    fn threads_never_have_one_at_the_same_time_and_lose_none() {
+        const COUNT: u32 = 200;
+        let pool = Pool::new(COUNT, false, true);
+        (0..COUNT / 2).for_each(|number| pool.stands(number));
+        let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
+        let work = |moves: bool| {
+            for _ in 0..20_000 {
+                let wanted = if moves { Wanted::Missing } else { Wanted::Standing };
+                let Pick::One(number) = pool.next(wanted) else { continue };
+                assert_eq!(held[number as usize].fetch_add(1, Ordering::SeqCst), 0);
+                held[number as usize].fetch_sub(1, Ordering::SeqCst);
+                if moves { pool.made(number) } else { pool.gone(number) }
+            }
+        };
+        thread::scope(|scope| {
+            for number in 0..4 {
+                scope.spawn(move || work(number % 2 == 0));
+            }
+        });
+        let standing = pool.standing();
+        let mut found = 0;
+        while let Pick::One(_) = pool.next(Wanted::Standing) {
+            found += 1;
+        }
+        assert_eq!(found, standing);
+        while let Pick::One(_) = pool.next(Wanted::Missing) {
+            found += 1;
+        }
+        assert_eq!(found, u64::from(COUNT));
+    }
+}

@@ -1,0 +1,273 @@
+//! The tree of a fileset: directories with files, or with leaf directories, as filebench lays it
+//! out. Names are serial numbers of eight digits within their directory.
+
+use treering_script::Random;
+
+use super::draw::{Amount, gamma, whole};
+use super::plan::{ENTRIES_MAX, FilesetPlan};
+
+/// Deeper trees are cut: their paths would be too long.
+const DEPTH_MAX: u32 = 60;
+/// The number of the fileset's own directory, which holds directories only.
+pub(super) const ROOT: u32 = 0;
+
+/// A directory: the one it is in, its serial number there, and how deep it is; the root is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Directory {
+    pub(super) parent: u32,
+    pub(super) serial: u32,
+    pub(super) depth: u32,
+}
+
+/// A file or a leaf directory: its directory, and its serial number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) dir: u32,
+    pub(super) serial: u32,
+}
+
+/// Sizes of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// All have this one.
+    All(u64),
+    /// In the order of the files.
+    Each(Vec<u64>),
+}
+
+impl Sizes {
+    /// That of a file.
+    #[inline]
+    pub(super) fn of(&self, file: u32) -> u64 {
+        match self {
+            Self::All(bytes) => *bytes,
+            Self::Each(all) => all.get(file as usize).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// What is in a fileset, whether it stands or not.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tree {
+    /// Parents before what is in them; the first is the root.
+    pub(super) dirs: Vec<Directory>,
+    pub(super) files: Vec<Entry>,
+    pub(super) leaves: Vec<Entry>,
+    pub(super) sizes: Sizes,
+    /// Bytes of all files.
+    pub(super) bytes: u64,
+    pub(super) mean_depth: f64,
+}
+
+impl Tree {
+    /// That of a fileset, drawn from a seed.
+    pub(super) fn new(plan: &FilesetPlan, seed: u64) -> Self {
+        let random = Random::for_part(seed, &format!("filebench tree {}", plan.name));
+        let mean_width = plan.width.mean();
+        let all = (plan.entries + plan.leafdirs).max(1) as f64;
+        let mean_depth = if mean_width > 1.0 { all.ln() / mean_width.ln() } else { 0.0 };
+        let depth = plan.depth.as_ref().map(|spread| spread.around(mean_depth));
+        let mut planter = Planter { plan, random, mean_depth, depth, tree: Self::empty() };
+        planter.tree.mean_depth = mean_depth;
+        planter.plant_root();
+        let (mut tree, mut random) = (planter.tree, planter.random);
+        tree.size(&plan.size, &mut random);
+        tree
+    }
+
+    fn empty() -> Self {
+        let root = Directory { parent: ROOT, serial: 0, depth: 0 };
+        Self {
+            dirs: vec![root],
+            files: Vec::new(),
+            leaves: Vec::new(),
+            sizes: Sizes::All(0),
+            bytes: 0,
+            mean_depth: 0.0,
+        }
+    }
+
+    fn size(&mut self, size: &Amount, random: &mut Random) {
+        let count = self.files.len();
+        if let Some(bytes) = size.fixed() {
+            self.sizes = Sizes::All(bytes);
+            self.bytes = bytes.saturating_mul(count as u64);
+            return;
+        }
+        let sizes: Vec<u64> = (0..count).map(|_| size.draw(random)).collect();
+        self.bytes = sizes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+        self.sizes = Sizes::Each(sizes);
+    }
+
+    /// The serial numbers that lead from below the root to a directory.
+    pub(super) fn serials(&self, dir: u32, into: &mut Vec<u32>) {
+        into.clear();
+        let mut at = dir;
+        while at != ROOT {
+            let directory = self.dirs[at as usize];
+            into.push(directory.serial);
+            at = directory.parent;
+        }
+        into.reverse();
+    }
+}
+
+struct Planter<'p> {
+    plan: &'p FilesetPlan,
+    random: Random,
+    mean_depth: f64,
+    depth: Option<super::draw::Spread>,
+    tree: Tree,
+}
+
+/// What a directory is filled with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    Files,
+    Leaves,
+}
+
+impl Planter<'_> {
+    /// The root holds directories, until there are entries enough.
+    fn plant_root(&mut self) {
+        for fill in [Fill::Files, Fill::Leaves] {
+            let mut serial = 0;
+            while self.wants(fill) {
+                serial += 1;
+                self.plant(ROOT, self.free_serial(fill, serial), 1);
+            }
+        }
+    }
+
+    fn wants(&self, fill: Fill) -> bool {
+        if self.tree.dirs.len() as u64 > 2 * ENTRIES_MAX {
+            // Nobody wants so many directories.
+            return false;
+        }
+        match fill {
+            Fill::Files => (self.tree.files.len() as u64) < self.plan.entries,
+            Fill::Leaves => (self.tree.leaves.len() as u64) < self.plan.leafdirs,
+        }
+    }
+
+    fn draw_depth(&mut self) -> f64 {
+        if let Some(spread) = &self.depth {
+            return spread.draw(&mut self.random).trunc();
+        }
+        let shape = self.plan.shape;
+        if shape > 0.0 {
+            (gamma(shape, &mut self.random) * self.mean_depth / shape).trunc()
+        } else {
+            self.mean_depth.trunc()
+        }
+    }
+
+    fn draw_width(&mut self) -> f64 {
+        let shape = self.plan.shape;
+        match &self.plan.width {
+            Amount::Drawn(_) => self.plan.width.draw_real(&mut self.random),
+            Amount::Fixed(width) if shape > 0.0 => {
+                gamma(shape, &mut self.random) * *width as f64 / shape
+            }
+            Amount::Fixed(width) => *width as f64,
+        }
+    }
+
+    /// A directory in another one, and what is in it.
+    fn plant(&mut self, parent: u32, serial: u32, depth: u32) {
+        let dir = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX);
+        self.tree.dirs.push(Directory { parent, serial, depth });
+        let deep = self.draw_depth().max(1.0);
+        let width = whole(self.draw_width().max(0.0).ceil()).max(1);
+        // The original counts the root as the first level.
+        let is_leaf = f64::from(depth) + 1.0 >= deep || depth >= DEPTH_MAX;
+        // One pass for each: a directory may get files, and then leaf directories of the same names.
+        for fill in [Fill::Files, Fill::Leaves] {
+            let mut serial = 0;
+            while u64::from(serial) < width && self.wants(fill) {
+                serial += 1;
+                if !is_leaf {
+                    self.plant(dir, self.free_serial(fill, serial), depth + 1);
+                } else if fill == Fill::Files {
+                    self.tree.files.push(Entry { dir, serial });
+                } else {
+                    let serial = self.free_serial(fill, serial);
+                    self.tree.leaves.push(Entry { dir, serial });
+                }
+            }
+        }
+    }
+
+    /// Leaf directories, and the directories for them, do not get names that are taken already.
+    fn free_serial(&self, fill: Fill, serial: u32) -> u32 {
+        const APART: u32 = 50_000_000;
+        if fill == Fill::Leaves && self.plan.entries > 0 { serial + APART } else { serial }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::draw::Amount;
+    use super::{FilesetPlan, ROOT, Sizes, Tree};
+
+    fn plan(entries: u64, leafdirs: u64, width: u64) -> FilesetPlan {
+        FilesetPlan {
+            name: "a".to_owned(),
+            path: "/tmp".to_owned(),
+            entries,
+            leafdirs,
+            size: Amount::Fixed(4096),
+            width: Amount::Fixed(width),
+            depth: None,
+            shape: 1.5,
+            prealloc: Some(100),
+            paralloc: false,
+            reuse: false,
+            trust: false,
+            readonly: false,
+            writeonly: false,
+            deletes: false,
+        }
+    }
+
+    #[test]
+    fn a_wide_fileset_is_one_directory_in_effect() {
+        let tree = Tree::new(&plan(10_000, 0, 1_000_000), 1);
+        assert_eq!((tree.files.len(), tree.dirs.len()), (10_000, 2));
+        assert!((tree.mean_depth - 0.666).abs() < 0.01);
+        let mut serials = Vec::new();
+        tree.serials(tree.files[9_999].dir, &mut serials);
+        assert_eq!(serials, [1]);
+        assert_eq!((tree.files[9_999].serial, tree.bytes), (10_000, 40_960_000));
+    }
+
+    #[test]
+    fn a_narrow_one_is_a_tree_and_no_name_is_given_twice() {
+        for (entries, leafdirs) in [(10_000, 0), (0, 3_000), (2_000, 2_000)] {
+            let tree = Tree::new(&plan(entries, leafdirs, 20), 7);
+            assert_eq!(tree.files.len() as u64, entries);
+            assert_eq!(tree.leaves.len() as u64, leafdirs);
+            let mean = (entries + leafdirs) as f64 / tree.dirs.len() as f64;
+            assert!((5.0..40.0).contains(&mean), "{mean}");
+            let dirs = tree.dirs.iter().skip(1).map(|dir| (dir.parent, dir.serial));
+            let entries = tree.files.iter().chain(&tree.leaves);
+            let names: Vec<_> = dirs.chain(entries.map(|one| (one.dir, one.serial))).collect();
+            assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+            assert!(tree.files.iter().all(|file| file.dir != ROOT));
+            for (number, dir) in tree.dirs.iter().enumerate().skip(1) {
+                assert!((dir.parent as usize) < number, "parents come first");
+                assert_eq!(dir.depth, tree.dirs[dir.parent as usize].depth + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_is_the_same_tree() {
+        let plan = plan(500, 0, 5);
+        assert_eq!(Tree::new(&plan, 3), Tree::new(&plan, 3));
+        assert_ne!(Tree::new(&plan, 3), Tree::new(&plan, 4));
+        assert_eq!(Tree::new(&plan, 3).sizes, Sizes::All(4096));
+    }
+}

@@ -1,0 +1,24 @@
+//! A workload file of filebench: the file as it is understood, which is the same when it is shown and
+//! read again, or an error that says where and what would be right.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use treering_workloads::filebench::show_workload;
+
+fuzz_target!(|data: &[u8]| {
+    match show_workload("file", data) {
+        Ok((shown, warnings)) => {
+            let again = show_workload("file", shown.as_bytes());
+            assert_eq!(again.map(|(text, _)| text).as_deref(), Ok(shown.as_str()));
+            for warning in warnings {
+                assert!(!warning.contains(char::is_control), "{warning:?}");
+            }
+        }
+        Err(error) => {
+            assert!(error.hint.is_some(), "{error}");
+            assert!(error.message.starts_with("file:"), "{error}");
+            assert!(!error.message.contains(char::is_control), "{error:?}");
+            assert!(error.message.len() < 2_000, "{error}");
+        }
+    }
+});
