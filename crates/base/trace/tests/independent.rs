@@ -1,5 +1,10 @@
 //! Figures of random traces against a second calculation that is simple and slow: it looks at every
 //! pair of events instead of working as they pass.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "places in lists of a test"
+)]
 
 use proptest::prelude::*;
 use treering_model::{Scope, Unit};
@@ -72,7 +77,7 @@ fn events(requests: &[Request]) -> Vec<Event> {
 
 fn digest(events: &[Event]) -> Digest {
     let mut entries = events.iter().map(|event| Entry::Event(*event));
-    summarise(Window::default(), || Ok(entries.next())).unwrap().whole
+    summarise(Window::default(), || Ok(entries.next())).expect("nothing is read").whole
 }
 
 /// Seeks, their distances and the share of blocks that follow, of requests in the order of issue.
