@@ -1,5 +1,5 @@
-//! `profile_rates`: cached stats, or whole files read, through treering's FFSB and by bare loops of
-//! system calls over the same files, with one and with two threads, in turns.
+//! `profile_rates`: cached stats, or whole files read, through treering's FFSB or filebench and by
+//! bare loops of system calls over the same files, with one and with two threads, in turns.
 
 use std::ffi::CString;
 use std::fmt;
@@ -12,10 +12,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
-use treering_model::{PhaseTotals, SinkError, TrialEvent, TrialSink};
+use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
 use treering_workloads::ffsb::Ffsb;
+use treering_workloads::filebench::Filebench;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};
@@ -28,6 +29,8 @@ pub enum Operation {
     Stat,
     /// They are opened, read and closed.
     ReadAll,
+    /// The same of 16 KiB, one after the other, by filebench's openfile, readwholefile, closefile.
+    ReadWhole,
 }
 
 impl Operation {
@@ -35,6 +38,14 @@ impl Operation {
         match self {
             Self::Stat => "stat",
             Self::ReadAll => "readall",
+            Self::ReadWhole => "readwhole",
+        }
+    }
+
+    const fn file_bytes(self) -> usize {
+        match self {
+            Self::Stat | Self::ReadAll => 4096,
+            Self::ReadWhole => 16_384,
         }
     }
 }
@@ -46,7 +57,7 @@ pub struct Options {
     pub dir: PathBuf,
     /// What is done.
     pub operation: Operation,
-    /// How many files there are, of 4 KiB each.
+    /// How many files there are.
     pub files: u32,
     /// Operations of a thread in a round.
     pub operations: u32,
@@ -163,7 +174,10 @@ impl Files {
         let (mut names, mut paths) = (Vec::new(), Vec::new());
         for number in 0..options.files {
             let name = CString::new(format!("datafile{number}"))?;
-            write(openat(top.dir(), &name, flags, Mode::from_raw_mode(0o666))?, &[0; 4096])?;
+            write(
+                openat(top.dir(), &name, flags, Mode::from_raw_mode(0o666))?,
+                &vec![0; options.operation.file_bytes()],
+            )?;
             let path = dir.path().join(format!("datafile{number}"));
             paths.push(CString::new(path.as_os_str().as_bytes())?);
             names.push(name);
@@ -184,16 +198,21 @@ fn bare(
     let barrier = Barrier::new(threads as usize);
     let work = |thread: u32| -> Result<(u64, u64, u64), Fault> {
         let mut random = Random::for_part(round as u64, &thread.to_string());
-        let drawn: Vec<usize> =
-            (0..options.operations).map(|_| random.index(files.names.len())).collect();
-        let mut buffer = vec![0; 4096];
+        let count = files.names.len();
+        let drawn: Vec<usize> = (0..options.operations as usize)
+            .map(|number| match options.operation {
+                Operation::ReadWhole => number % count,
+                Operation::Stat | Operation::ReadAll => random.index(count),
+            })
+            .collect();
+        let mut buffer = vec![0; 1 << 20];
         barrier.wait();
         let (began_ns, before) = (monotonic_ns(), thread_cpu());
         for file in drawn {
             let (at, name) =
                 if by_path { (CWD, &files.paths[file]) } else { (top.dir(), &files.names[file]) };
             let stats = by_path || options.operation == Operation::Stat;
-            if options.operation == Operation::ReadAll {
+            if options.operation != Operation::Stat {
                 let file = openat(at, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
                 if stats {
                     statat(at, name, AtFlags::empty())?;
@@ -250,8 +269,63 @@ impl TrialSink for Benchmark {
     }
 }
 
-/// The engine with the native workload, as `treering run ffsb` has it.
+/// The native workload that does it.
 fn engine(target: &Target, options: &Options, threads: u32, round: usize) -> Result<Figure, Fault> {
+    match options.operation {
+        Operation::ReadWhole => filebench(target, options, threads, round),
+        Operation::Stat | Operation::ReadAll => ffsb(target, options, threads, round),
+    }
+}
+
+/// How long filebench works in a round.
+const SECONDS: u64 = 2;
+
+/// As `treering run filebench` has it; it ends by time.
+fn filebench(
+    target: &Target,
+    options: &Options,
+    threads: u32,
+    round: usize,
+) -> Result<Figure, Fault> {
+    let workload = tempfile::NamedTempFile::new()?;
+    std::fs::write(
+        workload.path(),
+        format!(
+            "define fileset name=a,path=/unused,entries={},size=16k,dirwidth=1000000,prealloc\n\
+             define process name=p {{ thread name=t,instances={threads} {{\n\
+             flowop openfile name=open,filesetname=a,fd=1\n\
+             flowop readwholefile name=read,fd=1,iosize=1m\n\
+             flowop closefile name=close,fd=1 }} }}\nrun {SECONDS}\n",
+            options.files
+        ),
+    )?;
+    let given =
+        [("workload", workload.path().to_string_lossy().into_owned()), ("seed", round.to_string())];
+    let given = given.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let job = Filebench.native(&Settings::new(given))?;
+    let mut session = job.begin(&target.facts()?);
+    let payload = PayloadKind::Native { compressibility: 0 };
+    let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
+    let mut heard = Benchmark::default();
+    let (progress, stop) = (Progress::new(), StopFlag::new());
+    run_on_target(session.as_mut(), target, &engine, &mut heard, &progress, &stop)?;
+    for tree in session.remains() {
+        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+    }
+    let metrics = session.metrics();
+    let figure = |name: &str| {
+        let found = metrics.iter().find(|one| one.name == name && one.scope == Scope::Trial);
+        found.map(|one| one.value).ok_or("the benchmark did not run")
+    };
+    // One of the loop is three operations.
+    Ok(Figure {
+        rate: figure("operations_per_second")? / 3.0,
+        cpu_us: figure("cpu_per_operation_nanoseconds")? * 3.0 / 1000.0,
+    })
+}
+
+/// As `treering run ffsb` has it.
+fn ffsb(target: &Target, options: &Options, threads: u32, round: usize) -> Result<Figure, Fault> {
     let profile = tempfile::NamedTempFile::new()?;
     std::fs::write(
         profile.path(),
@@ -290,9 +364,10 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} of {} files of 4 KiB on {}; {} rounds; medians (middle half)",
+            "{} of {} files of {} KiB on {}; {} rounds; medians (middle half)",
             self.operation.name(),
             self.files,
+            self.operation.file_bytes() / 1024,
             self.filesystem,
             self.rounds
         )?;

@@ -1,5 +1,5 @@
-//! A workload file of filebench: the file as it is understood, which is the same when it is shown and
-//! read again, or an error that says where and what would be right.
+//! A workload file of filebench: the file as it is understood, which is the same when it is shown
+//! and read again, or an error that says where and what would be right.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

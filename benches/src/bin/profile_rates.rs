@@ -1,4 +1,4 @@
-//! Measures treering's FFSB beside bare loops of system calls.
+//! Measures treering's FFSB and filebench beside bare loops of system calls.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,12 @@ enum Word {
     Stat,
     /// They are opened, read and closed.
     Readall,
+    /// The same of 16 KiB, by filebench.
+    Readwhole,
 }
 
 /// Reads the attributes, or the content, of cached files by bare loops and by treering's native
-/// FFSB, with one and two threads, in turns, and compares operations per second.
+/// FFSB or filebench, with one and two threads, in turns, and compares operations per second.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The directory in which files are made and removed again.
@@ -45,6 +47,7 @@ fn main() -> Result<(), Fault> {
         operation: match arguments.operation {
             Word::Stat => Operation::Stat,
             Word::Readall => Operation::ReadAll,
+            Word::Readwhole => Operation::ReadWhole,
         },
         files: arguments.files.max(1),
         operations: arguments.operations.max(1),

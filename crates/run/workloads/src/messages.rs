@@ -1,5 +1,5 @@
-//! Errors and warnings about a file in a language: `FILE:LINE:COLUMN: what is wrong`, and the word that was
-//! probably meant.
+//! Errors and warnings about a file in a language: `FILE:LINE:COLUMN: what is wrong`, and the word
+//! that was probably meant.
 
 use std::fmt::Display;
 

@@ -38,7 +38,10 @@ pub(crate) fn run(
             outline(job.as_ref(), &TargetFacts::unknown())?;
             Ok(ExitCode::SUCCESS)
         }
-        Ok((job, tool)) => perform(workload, job.as_ref(), tool, &any),
+        Ok((job, tool)) => match tool.voice.only_says() {
+            Some(words) => done(&words),
+            None => perform(workload, job.as_ref(), tool, &any),
+        },
         // In the words of the tool, and with its exit code.
         Err(error) if manifest.classic_usage_exit == Kind::Classic.code() => {
             say(&error.message);
@@ -73,9 +76,6 @@ fn perform(
     tool: Impersonation,
     any: &AnyRunArgs,
 ) -> Result<ExitCode, Failure> {
-    if let Some(words) = tool.voice.only_says() {
-        return done(&words);
-    }
     let meetings = match tool.voice.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
         Some(Met::At(meetings)) => Some(meetings),

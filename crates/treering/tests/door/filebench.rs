@@ -10,8 +10,8 @@ use crate::program;
 use crate::trial::{again, failure, last};
 
 /// Files of 5000 bytes that are deleted, made, read and looked at by two threads.
-const MIX: &str = "set $dir=w\nset $nfiles=50\nset $nthreads=2\n\
-    define fileset name=set,path=$dir,entries=$nfiles,size=5000,dirwidth=10,prealloc=80\n\
+const MIX: &str = "set $dir=w\nset $nfiles=1000\nset $nthreads=2\n\
+    define fileset name=set,path=$dir,entries=$nfiles,size=5000,dirwidth=10,prealloc=50\n\
     define process name=p { thread name=t,memsize=10m,instances=$nthreads {\n\
     flowop deletefile name=del,filesetname=set\n\
     flowop createfile name=make,filesetname=set,fd=1\n\
@@ -58,9 +58,10 @@ fn a_classic_run_says_what_the_original_says() {
     let ran = classic(&program, &format!("{MIX}run 1\n")).ends_with(0);
     let mut rest = ran.stdout.as_str();
     for part in [
-        "Filebench Version 1.5-alpha3\n0.000: loaded 50\n",
+        "Filebench Version 1.5-alpha3\n0.000: loaded 1000\n",
         ": Populating and pre-allocating filesets\n",
-        ": set populated: 50 files, avg. dir. width = 10, avg. dir. depth = 1.7, 0 leafdirs, 0.238MB",
+        ": set populated: 1000 files, avg. dir. width = 10, avg. dir. depth = 3.0, 0 leafdirs, \
+         4.768MB",
         ": Removing set tree (if exists)\n",
         ": Pre-allocating directories in set tree\n",
         ": Pre-allocating files in set tree\n",
@@ -69,7 +70,8 @@ fn a_classic_run_says_what_the_original_says() {
         ": Starting 1 p instances\n",
         ": Running...\n",
         ": Run took 1 seconds...\n",
-        ": Per-Operation Breakdown\nlimit                0ops        0ops/s   0.0mb/s    0.000ms/op [",
+        ": Per-Operation Breakdown\nlimit                0ops        0ops/s   0.0mb/s    0.000ms/op \
+         [",
         ": IO Summary: ",
         " rd/wr ",
         ": Shutting down processes\n",

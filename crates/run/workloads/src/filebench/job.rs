@@ -166,7 +166,7 @@ impl BenchJob {
         let Some(named) = settings.text(WORKLOAD) else {
             let names: Vec<_> = names().collect();
             return Err(ConfigError::new("no workload is given").hint(format!(
-                "treering run filebench NAME --dir DIR; personalities are {}; or the path of a file",
+                "treering run filebench NAME --dir DIR; personalities are {}; or a file's path",
                 names.join(", ")
             )));
         };
@@ -177,7 +177,7 @@ impl BenchJob {
         let understood = understand(settings, named, true, &overrides, &wishes)?;
         let manner = Manner { classic: false, seed, queue: queue(settings, NATIVE)? };
         let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
-        let given = |(name, value): &(String, String)| parameter(&format!("set.{name}"), value);
+        let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
         parameters.extend(overrides.iter().map(given));
         parameters.extend(seconds.map(|seconds| parameter("seconds", seconds)));
         parameters.push(parameter("sizes", settings.choice(NATIVE, "sizes")?.unwrap_or("")));

@@ -1,8 +1,8 @@
 //! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
 //!
 //! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
-//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally` counts,
-//! and `report` is the original's table. Nothing here calls the kernel.
+//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally`
+//! counts, and `report` is the original's table. Nothing here calls the kernel.
 
 mod draw;
 mod headline;

@@ -84,9 +84,12 @@ mod tests {
             lines,
             [
                 "Per-Operation Breakdown",
-                "limit                0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]",
-                "closefile6           157270ops    15524ops/s   0.0mb/s    0.008ms/op [0.001ms - 214.381ms]",
-                "readfile6            157274ops    15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]",
+                "limit                0ops        0ops/s   0.0mb/s    0.000ms/op \
+                 [0.000ms - 0.000ms]",
+                "closefile6           157270ops    15524ops/s   0.0mb/s    0.008ms/op \
+                 [0.001ms - 214.381ms]",
+                "readfile6            157274ops    15524ops/s 127.3mb/s    0.031ms/op \
+                 [0.001ms - 274.650ms]",
             ]
         );
         assert_eq!(

@@ -181,7 +181,7 @@ impl Planter<'_> {
         let width = whole(self.draw_width().max(0.0).ceil()).max(1);
         // The original counts the root as the first level.
         let is_leaf = f64::from(depth) + 1.0 >= deep || depth >= DEPTH_MAX;
-        // One pass for each: a directory may get files, and then leaf directories of the same names.
+        // One pass for each: a directory may get files, and then leaf directories.
         for fill in [Fill::Files, Fill::Leaves] {
             let mut serial = 0;
             while u64::from(serial) < width && self.wants(fill) {

@@ -13,7 +13,7 @@ use super::prepare::REUSED;
 use super::report::report;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
 use super::tally::{Account, Tally};
-use super::wml::{Action, CUSTOM};
+use super::wml::{Action, CUSTOM, Value, Variable};
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -158,13 +158,9 @@ impl Voice {
         let mut processes: Vec<(&str, u64)> = Vec::new();
         for process in &self.understood.script.processes {
             let name = process.thing.get("name").map(|given| &given.value);
-            if let Some(super::wml::Value::Text(name)) = name {
+            if let Some(Value::Text(name)) = name {
                 let instances = process.thing.get("instances").map(|given| &given.value);
-                let instances = match instances {
-                    Some(super::wml::Value::Number(instances)) => *instances,
-                    _ => self.instances_of(name),
-                };
-                processes.push((name, instances));
+                processes.push((name, instances.map_or(1, |value| self.number(value))));
             }
         }
         for (name, instances) in processes.iter().rev() {
@@ -174,10 +170,16 @@ impl Voice {
         out(words + &line(at_ns, "Running..."))
     }
 
-    /// Where the number is a variable: as the threads of the first definition have it.
-    fn instances_of(&self, process: &str) -> u64 {
-        let found = self.understood.plan.threads.iter().find(|thread| thread.process == process);
-        found.map_or(1, |thread| thread.instances)
+    /// A number, or the variable that it is.
+    fn number(&self, value: &Value) -> u64 {
+        match value {
+            Value::Number(number) => *number,
+            Value::Variable(name) => match self.understood.script.variables.get(name) {
+                Some(Variable::Plain(given)) => self.number(&given.value),
+                _ => 1,
+            },
+            _ => 1,
+        }
     }
 
     fn worked(&mut self, task: &TaskTotals) {

@@ -1,5 +1,5 @@
-//! Random workload files of filebench: memory and a disk have the same afterwards, every name is one
-//! of filebench's, and what is counted was done.
+//! Random workload files of filebench: memory and a disk have the same afterwards, and as much is
+//! counted.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -10,6 +10,8 @@ use super::{Then, Worker};
 
 /// No file.
 pub(super) const NONE: u32 = u32::MAX;
+/// How often another file is looked for that nobody has open.
+const TRIES_MAX: u64 = 100;
 /// A wait for another to put something back.
 const MOMENT_NS: u64 = 10_000;
 
@@ -198,7 +200,7 @@ impl Worker {
             let files = &self.land.filesets[descriptor.fileset].files;
             if !files.hold(descriptor.file) {
                 // Another one has it in hand, or removed it meanwhile: then the next one will do.
-                if self.present.left > 100 {
+                if self.present.left > TRIES_MAX {
                     self.fds[fd].file = NONE;
                     return Then::Skip;
                 }
@@ -221,14 +223,19 @@ impl Worker {
         }
     }
 
-    /// A file that others have open stays, and nothing is said.
+    /// A file that others have open stays: in classic mode, as in the original, nothing is done and
+    /// nothing said; natively the next one is taken, so that there are as many as before.
     fn delete_in_hand(&mut self, mine: u32) -> Then {
         let files = &self.land.filesets[self.present.fileset].files;
-        if files.opens(self.present.entry) > mine {
-            files.put_back(self.present.entry);
+        if files.opens(self.present.entry) <= mine {
+            return self.in_hand(Doing::Unlink);
+        }
+        files.put_back(self.present.entry);
+        self.present.left += 1;
+        if self.land.classic || self.present.left > TRIES_MAX || self.flow().fileset.is_none() {
             return Then::Skip;
         }
-        self.in_hand(Doing::Unlink)
+        self.delete_file()
     }
 
     pub(super) fn deleted(&mut self) -> Then {
