@@ -10,6 +10,7 @@ mod loop_fs;
 mod place;
 mod program;
 mod running;
+mod strace;
 
 pub use four_lists::{FileSizes, FourLists};
 pub use guard::{cannot_loop_mount, is_root, shared, skip};
@@ -17,4 +18,5 @@ pub use loop_fs::LoopFs;
 pub use place::{Filler, fill, temp_dir, temp_dir_in, tree_of};
 pub use program::{Program, Ran};
 pub use running::Running;
+pub use strace::{Traced, traced};
 pub use tempfile::TempDir;

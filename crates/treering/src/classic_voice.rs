@@ -6,8 +6,8 @@ use std::path::Path;
 
 use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_script::{ClassicVoice, Room, Said, Witness};
-use treering_sys::Semaphores;
+use treering_script::{ClassicVoice, DiskCounts, Room, Said, Witness};
+use treering_sys::{Semaphores, major_minor};
 
 use crate::clock::local_time;
 
@@ -77,6 +77,12 @@ impl Speaker {
                 written => written?,
             }
         }
+        for (path, text) in &said.files {
+            let told = |error: io::Error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            };
+            std::fs::write(path, text).map_err(told)?;
+        }
         match &mut self.log {
             Some(log) if !said.log.is_empty() => log.write_all(said.log.as_bytes()),
             _ => Ok(()),
@@ -111,6 +117,10 @@ impl Witness for Looking<'_> {
         local_time()
     }
 
+    fn disk(&mut self) -> Option<DiskCounts> {
+        disk_below(self.root.path())
+    }
+
     fn wait_for_line(&mut self) {
         // Whatever comes, and also when nothing can.
         let _anything = io::stdin().lines().next();
@@ -124,6 +134,19 @@ impl Witness for Looking<'_> {
             _ => {}
         }
     }
+}
+
+/// The disk that a directory is on, that of a partition's files being the whole one.
+fn disk_below(directory: &Path) -> Option<DiskCounts> {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = std::fs::metadata(directory).ok()?.dev();
+    let (major, minor) = major_minor(device);
+    let folder = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    let folder = std::fs::canonicalize(folder).ok()?;
+    let is_partition = folder.join("partition").exists();
+    let disk = if is_partition { folder.parent()? } else { &folder };
+    let stat = std::fs::read_to_string(disk.join("stat")).ok()?;
+    DiskCounts::read(disk.file_name()?.to_str()?, &stat)
 }
 
 /// A line on standard error; nobody listening is no reason to stop a run.

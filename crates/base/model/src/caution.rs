@@ -68,6 +68,8 @@ pub enum CautionCode {
     VersionUnknown,
     /// Operations of a recorded load did not come out as they did when it was recorded.
     OtherwiseThanRecorded,
+    /// The requests of the devices could not be recorded, or not all of them.
+    TraceIncomplete,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -79,7 +81,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -111,6 +113,7 @@ impl CautionCode {
         Self::FlushesDecide,
         Self::VersionUnknown,
         Self::OtherwiseThanRecorded,
+        Self::TraceIncomplete,
     ];
 
     /// The word used in JSON and in the store.
@@ -147,6 +150,7 @@ impl CautionCode {
             Self::FlushesDecide => "flushes_decide",
             Self::VersionUnknown => "version_unknown",
             Self::OtherwiseThanRecorded => "otherwise_than_recorded",
+            Self::TraceIncomplete => "trace_incomplete",
         }
     }
 
@@ -207,6 +211,10 @@ impl CautionCode {
             Self::OtherwiseThanRecorded => {
                 "begin in an empty directory, and play the lines that make the files before \
                  others (dbench: --fill-lines)"
+            }
+            Self::TraceIncomplete => {
+                "trace as root where the kernel lets (docs/trace.md), and with larger rings where \
+                 events were lost"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",

@@ -4,10 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caution, Cell, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
+use crate::{Artifact, Caution, Cell, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
 
-/// The version of the event format. Readers take older ones; a newer one they refuse.
-pub const EVENT_VERSION: u32 = 1;
+/// The version of the event format. Readers take older ones; a newer one they refuse. Version 2 has
+/// [`TrialEvent::Produced`] beside what version 1 had.
+pub const EVENT_VERSION: u32 = 2;
 
 /// How a workload was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +131,8 @@ pub enum TrialEvent {
     PhaseEnded(PhaseTotals),
     /// A headline number.
     Measured(Metric),
+    /// What an observer made.
+    Produced(Artifact),
     /// A doubt.
     Cautioned(Caution),
     /// Last of all.

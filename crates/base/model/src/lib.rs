@@ -4,12 +4,15 @@
 //! kernel, computes statistics or knows a workload. What a word means to users is defined in
 //! docs/glossary.md.
 
+mod artifact;
 mod caution;
 mod cell;
 mod event;
 mod fingerprint;
+mod heat;
 mod imported;
 mod latency;
+mod layout;
 mod metric;
 mod op;
 mod sink;
@@ -18,16 +21,23 @@ mod trial;
 mod variant;
 mod work;
 
+pub use artifact::Artifact;
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
+pub use heat::{HeatCounts, HeatReport, HotData};
 pub use imported::{
     BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, DBENCH_PASS_SECONDS,
     DBENCH_THROUGHPUT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
+pub use layout::{
+    LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount,
+    LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes, LayoutIntervals,
+    LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutUse,
+};
 pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::{Beginning, Caution, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent};
+use crate::{Artifact, Beginning, Caution, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent};
 
 /// Identity of a trial: a time-ordered UUID (version 7), 36 characters when printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -110,6 +110,9 @@ pub struct Trial {
     pub tasks: Vec<TaskTotals>,
     /// Headline numbers.
     pub metrics: Vec<Metric>,
+    /// What observers made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// Doubts.
     pub cautions: Vec<Caution>,
     /// How it ended.
@@ -152,6 +155,7 @@ impl TrialBuilder {
                 phases: Vec::new(),
                 tasks: Vec::new(),
                 metrics: Vec::new(),
+                artifacts: Vec::new(),
                 cautions: Vec::new(),
                 ending: Ending::Interrupted,
                 wall_ns: 0,
@@ -167,6 +171,7 @@ impl TrialBuilder {
             TrialEvent::TaskEnded(totals) => trial.tasks.push(totals.clone()),
             TrialEvent::PhaseEnded(totals) => trial.phases.push(totals.clone()),
             TrialEvent::Measured(metric) => trial.metrics.push(metric.clone()),
+            TrialEvent::Produced(artifact) => trial.artifacts.push(artifact.clone()),
             TrialEvent::Cautioned(caution) => trial.cautions.push(caution.clone()),
             TrialEvent::Ended { ending, at_ns } => {
                 trial.ending = ending.clone();

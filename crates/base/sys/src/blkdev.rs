@@ -12,6 +12,11 @@ use rustix::fs::{OFlags, ioctl_blkpbszget, ioctl_blksszget};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, NoArg, Setter, ioctl, opcode};
 
+/// The two numbers of a device, as `/sys/dev/block` names them.
+pub fn major_minor(device: u64) -> (u32, u32) {
+    (rustix::fs::major(device), rustix::fs::minor(device))
+}
+
 /// The group of these calls in linux/fs.h.
 const BLOCK: u8 = 0x12;
 const REREAD_PARTITIONS: u32 = opcode::none(BLOCK, 95);

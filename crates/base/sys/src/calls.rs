@@ -291,6 +291,36 @@ pub fn open_file(
     }
 }
 
+/// Opens the file `name` in `at` only to ask the kernel about it, following nothing and entering no
+/// other mount: never waits for whoever might be at its other end.
+///
+/// # Errors
+/// `EXDEV` when another file is mounted there (without `openat2` that is not noticed) or the name
+/// could lead outside, else as `openat`.
+#[inline]
+pub fn open_to_look(
+    confinement: Confinement,
+    at: BorrowedFd<'_>,
+    name: &CStr,
+) -> Result<OwnedFd, Errno> {
+    let name = single(name)?;
+    let flags = OpenHow::Read.flags() | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match confinement {
+        Confinement::Kernel => {
+            openat2_beneath(at, name, flags, Mode::empty(), ResolveFlags::NO_XDEV)
+        }
+        Confinement::Walk => retry_on_intr(|| openat(at, name, flags, Mode::empty())),
+    }
+}
+
+/// Opens the directory above an open one.
+///
+/// # Errors
+/// As `openat`.
+pub fn open_above(dir: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| openat(dir, c"..", DIR_FLAGS, Mode::empty()))
+}
+
 /// Reads from the file's position: how many bytes came, 0 at the end.
 ///
 /// # Errors
@@ -483,6 +513,18 @@ pub fn read_entries(
     buffer: &mut EntryBuffer,
     mut each: impl FnMut(&CStr, FileType),
 ) -> Result<u32, Errno> {
+    read_numbered_entries(dir, buffer, |name, kind, _inode| each(name, kind))
+}
+
+/// As [`read_entries`], with the number of each file, by which other names of it are known.
+///
+/// # Errors
+/// As [`read_entries`].
+pub fn read_numbered_entries(
+    dir: BorrowedFd<'_>,
+    buffer: &mut EntryBuffer,
+    mut each: impl FnMut(&CStr, FileType, u64),
+) -> Result<u32, Errno> {
     let mut entries = RawDir::new(dir, &mut buffer.bytes);
     let (mut calls, mut handed) = (0, false);
     loop {
@@ -511,7 +553,7 @@ pub fn read_entries(
             },
             kind => kind,
         };
-        each(name, kind);
+        each(name, kind, entry.ino());
         handed = true;
     }
 }
@@ -546,9 +588,9 @@ pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
 mod tests {
     use super::{
         Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close, dir_again,
-        fd_path, is_single_name, make_dir, open_dir, open_file, open_subdir, open_top, read,
-        read_entries, remove_dir, rewind_dir, seek_to, stat, sync_filesystem, truncate, unlink,
-        write, write_both,
+        fd_path, is_single_name, make_dir, open_above, open_dir, open_file, open_subdir,
+        open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir,
+        seek_to, stat, sync_filesystem, truncate, unlink, write, write_both,
     };
     use crate::entries::rename;
     use std::collections::BTreeSet;
@@ -573,6 +615,34 @@ mod tests {
         }
         for odd in ["", ".", "..", "/", "a/", "/a", "a/b"] {
             assert!(!is_single_name(odd.as_bytes()), "{odd}");
+        }
+    }
+
+    #[test]
+    fn looking_waits_for_nobody_and_stays_here() {
+        for confinement in BOTH {
+            let (place, top) = place();
+            let at = top.as_fd();
+            fs::create_dir(place.path().join("sub")).unwrap();
+            fs::write(place.path().join("file"), "x").unwrap();
+            symlink("file", place.path().join("link")).unwrap();
+            rustix::fs::mkfifoat(at, c"fifo", rustix::fs::Mode::RUSR).unwrap();
+            open_to_look(confinement, at, c"file").unwrap();
+            open_to_look(confinement, at, c"fifo").unwrap();
+            assert_eq!(open_to_look(confinement, at, c"link").unwrap_err(), Errno::LOOP);
+            assert_eq!(open_to_look(confinement, at, c"sub/x").unwrap_err(), Errno::XDEV);
+            let sub = open_subdir(confinement, at, c"sub").unwrap();
+            let above = attributes(open_above(sub.as_fd()).unwrap()).unwrap();
+            assert_eq!(above, attributes(&top).unwrap());
+            let mut numbers = Vec::new();
+            let mut buffer = EntryBuffer::new(4096);
+            read_numbered_entries(at, &mut buffer, |name, _, inode| {
+                numbers.push((name.to_owned(), inode));
+            })
+            .unwrap();
+            for (name, inode) in numbers {
+                assert_eq!(stat(at, &name).unwrap().inode, inode);
+            }
         }
     }
 

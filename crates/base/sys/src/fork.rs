@@ -15,7 +15,7 @@ use rustix::io::retry_on_intr;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
-    waitpid,
+    setsid, waitpid,
 };
 
 /// The exit code of a child that did its work.
@@ -96,6 +96,12 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
         unsafe { libc::_exit(code) };
     }
     Ok(Forked { pid: Pid::from_raw(pid), answer: Some(File::from(read)), bytes: Vec::new() })
+}
+
+/// Begins a session of its own in a forked process, which has none yet: signals of the terminal do
+/// not reach it then.
+pub fn own_session() {
+    let _is_in_one_already = setsid();
 }
 
 impl Forked {

@@ -31,6 +31,7 @@ const SET_BLOCK_SIZE: u32 = opcode::none(LOOP, 0x09);
 const CONFIGURE: u32 = opcode::none(LOOP, 0x0a);
 const CONTROL_GET_FREE: u32 = opcode::none(LOOP, 0x82);
 
+const FLAG_READ_ONLY: u32 = 1;
 const FLAG_AUTOCLEAR: u32 = 4;
 const FLAG_PARTITIONS: u32 = 8;
 const FLAG_DIRECT_IO: u32 = 16;
@@ -165,13 +166,31 @@ impl std::error::Error for LoopError {}
 /// # Errors
 /// When there is no loop driver, we are not root, or the kernel refuses the sector size.
 pub fn attach_loop(settings: &LoopSettings<'_>) -> Result<LoopDevice, LoopError> {
+    attach(|device| configure(device, settings))
+}
+
+/// Attaches a file that is open for reading only: nothing can be written to it through the device,
+/// which goes away with the last that has it open or mounted, however we end.
+///
+/// # Errors
+/// As [`attach_loop`].
+pub fn attach_loop_to_read(
+    file: BorrowedFd<'_>,
+    sector_bytes: u32,
+    mark: &str,
+) -> Result<LoopDevice, LoopError> {
+    let settings = LoopSettings { file, sector_bytes, direct_io: false, partitions: false, mark };
+    attach(|device| configure_with(device, &settings, FLAG_READ_ONLY | FLAG_AUTOCLEAR))
+}
+
+fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopDevice, LoopError> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
     let control = control.map_err(|error| LoopError::Control(errno(&error)))?;
     for _ in 0..TRIES {
         // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number.
         let number = unsafe { ioctl(&control, GetFree)? };
         let (path, file) = open_node(number)?;
-        match configure(&file, settings) {
+        match configure(&file) {
             Ok(()) => return Ok(LoopDevice { number, path, file }),
             // Somebody was faster.
             Err(Errno::BUSY) => {}
@@ -220,7 +239,12 @@ pub fn detach_loop(device: impl AsFd) -> Result<(), Errno> {
 }
 
 fn configure(device: &File, settings: &LoopSettings<'_>) -> Result<(), Errno> {
+    configure_with(device, settings, 0)
+}
+
+fn configure_with(device: &File, settings: &LoopSettings<'_>, flags: u32) -> Result<(), Errno> {
     let mut info = LoopInfo::empty();
+    info.flags = flags;
     let mark = settings.mark.as_bytes();
     if mark.len() >= info.file_name.len() || mark.contains(&0) {
         return Err(Errno::INVAL);

@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
+use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 
 /// The first bytes of a file as memory that is shared with it.
 #[derive(Debug)]
@@ -33,6 +33,16 @@ impl Mapping {
         let at = unsafe { mmap(ptr::null_mut(), length, protection, flags, file, 0) }?;
         let at = NonNull::new(at.cast::<u8>()).ok_or(Errno::NOMEM)?;
         Ok(Self { at, length, writes })
+    }
+
+    /// Tells the kernel in which order pages will be wanted: in none, or in theirs.
+    ///
+    /// # Errors
+    /// As `madvise`.
+    pub fn advise(&self, random: bool) -> Result<(), Errno> {
+        let advice = if random { Advice::Random } else { Advice::Sequential };
+        // SAFETY: the whole of our mapping; the advice changes when pages come, not what they hold.
+        unsafe { madvise(self.at.as_ptr().cast(), self.length, advice) }
     }
 
     /// The place of so many bytes.
@@ -102,6 +112,8 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(10_000).unwrap();
         let mut mapping = Mapping::of(file.as_fd(), 10_000, true).unwrap();
+        mapping.advise(true).unwrap();
+        mapping.advise(false).unwrap();
         mapping.write(9_990, b"0123456789").unwrap();
         mapping.sync().unwrap();
         let mut seen = [0; 4];

@@ -6,12 +6,13 @@
 
 use std::ffi::{CString, OsStr};
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::mount::{
-    FsOpenFlags, MountFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
-    fsopen,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen,
 };
 
 /// What the kernel takes of options for a filesystem: one page.
@@ -176,26 +177,52 @@ pub fn mount(
 /// Asks the kernel in its own words why such a mount fails. Nothing is mounted.
 pub fn explain_mount(source: &OsStr, fs_type: &str, options: &MountOptions) -> Option<String> {
     let context = fsopen(fs_type, FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
-    let configured = || {
-        fsconfig_set_string(&context, "source", source)?;
-        if options.is_read_only() {
-            fsconfig_set_flag(&context, "ro")?;
-        }
-        for option in split(&options.data) {
-            match option.split_once('=') {
-                Some((key, value)) => fsconfig_set_string(&context, key, value)?,
-                None => fsconfig_set_flag(&context, option)?,
-            }
-        }
-        fsconfig_create(&context)
-    };
-    if configured().is_ok() {
-        return None;
+    configure(&context, source, options).err().and_then(|_| log_of(&context))
+}
+
+/// Mounts a filesystem where nobody sees it: the root that is returned is all there is of the
+/// mount, which ends when it and everything opened beneath it are closed, however we end.
+///
+/// # Errors
+/// As `fsconfig` and `fsmount`, with what the kernel has to say; `ENOSYS` before Linux 5.2.
+pub fn mount_detached(
+    source: &OsStr,
+    fs_type: &str,
+    options: &MountOptions,
+) -> Result<OwnedFd, (Errno, Option<String>)> {
+    let context = fsopen(fs_type, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|errno| (errno, None))?;
+    configure(&context, source, options).map_err(|errno| (errno, log_of(&context)))?;
+    let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC
+        | MountAttrFlags::MOUNT_ATTR_NOATIME;
+    if options.is_read_only() {
+        attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
     }
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+        .map_err(|errno| (errno, log_of(&context)))
+}
+
+fn configure(context: &OwnedFd, source: &OsStr, options: &MountOptions) -> Result<(), Errno> {
+    fsconfig_set_string(context, "source", source)?;
+    if options.is_read_only() {
+        fsconfig_set_flag(context, "ro")?;
+    }
+    for option in split(&options.data) {
+        match option.split_once('=') {
+            Some((key, value)) => fsconfig_set_string(context, key, value)?,
+            None => fsconfig_set_flag(context, option)?,
+        }
+    }
+    fsconfig_create(context)
+}
+
+/// What the kernel noted while a mount was configured; nothing before Linux 5.2.
+fn log_of(context: &OwnedFd) -> Option<String> {
     let mut words = Vec::new();
     let mut buffer = [0u8; 1024];
     // A message a read, each after a letter for its weight; ENODATA after the last.
-    while let Ok(length) = rustix::io::read(&context, &mut buffer) {
+    while let Ok(length) = rustix::io::read(context, &mut buffer) {
         let message = String::from_utf8_lossy(&buffer[..length]).trim().to_owned();
         let message = message.get(2..).unwrap_or_default().trim().to_owned();
         if length == 0 || words.len() == 16 {

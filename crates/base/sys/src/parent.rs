@@ -2,16 +2,34 @@
 #![expect(unsafe_code, reason = "something is done between fork and exec")]
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use rustix::io::Errno;
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal,
+};
 
 /// Lets the kernel kill the program when the thread that starts it ends, by SIGKILL too.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
+    signal_with_parent(command, Signal::KILL)
+}
+
+/// The same for a program that has processes of its own and sees to their ends: it is asked to
+/// end, by SIGTERM. It is also in a process group of its own, which no terminal signals.
+pub fn leave_with_parent(command: &mut Command) -> &mut Command {
+    signal_with_parent(command.process_group(0), Signal::TERM)
+}
+
+/// Asks a program to end, by SIGINT.
+pub fn interrupt(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ended_already = pid.map(|pid| kill_process(pid, Signal::INT));
+}
+
+fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
     let parent = getpid();
     let before_exec = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
+        set_parent_process_death_signal(Some(signal))?;
         // The parent may have ended just before.
         if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
@@ -21,7 +39,7 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
 
 #[cfg(test)]
 mod tests {
-    use super::end_with_parent;
+    use super::{end_with_parent, interrupt, leave_with_parent};
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -35,5 +53,21 @@ mod tests {
         let began = Instant::now();
         assert!(!child.wait().unwrap().success());
         assert!(began.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_program_that_is_asked_to_end_can_say_so() {
+        let script = "trap 'echo told; exit 7' INT; echo there; while :; do sleep 0.01; done";
+        let mut command = Command::new("sh");
+        let command = command.args(["-c", script]).stdout(Stdio::piped());
+        let mut child = leave_with_parent(command).spawn().unwrap();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert_eq!(line, "there\n");
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert_eq!(line, "there\ntold\n");
     }
 }

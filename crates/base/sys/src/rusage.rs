@@ -15,8 +15,26 @@ pub struct ThreadCpu {
     pub system_ns: u64,
 }
 
+/// What one thread used since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// CPU time.
+    pub cpu: ThreadCpu,
+    /// Switches of context, of its own will or not.
+    pub switches: u64,
+    /// Faults of pages that were read from a disk.
+    pub major_faults: u64,
+    /// Faults of pages that were not.
+    pub minor_faults: u64,
+}
+
 /// CPU time of the calling thread since it began.
 pub fn thread_cpu() -> ThreadCpu {
+    thread_usage().cpu
+}
+
+/// What the calling thread used since it began.
+pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for a whole rusage, which the kernel fills.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
@@ -24,7 +42,16 @@ pub fn thread_cpu() -> ThreadCpu {
     debug_assert_eq!(status, 0, "getrusage(RUSAGE_THREAD) is always there");
     // SAFETY: all-zero bytes are a valid rusage, and the kernel writes only valid ones.
     let usage = unsafe { usage.assume_init() };
-    ThreadCpu { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+    let count = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
+    ThreadUsage {
+        cpu: ThreadCpu {
+            user_ns: nanoseconds(usage.ru_utime),
+            system_ns: nanoseconds(usage.ru_stime),
+        },
+        switches: count(usage.ru_nvcsw) + count(usage.ru_nivcsw),
+        major_faults: count(usage.ru_majflt),
+        minor_faults: count(usage.ru_minflt),
+    }
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {
@@ -34,7 +61,7 @@ fn nanoseconds(time: libc::timeval) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::thread_cpu;
+    use super::{thread_cpu, thread_usage};
 
     #[test]
     fn work_costs_cpu_of_this_thread_only() {
@@ -47,5 +74,14 @@ mod tests {
         }
         let other = std::thread::spawn(thread_cpu).join().unwrap();
         assert!(other.user_ns + other.system_ns < 5_000_000, "{other:?}");
+    }
+
+    #[test]
+    fn pages_and_pauses_are_counted() {
+        let before = thread_usage();
+        std::hint::black_box(vec![1_u8; 4 << 20]);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let after = thread_usage();
+        assert!(after.minor_faults > before.minor_faults && after.switches > before.switches);
     }
 }

@@ -18,6 +18,9 @@ pub struct FilesystemFacts {
     pub unused_bytes: u64,
     /// Files that we may still make; `None` where their number is not limited beforehand.
     pub free_inodes: Option<u64>,
+    /// Files that there are, of how many there can be; `None` where their number is not limited
+    /// beforehand.
+    pub used_inodes: Option<(u64, u64)>,
     /// The number by which the kernel knows the type (`f_type`).
     pub type_magic: u64,
     /// Mount flags that the kernel tells, in the words of mount(8).
@@ -89,6 +92,8 @@ pub fn filesystem_facts(fd: impl AsFd) -> Result<FilesystemFacts, Errno> {
         free_bytes: figures.f_bavail.saturating_mul(unit),
         unused_bytes: figures.f_bfree.saturating_mul(unit),
         free_inodes: (figures.f_files > 0).then_some(figures.f_favail),
+        used_inodes: (figures.f_files > 0)
+            .then(|| (figures.f_files.saturating_sub(figures.f_ffree), figures.f_files)),
         // The magic has 32 bits; some types fill all of them, and the field is signed.
         type_magic: kind.f_type.cast_unsigned() & 0xffff_ffff,
         flags: flags.map(|&(_, word)| word).collect(),

@@ -19,9 +19,8 @@ mod encoding;
 mod log;
 mod mmtests;
 mod number;
+mod stretch;
 mod trial;
-
-use std::ops::Range;
 
 pub use mmtests::{ResultFile, beginnings, results};
 pub use trial::{Content, ForeignTrial, events_of};
@@ -134,32 +133,4 @@ pub fn import(bytes: &[u8]) -> Imported {
 /// Whether some output begins here: where one importer has to stop.
 fn any_begins(log: &Log<'_>, at: usize) -> bool {
     ALL.iter().any(|importer| importer.begins(log, at))
-}
-
-/// Remarks about lines that nobody understood, runs of them in one.
-fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) -> Vec<Remark> {
-    let mut remarks = Vec::new();
-    let mut run: Option<(usize, usize)> = None;
-    let is_odd = |at: usize| {
-        let known = understood.get(at - within.start).copied().unwrap_or(false);
-        !known && !log.line(at).trim().is_empty()
-    };
-    for at in within.clone() {
-        if is_odd(at) {
-            run = Some((run.map_or(at, |(first, _)| first), at));
-        } else if let Some(run) = run.take_if(|_| !log.line(at).trim().is_empty()) {
-            remarks.push(skipped(log, run));
-        }
-    }
-    remarks.extend(run.map(|run| skipped(log, run)));
-    remarks
-}
-
-fn skipped(log: &Log<'_>, (first, last): (usize, usize)) -> Remark {
-    let words = log::shortened(log.line(first));
-    let what = match last - first {
-        0 => format!("not understood and skipped: {words}"),
-        more => format!("not understood and skipped, with {more} more lines: {words}"),
-    };
-    Remark { line: first + 1, what }
 }

@@ -60,6 +60,7 @@ impl ForeignTrial {
             phases: self.phases,
             tasks: self.tasks,
             metrics: self.metrics,
+            artifacts: Vec::new(),
             cautions: self.cautions,
             ending,
             wall_ns: self.wall_ns,
@@ -91,6 +92,7 @@ pub fn events_of(trial: &Trial) -> Vec<TrialEvent> {
         events.push(TrialEvent::PhaseEnded(phase.clone()));
     }
     events.extend(trial.metrics.iter().cloned().map(TrialEvent::Measured));
+    events.extend(trial.artifacts.iter().cloned().map(TrialEvent::Produced));
     events.push(TrialEvent::Ended { ending: trial.ending.clone(), at_ns: trial.wall_ns });
     events
 }

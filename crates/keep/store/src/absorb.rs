@@ -31,7 +31,11 @@ impl Store {
             other.read(*trial, Detail::Everything)?;
         }
         let trials = Copy::new(&other, self, "trials")?;
-        let recorded = RECORDED.iter().map(|table| Copy::new(&other, self, table));
+        let there =
+            other.rows("SELECT name FROM sqlite_schema", [], "sqlite_schema", fields::text)?;
+        // An older store has fewer tables.
+        let tables = RECORDED.iter().filter(|table| there.iter().any(|name| name == *table));
+        let recorded = tables.map(|table| Copy::new(&other, self, table));
         let recorded = recorded.collect::<Result<Vec<_>, _>>()?;
         let refused = |error| Place::file(&self.path).refused(error);
         let target = self

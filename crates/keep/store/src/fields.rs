@@ -7,7 +7,7 @@ use treering_model::Latency;
 
 use crate::StoreError;
 use crate::connection::Place;
-use crate::histogram;
+use crate::{histogram, packing};
 
 /// The fields of one row in the order of its query.
 pub(crate) struct Fields<'a> {
@@ -122,6 +122,14 @@ impl<'a> Fields<'a> {
                 let found = other.data_type();
                 Err(self.wrong(format!("expected a histogram of {samples} samples, found {found}")))
             }
+        }
+    }
+
+    /// A packed text of this many bytes.
+    pub(crate) fn packed(&mut self, bytes: usize) -> Result<String, StoreError> {
+        match self.take()? {
+            ValueRef::Blob(packed) => packing::unpack(packed, bytes).map_err(|why| self.wrong(why)),
+            other => Err(self.wrong(format!("expected a blob, found {}", other.data_type()))),
         }
     }
 }

@@ -17,11 +17,14 @@ use crate::connection::Place;
 pub const APPLICATION_ID: u32 = 0x5452_6e67;
 
 /// The tables and indices.
-const SCHEMA: &str = include_str!("schema.sql");
+const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("artifacts.sql"));
+
+/// The table that version 1.1 added.
+const ARTIFACTS: &str = "artifacts";
 
 /// Every table that holds what was recorded of a trial, parents before their children.
 /// `trials` itself and those that speak of a living process are not among them.
-pub(crate) const RECORDED: [&str; 13] = [
+pub(crate) const RECORDED: [&str; 14] = [
     "cells",
     "parameters",
     "facts",
@@ -35,6 +38,7 @@ pub(crate) const RECORDED: [&str; 13] = [
     "cautions",
     "endings",
     "departures",
+    ARTIFACTS,
 ];
 
 /// The other tables.
@@ -51,7 +55,10 @@ pub struct Version {
 
 impl Version {
     /// What this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 0 };
+    pub const CURRENT: Self = Self { major: 1, minor: 1 };
+
+    /// The first with a table of artifacts.
+    pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
 
     /// From `PRAGMA user_version`: 1000 × major + minor.
     const fn from_number(number: u32) -> Self {
@@ -74,10 +81,16 @@ impl fmt::Display for Version {
 struct Migration {
     to: Version,
     statements: &'static str,
+    /// The tables that it adds: they become append-only.
+    tables: &'static [&'static str],
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 0] = [];
+const MIGRATIONS: [Migration; 1] = [Migration {
+    to: Version::WITH_ARTIFACTS,
+    statements: include_str!("artifacts.sql"),
+    tables: &[ARTIFACTS],
+}];
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -172,6 +185,7 @@ fn migrate(
 ) -> rusqlite::Result<()> {
     for migration in migrations.iter().filter(|migration| migration.to > from) {
         transaction.execute_batch(migration.statements)?;
+        transaction.execute_batch(&refusals(migration.tables))?;
         transaction.pragma_update(None, "user_version", migration.to.number())?;
     }
     Ok(())
@@ -179,13 +193,13 @@ fn migrate(
 
 /// The whole definition: tables, indices, and the triggers that make every table append-only.
 fn definition() -> String {
-    let mut statements = SCHEMA.to_owned();
-    for table in OTHERS.iter().chain(&RECORDED) {
-        for change in ["UPDATE", "DELETE"] {
-            statements.push_str(&refusal(table, change));
-        }
-    }
-    statements
+    [SCHEMA, &refusals(&OTHERS), &refusals(&RECORDED)].concat()
+}
+
+/// The triggers that make tables append-only.
+fn refusals(tables: &[&str]) -> String {
+    let changes = |table: &&str| ["UPDATE", "DELETE"].map(|change| refusal(table, change));
+    tables.iter().flat_map(changes).collect()
 }
 
 /// The trigger that forbids one kind of change to one table.
@@ -230,7 +244,10 @@ mod tests {
     /// golden store of the new version and add a row. Rows are never changed.
     #[test]
     fn definition_and_version_change_together() {
-        let released = [(Version { major: 1, minor: 0 }, DIGEST_1_0)];
+        let released = [
+            (Version { major: 1, minor: 0 }, DIGEST_1_0),
+            (Version { major: 1, minor: 1 }, DIGEST_1_1),
+        ];
         let (version, recorded) = released.last().unwrap();
         assert_eq!(Version::CURRENT, *version);
         let now = digest(&bare(&definition()));
@@ -238,6 +255,7 @@ mod tests {
     }
 
     const DIGEST_1_0: u64 = 0x3f96_831d_1bc2_7d22;
+    const DIGEST_1_1: u64 = 0xa559_b18b_52f8_e04b;
 
     #[test]
     fn every_table_is_listed_strict_and_append_only() {
@@ -276,14 +294,16 @@ mod tests {
     fn migrations_add_step_by_step() {
         let mut connection = blank_store();
         let steps = [
-            Migration { to: Version { major: 1, minor: 0 }, statements: "SELECT broken" },
+            Migration { to: Version::CURRENT, statements: "SELECT broken", tables: &[] },
             Migration {
-                to: Version { major: 1, minor: 1 },
+                to: Version { major: 1, minor: 1001 },
                 statements: "ALTER TABLE trials ADD COLUMN cell TEXT NOT NULL DEFAULT ''",
+                tables: &[],
             },
             Migration {
-                to: Version { major: 1, minor: 2 },
-                statements: "CREATE TABLE artifacts (trial INTEGER) STRICT",
+                to: Version { major: 1, minor: 1002 },
+                statements: "CREATE TABLE later (trial INTEGER) STRICT",
+                tables: &["later"],
             },
         ];
         let transaction = connection.transaction().unwrap();
@@ -291,7 +311,9 @@ mod tests {
         transaction.commit().unwrap();
         let version: u32 =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 1002);
-        connection.prepare("SELECT cell FROM trials, artifacts").unwrap();
+        assert_eq!(version, 2002);
+        connection.prepare("SELECT cell FROM trials, later").unwrap();
+        connection.execute("INSERT INTO later VALUES (1)", []).unwrap();
+        connection.execute("DELETE FROM later", []).unwrap_err();
     }
 }

@@ -17,6 +17,7 @@ mod hint;
 mod histogram;
 mod identity;
 mod load;
+mod packing;
 mod recorder;
 mod rows;
 mod store;

@@ -5,12 +5,13 @@ use std::num::NonZero;
 use std::thread;
 
 use treering_model::{
-    Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric, Op,
-    OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
+    Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric,
+    Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
 use crate::connection::Place;
 use crate::fields::Fields;
+use crate::format::Version;
 use crate::{Access, Store, StoreError, word};
 
 const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \
@@ -33,6 +34,8 @@ const TASK_OPS: &str = "SELECT seq, op, calls, errors, bytes, samples, latency F
 const METRICS: &str = "SELECT name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE trial = ?1 ORDER BY seq";
 const CAUTIONS: &str = "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
+const ARTIFACTS: &str = "SELECT kind, version, phase, name, bytes, body FROM artifacts \
+    WHERE trial = ?1 ORDER BY seq";
 const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
 
 /// Threads that read thousands of trials, and trials for which one is worth starting.
@@ -47,7 +50,7 @@ pub enum Detail {
     Headlines,
     /// Its tasks too, without calls.
     Tasks,
-    /// Its phases with calls and intervals too; tasks still without calls.
+    /// Its phases with calls and intervals too, and what observers made; tasks still without calls.
     PhaseCalls,
     /// Everything.
     Everything,
@@ -159,6 +162,7 @@ impl Store {
             phases: self.phases(trial, detail)?,
             tasks: self.tasks(trial, detail)?,
             metrics: self.rows(METRICS, [trial], "metrics", metric)?,
+            artifacts: self.artifacts(trial, detail)?,
             cautions: self.rows(CAUTIONS, [trial], "cautions", |fields| {
                 let code = fields.word(CautionCode::from_name)?;
                 Ok(Caution { code, message: fields.text()? })
@@ -192,6 +196,13 @@ impl Store {
             })?;
         }
         Ok(phases.into_iter().map(|(_, phase)| phase).collect())
+    }
+
+    fn artifacts(&self, trial: i64, detail: Detail) -> Result<Vec<Artifact>, StoreError> {
+        if detail < Detail::PhaseCalls || self.version() < Version::WITH_ARTIFACTS {
+            return Ok(Vec::new());
+        }
+        self.rows(ARTIFACTS, [trial], "artifacts", artifact)
     }
 
     fn tasks(&self, trial: i64, detail: Detail) -> Result<Vec<TaskTotals>, StoreError> {
@@ -315,6 +326,19 @@ fn interval(fields: &mut Fields<'_>) -> Result<(i64, Interval), StoreError> {
     let seq = fields.integer()?;
     let (second, calls, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
     Ok((seq, Interval { second, calls, bytes }))
+}
+
+fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {
+    Ok(Artifact {
+        kind: fields.text()?,
+        version: fields.integer()?,
+        phase: fields.integer_or_null()?,
+        name: fields.text()?,
+        body: {
+            let bytes = fields.integer()?;
+            fields.packed(bytes)?
+        },
+    })
 }
 
 fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {

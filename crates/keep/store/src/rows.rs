@@ -3,11 +3,12 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use treering_model::{
-    Beginning, Cell, Cpu, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
+    Artifact, Beginning, Cell, Cpu, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals,
+    TrialEvent,
 };
 
 use crate::writer::Writer;
-use crate::{StoreError, word};
+use crate::{StoreError, packing, word};
 
 const TRIAL: &str = "INSERT INTO trials (id, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -39,6 +40,8 @@ const TASK_OP: &str = "INSERT INTO task_ops (trial, seq, ordinal, op, calls, err
 const METRIC: &str = "INSERT INTO metrics (trial, seq, name, scope, part, value, unit, better, \
     is_primary, tasks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const CAUTION: &str = "INSERT INTO cautions (trial, seq, code, message) VALUES (?1, ?2, ?3, ?4)";
+const ARTIFACT: &str = "INSERT INTO artifacts (trial, seq, kind, version, phase, name, bytes, \
+    body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const ENDING: &str =
     "INSERT INTO endings (trial, seq, ending, why, wall_ns) VALUES (?1, ?2, ?3, ?4, ?5)";
 
@@ -111,6 +114,7 @@ pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreEr
         TrialEvent::TaskEnded(totals) => of_task(totals, seq)?,
         TrialEvent::PhaseEnded(totals) => of_phase(totals, seq)?,
         TrialEvent::Measured(metric) => vec![of_metric(metric, seq)?],
+        TrialEvent::Produced(artifact) => vec![of_artifact(artifact, at)?],
         TrialEvent::Cautioned(caution) => {
             let values = vec![at, text(caution.code.name()), text(&caution.message)];
             vec![Row { statement: CAUTION, values }]
@@ -123,6 +127,22 @@ fn of_ending(ending: &Ending, at_ns: u64, at: Value) -> Result<Row, StoreError> 
     let values =
         vec![at, text(ending.name()), text(ending.why()), number("duration of the trial", at_ns)?];
     Ok(Row { statement: ENDING, values })
+}
+
+fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
+    let body = packing::pack(&artifact.body)
+        .map_err(|value| StoreError::Unstorable { what: "body of an artifact", value })?;
+    let bytes = u64::try_from(artifact.body.len()).unwrap_or(u64::MAX);
+    let values = vec![
+        at,
+        text(&artifact.kind),
+        Value::from(artifact.version),
+        artifact.phase.map_or(Value::Null, Value::from),
+        text(&artifact.name),
+        number("bytes of an artifact", bytes)?,
+        Value::Blob(body),
+    ];
+    Ok(Row { statement: ARTIFACT, values })
 }
 
 fn of_cell(cell: &Cell) -> Row {

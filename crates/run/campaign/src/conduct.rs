@@ -4,19 +4,20 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, Progress, Renewable, Target, run_on_targets, run_renewing,
+    EngineError, EngineOptions, HeatLog, Progress, Renewable, Target, run_on_targets, run_renewing,
 };
 use treering_lab::{LabError, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
-use treering_observe::{Scene, look, watch};
-use treering_script::{Job, TargetFacts};
+use treering_observe::{Scene, Wanted, look, watch};
+use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
 use crate::doubts::{Known, Tally, about, compressible};
 use crate::room::shortage;
+use crate::watched::{Watched, tell};
 
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
@@ -30,6 +31,8 @@ pub struct TrialPlan<'a> {
     pub keep: bool,
     /// Doubts that are known already.
     pub cautions: Vec<Caution>,
+    /// What observers do only when asked to.
+    pub wanted: Wanted,
     /// What is known of the place beyond what observers see: how it was made.
     pub facts: Vec<Fact>,
     /// Unmounts and mounts the place again between two phases, where that is asked for.
@@ -104,7 +107,7 @@ fn perform(
     to: &mut Listeners<'_>,
     remains: &mut Vec<String>,
 ) -> Result<Conclusion, SinkError> {
-    let scene = Scene { target: place.target().path() };
+    let scene = Scene { target: place.target().path(), wanted: plan.wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -118,42 +121,67 @@ fn perform(
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let began_ns = plan.engine.clock.now_ns();
-    let watching = watch(&scene);
+    let heat = heat_log(plan, place);
+    let mut watched = Watched::new(to.sink, watch(&scene), heat.as_ref());
     let mut session = plan.job.begin(target_facts);
-    let mut renewals = 0;
-    let tally = &mut Tally::new(to.sink);
-    let ran = match plan.remount {
-        None => {
-            let (engine, targets) = (&plan.engine, place.roots());
-            run_on_targets(session.as_mut(), targets, engine, tally, to.progress, to.stop)
-        }
-        Some(again) => {
-            let holder = &mut Remounted { place, again, count: &mut renewals };
-            let engine = &plan.engine;
-            run_renewing(session.as_mut(), holder, engine, tally, to.progress, to.stop)
-        }
-    };
+    let tally = &mut Tally::new(&mut watched);
+    let (progress, stop) = (to.progress, to.stop);
+    let (ran, renewals) =
+        run_session(plan, place, session.as_mut(), tally, &Run { progress, stop, heat: &heat });
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = match plan.job.mode() {
         Mode::Native => session.remains(),
         Mode::Classic => session.litter(),
     };
-    let mut seen = watching.end();
+    let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
+    seen.facts.extend(session.facts());
     if !matches!(ran, Err(EngineError::Sink(_))) {
-        to.sink.accept(&TrialEvent::Environment { facts: seen.facts })?;
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.
-        let about = if ran.is_ok() { about(done, known) } else { Vec::new() };
-        for caution in seen.cautions.into_iter().chain(about) {
-            to.sink.accept(&TrialEvent::Cautioned(caution))?;
-        }
+        seen.cautions.extend(if ran.is_ok() { about(done, known) } else { Vec::new() });
+        tell(seen, to.sink)?;
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
     }
+}
+
+/// What a run of the engine hears and keeps.
+struct Run<'a> {
+    progress: &'a Progress,
+    stop: &'a StopFlag,
+    heat: &'a Option<HeatLog>,
+}
+
+/// Runs the session, mounting the place anew between its phases where that is asked for; also how
+/// often that was done.
+fn run_session(
+    plan: &TrialPlan<'_>,
+    place: &mut Workplace,
+    session: &mut dyn Session,
+    sink: &mut dyn TrialSink,
+    run: &Run<'_>,
+) -> (Result<(), EngineError>, u32) {
+    let Run { progress, stop, heat } = *run;
+    let (engine, heat) = (&plan.engine, heat.as_ref());
+    let mut renewals = 0;
+    let ran = match plan.remount {
+        None => run_on_targets(session, place.roots(), engine, sink, progress, stop, heat),
+        Some(again) => {
+            let holder = &mut Remounted { place, again, count: &mut renewals };
+            run_renewing(session, holder, engine, sink, progress, stop, heat)
+        }
+    };
+    (ran, renewals)
+}
+
+/// A log of what is read and written, where one is wanted.
+fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
+    let name = |target: &Target| target.path().display().to_string();
+    Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
 
 /// Both, but for the unrest of the machine: who waited for it to settle has told it already.

@@ -11,6 +11,7 @@ pub mod plan;
 mod room;
 mod schedule;
 mod stage;
+mod watched;
 
 pub use campaign::{Crew, conduct_plan};
 pub use cells::{PlannedCell, rounds};

@@ -14,15 +14,17 @@ use treering_script::{
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::heat::Heated;
 use crate::processes::on_processes;
+use crate::program::by_program;
 use crate::renewal::{Renewable, Renewing};
 use crate::threads::on_threads;
 use crate::ticks::ticking;
 use crate::time_limit::Timer;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    Caller, EngineError, LatencyMode, Payload, PayloadKind, Place, Progress, Recorder, Target,
-    TrialClock,
+    Caller, EngineError, HeatLog, LatencyMode, Payload, PayloadKind, Place, Progress, Recorder,
+    Target, TrialClock,
 };
 
 /// How a session is run.
@@ -88,7 +90,18 @@ pub fn run<P: Place + ?Sized>(
         conductor.phase(session, number, phase)?;
         number += 1;
     }
-    Ok(())
+    match session.program() {
+        None => Ok(()),
+        Some(program) => {
+            conductor.interrupted()?;
+            if place.is_renewed() {
+                conductor.workers.clear();
+                place.renew()?;
+            }
+            let to = (options.clock, conductor.sink, stop);
+            by_program(session, &program, place, number, to)
+        }
+    }
 }
 
 /// [`run`] in a real directory. It exists so that the loop over the steps is compiled in this
@@ -107,7 +120,8 @@ pub fn run_on_target(
     run(session, target, options, sink, progress, stop)
 }
 
-/// [`run`] in several real directories at which the workers take turns.
+/// [`run`] in several real directories at which the workers take turns; with a log of what is read
+/// and written, where one is given.
 ///
 /// # Errors
 /// As [`run`].
@@ -118,11 +132,16 @@ pub fn run_on_targets(
     sink: &mut dyn TrialSink,
     progress: &Progress,
     stop: &StopFlag,
+    heat: Option<&HeatLog>,
 ) -> Result<(), EngineError> {
-    run(session, targets, options, sink, progress, stop)
+    match heat {
+        None => run(session, targets, options, sink, progress, stop),
+        Some(log) => run(session, &Heated::new(targets, log), options, sink, progress, stop),
+    }
 }
 
-/// [`run`] on a target that is renewed between the phases.
+/// [`run`] on a target that is renewed between the phases; with a log of what is read and written,
+/// where one is given.
 ///
 /// # Errors
 /// As [`run`], and when the target cannot be had again.
@@ -133,8 +152,13 @@ pub fn run_renewing(
     sink: &mut dyn TrialSink,
     progress: &Progress,
     stop: &StopFlag,
+    heat: Option<&HeatLog>,
 ) -> Result<(), EngineError> {
-    run(session, &Renewing::new(holder), options, sink, progress, stop)
+    let place = &Renewing::new(holder);
+    match heat {
+        None => run(session, place, options, sink, progress, stop),
+        Some(log) => run(session, &Heated::new(place, log), options, sink, progress, stop),
+    }
 }
 
 struct Conductor<'r, P: Place + ?Sized> {
@@ -271,6 +295,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         for ((number, worker), (task, mut run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
+            run.heat.take().into_iter().for_each(|book| self.place.gather(book));
             let name = format!("{} {}", task.kind, task.subject);
             let finished = matches!(run.end, TaskEnd::Finished);
             let cut_short = matches!(run.end, TaskEnd::Stopped | TaskEnd::Failed(_));
@@ -318,8 +343,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
         let work = || match tasks {
             [] => Ok(Vec::new()),
-            all if side_by_side.workers == WorkerKind::Process => {
-                on_processes(workers, all, start, halting)
+            all if side_by_side.workers != WorkerKind::Thread => {
+                let has_session = side_by_side.workers == WorkerKind::Session;
+                on_processes(workers, all, start, halting, has_session)
             }
             [alone] => Ok(vec![workers[0].run(alone, halting)]),
             several => on_threads(workers, several, start, halting),
@@ -390,7 +416,7 @@ fn add_run(totals: &mut PhaseTotals, run: &TaskRun) {
 }
 
 /// Adds calls of one kind; the list stays in the order of the kinds.
-fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
+pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
     let number = |op: Op| op as usize;
     match ops.binary_search_by_key(&number(more.op), |op| number(op.op)) {
         Err(place) => ops.insert(place, more.clone()),

@@ -4,9 +4,14 @@ use std::io;
 use std::process;
 
 use treering_model::{Caution, CautionCode};
-use treering_sys::{Confinement, DropCachesError, drop_caches};
+use treering_script::{Program, ProgramEnd};
+use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches};
 
-use crate::{Caller, EngineError, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target};
+use crate::program::run_program;
+use crate::{
+    Caller, EngineError, HeatBook, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target,
+    TrialClock,
+};
 
 /// A place where sessions can run.
 pub trait Place {
@@ -36,10 +41,26 @@ pub trait Place {
         Ok(())
     }
 
+    /// Runs another program there to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started, or nothing can be there.
+    fn program(
+        &self,
+        _program: &Program,
+        _clock: TrialClock,
+        _stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        Err(io::Error::other("no program can work in memory"))
+    }
+
     /// What must be said of the place before the first phase.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
+
+    /// Takes the book of a task that ended, where one is kept.
+    fn gather(&self, _book: HeatBook) {}
 
     /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
     fn is_renewed(&self) -> bool {
@@ -71,6 +92,15 @@ impl Place for Target {
         shell.arg("-c").arg(command).status().map(|_status| ())
     }
 
+    fn program(
+        &self,
+        program: &Program,
+        clock: TrialClock,
+        stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        run_program(self, program, clock, stop)
+    }
+
     fn cautions(&self) -> Vec<Caution> {
         let message = "this kernel or sandbox has no openat2".to_owned();
         let walk = Caution { code: CautionCode::ConfinedByWalk, message };
@@ -93,6 +123,15 @@ impl Place for [Target] {
 
     fn shell(&self, command: &str) -> io::Result<()> {
         self.first().map_or(Ok(()), |place| place.shell(command))
+    }
+
+    fn program(
+        &self,
+        program: &Program,
+        clock: TrialClock,
+        stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        turn(self, 0)?.program(program, clock, stop)
     }
 
     fn cautions(&self) -> Vec<Caution> {

@@ -10,10 +10,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use serde::{Deserialize, Serialize};
 use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{Task, WaveStart};
-use treering_sys::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns};
+use treering_sys::{
+    ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
+};
 
 use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
-use crate::{CallFailure, Caller, EngineError};
+use crate::{CallFailure, Caller, EngineError, HeatBook};
 
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
 const ANSWER_MAX: usize = 256 << 20;
@@ -31,6 +33,7 @@ struct Told {
     ops: Vec<OpTotals>,
     notes: Vec<u64>,
     intervals: Vec<Interval>,
+    heat: Option<HeatBook>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,8 +51,9 @@ pub(crate) fn on_processes<C: Caller>(
     tasks: &mut [Task],
     start: WaveStart,
     halting: Halting<'_>,
+    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
-    let runs = forked(workers, tasks, start, halting);
+    let runs = forked(workers, tasks, start, halting, has_session);
     halting.stop.lift_halt();
     runs
 }
@@ -59,6 +63,7 @@ fn forked<C: Caller>(
     tasks: &mut [Task],
     start: WaveStart,
     halting: Halting<'_>,
+    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let cannot = |worker| move |source| EngineError::Start { worker, source };
     let gate = match start {
@@ -67,7 +72,12 @@ fn forked<C: Caller>(
     };
     let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
-        let work = || answer(worker, task, halting);
+        let work = || {
+            if has_session {
+                own_session();
+            }
+            answer(worker, task, halting)
+        };
         // Children that run already are killed when they are dropped.
         children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
     }
@@ -108,6 +118,7 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         ops: run.ops,
         notes: run.notes,
         intervals: worker.recorder.end_phase(),
+        heat: run.heat,
     };
     // Numbers and words: nothing of it can be refused.
     serde_json::to_vec(&told).unwrap_or_default()
@@ -131,6 +142,7 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: Vec::new(),
         notes: Vec::new(),
         intervals: Vec::new(),
+        heat: None,
     });
     let end = match told.end {
         ToldEnd::Finished => TaskEnd::Finished,
@@ -152,5 +164,6 @@ fn run(end: ForkEnd) -> TaskRun {
         ops: told.ops,
         notes: told.notes,
         intervals: told.intervals,
+        heat: told.heat,
     }
 }

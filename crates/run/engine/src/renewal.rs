@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::io;
 
 use treering_model::Caution;
-use treering_sys::DropCachesError;
+use treering_script::{Program, ProgramEnd};
+use treering_sys::{DropCachesError, StopFlag};
 
-use crate::{EngineError, Payload, Place, SyncCaller, Target};
+use crate::{EngineError, Payload, Place, SyncCaller, Target, TrialClock};
 
 /// Has a target that can be renewed. Nothing of it is open while it is.
 pub trait Renewable {
@@ -45,6 +46,15 @@ impl Place for Renewing<'_> {
 
     fn shell(&self, command: &str) -> io::Result<()> {
         self.holder.borrow().target().shell(command)
+    }
+
+    fn program(
+        &self,
+        program: &Program,
+        clock: TrialClock,
+        stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        self.holder.borrow().target().program(program, clock, stop)
     }
 
     fn cautions(&self) -> Vec<Caution> {

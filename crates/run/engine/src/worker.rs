@@ -8,12 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Completion, Identity, Outcome, Script, Task};
-use treering_sys::{Disguise, StopFlag, monotonic_ns, thread_cpu};
+use treering_script::{Completion, Identity, Outcome, Script, Task, Usage};
+use treering_sys::{Disguise, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
-use crate::{CallFailure, Caller, Recorder, TrialClock};
+use crate::{CallFailure, Caller, HeatBook, Recorder, TrialClock};
 
 /// One worker with all that is its own.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ pub(crate) struct TaskRun {
     pub(crate) notes: Vec<u64>,
     /// The rate of each second, of a worker in a process of its own.
     pub(crate) intervals: Vec<Interval>,
+    /// What it read and wrote, where a book of it is kept.
+    pub(crate) heat: Option<HeatBook>,
 }
 
 /// What syncs took of a task.
@@ -90,9 +92,10 @@ impl<C: Caller> Worker<C> {
     pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
         let mut tally = Tally::default();
         let queue = self.caller.open_queue(task.queue);
-        let cpu_before = cpu_now();
+        let before = thread_usage();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
+        self.caller.by_vectors(task.vectored);
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -109,16 +112,25 @@ impl<C: Caller> Worker<C> {
             end
         }));
         let wall_ns = monotonic_ns() - began_ns;
-        let cpu = cpu_now().minus(cpu_before);
+        let after = thread_usage();
+        let cpu = in_words(after.cpu).minus(in_words(before.cpu));
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
         let notes = match end {
             TaskEnd::Panicked(_) => Vec::new(),
-            _ => task.script.notes(),
+            _ => {
+                task.script.used(Usage {
+                    switches: after.switches - before.switches,
+                    major_faults: after.major_faults - before.major_faults,
+                    minor_faults: after.minor_faults - before.minor_faults,
+                });
+                task.script.notes()
+            }
         };
         let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
-        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals }
+        let heat = self.caller.take_heat();
+        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals, heat }
     }
 
     fn follow(
@@ -210,7 +222,10 @@ fn disguise(identity: Identity) -> Result<Disguise, String> {
 
 /// CPU of the calling thread, in the model's word.
 fn cpu_now() -> Cpu {
-    let cpu = thread_cpu();
+    in_words(thread_cpu())
+}
+
+fn in_words(cpu: ThreadCpu) -> Cpu {
     Cpu { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
 }
 

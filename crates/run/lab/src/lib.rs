@@ -17,6 +17,7 @@ mod leftovers;
 mod machine;
 mod register;
 mod release;
+mod sight;
 mod tools;
 mod volume;
 mod workplace;
@@ -30,5 +31,6 @@ pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, ins
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};
 pub use machine::DeviceNumber;
+pub use sight::{Sight, SightKind};
 pub use volume::{FormatRecord, MountRecord, Mounted, Volume};
 pub use workplace::Workplace;

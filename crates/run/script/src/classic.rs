@@ -36,6 +36,8 @@ pub struct Said {
     pub err: String,
     /// For the log, where there is one.
     pub log: String,
+    /// Files of their own, made anew: path and text.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Said {
@@ -46,8 +48,19 @@ impl Said {
 
     /// Words for standard output and the log.
     pub fn everywhere(words: String) -> Self {
-        Self { log: words.clone(), out: words, err: String::new() }
+        Self { log: words.clone(), out: words, ..Self::default() }
     }
+}
+
+/// Traces that the imitated tool has blktrace make: one of each phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassicTraces {
+    /// What the names of files begin with.
+    pub prefix: String,
+    /// The device; without it there are no traces, and the tool says so.
+    pub device: Option<PathBuf>,
+    /// What the original has in the names of files for phases of these names.
+    pub names: &'static [(&'static str, &'static str)],
 }
 
 /// What a voice may know before it begins.
@@ -74,6 +87,60 @@ pub struct Room {
     pub unused_bytes: u64,
 }
 
+/// What the kernel counts of a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounts {
+    /// Its name in `/sys/block`.
+    pub name: String,
+    /// Requests, read and written.
+    pub requests: [u64; 2],
+    /// Requests that were merged with others, likewise.
+    pub merges: [u64; 2],
+    /// Milliseconds that requests took, likewise.
+    pub ticks_ms: [u64; 2],
+    /// Milliseconds in which it was busy.
+    pub busy_ms: u64,
+    /// Milliseconds that requests took, weighted with their number.
+    pub queue_ms: u64,
+}
+
+impl DiskCounts {
+    /// Reads `/sys/block/NAME/stat`.
+    pub fn read(name: &str, stat: &str) -> Option<Self> {
+        let numbers: Vec<u64> =
+            stat.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let [reads, merged, _, read_ms, writes, write_merged, _, write_ms, _, busy, queue, ..] =
+            numbers[..]
+        else {
+            return None;
+        };
+        Some(Self {
+            name: name.to_owned(),
+            requests: [reads, writes],
+            merges: [merged, write_merged],
+            ticks_ms: [read_ms, write_ms],
+            busy_ms: busy,
+            queue_ms: queue,
+        })
+    }
+
+    /// What it did since an earlier time.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let both = |now: [u64; 2], then: [u64; 2]| {
+            [now[0].saturating_sub(then[0]), now[1].saturating_sub(then[1])]
+        };
+        Self {
+            name: self.name.clone(),
+            requests: both(self.requests, before.requests),
+            merges: both(self.merges, before.merges),
+            ticks_ms: both(self.ticks_ms, before.ticks_ms),
+            busy_ms: self.busy_ms.saturating_sub(before.busy_ms),
+            queue_ms: self.queue_ms.saturating_sub(before.queue_ms),
+        }
+    }
+}
+
 /// What a voice may ask while it speaks.
 pub trait Witness {
     /// The room of the first root's filesystem now.
@@ -81,6 +148,12 @@ pub trait Witness {
 
     /// The time now, as `ctime` writes it, without newline.
     fn time(&mut self) -> String;
+
+    /// What the disk below the first root has done since the machine started; `None` where there is
+    /// none.
+    fn disk(&mut self) -> Option<DiskCounts> {
+        None
+    }
 
     /// Waits until a line comes on standard input, or its end.
     fn wait_for_line(&mut self) {}
@@ -143,6 +216,11 @@ pub trait ClassicVoice {
         None
     }
 
+    /// Which traces of a device are made, if any.
+    fn traces(&self) -> Option<ClassicTraces> {
+        None
+    }
+
     /// After everything, unless it failed; a signal may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;
 }
@@ -163,4 +241,22 @@ pub struct Impersonation {
     pub signal_exit: u8,
     /// Its words.
     pub voice: Box<dyn ClassicVoice>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiskCounts;
+
+    #[test]
+    fn the_counts_of_a_disk_are_read_and_subtracted() {
+        let stat = " 100 2 3000 40  500 6 7000 80  9 1000 1100  12 13 14 15 16 17\n";
+        let disk = DiskCounts::read("vda", stat).unwrap();
+        assert_eq!((disk.requests, disk.merges, disk.ticks_ms), ([100, 500], [2, 6], [40, 80]));
+        assert_eq!((disk.busy_ms, disk.queue_ms), (1000, 1100));
+        let later = DiskCounts { requests: [101, 503], busy_ms: 990, ..disk.clone() };
+        let since = later.since(&disk);
+        assert_eq!((since.requests, since.busy_ms, since.merges), ([1, 3], 0, [0, 0]));
+        assert_eq!(DiskCounts::read("vda", "1 2 3"), None);
+        assert_eq!(DiskCounts::read("vda", ""), None);
+    }
 }

@@ -5,9 +5,10 @@
 //! that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use treering_model::{Caution, Metric, Mode, Op, TaskTotals, Work};
+use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
 use crate::{Bell, ConfigError, Outcome, Step};
 
@@ -42,10 +43,24 @@ pub trait Script: Send {
     /// of the trial.
     fn timed(&mut self, _began_ns: u64, _ended_ns: u64) {}
 
+    /// Is told what the task used, at its end.
+    fn used(&mut self, _usage: Usage) {}
+
     /// What it took down for its session and its voice, in a form of their own.
     fn notes(&mut self) -> Vec<u64> {
         Vec::new()
     }
+}
+
+/// What a task used beside time and CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Switches of context, of its own will or not.
+    pub switches: u64,
+    /// Faults of pages that were read from a disk.
+    pub major_faults: u64,
+    /// Faults of pages that were not.
+    pub minor_faults: u64,
 }
 
 /// What carries out the requests of a task while its script goes on.
@@ -95,6 +110,8 @@ pub struct Task {
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC`.
     pub synchronous: bool,
+    /// Whether it reads and writes at places by the calls that take vectors (`preadv2`).
+    pub vectored: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,
     /// As whom it works; as ourselves where nobody is named.
@@ -116,6 +133,7 @@ impl Task {
             file_op,
             direct: false,
             synchronous: false,
+            vectored: false,
             queue: None,
             identity: None,
             script,
@@ -137,6 +155,9 @@ pub enum WorkerKind {
     Thread,
     /// A process of its own.
     Process,
+    /// A process in a session of its own: where the kernel groups by sessions, each worker has the
+    /// share of a group (`sched_autogroup_enabled`).
+    Session,
 }
 
 /// When the workers of a wave go.
@@ -219,6 +240,43 @@ pub struct Phase {
     pub tasks: u32,
 }
 
+/// Another program that does the work of a run, in a directory below the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What is started: a path, or a name that is looked for as the shell does.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What it reads from its standard input.
+    pub input: Vec<u8>,
+    /// The directory below the target in which it is started.
+    pub directory: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramEnd {
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to its standard output, up to a length that no report has.
+    pub output: Vec<u8>,
+    /// What it wrote to its standard error, likewise.
+    pub errors: Vec<u8>,
+    /// When it was started, in nanoseconds from the start of the trial.
+    pub began_ns: u64,
+    /// How long it was there.
+    pub wall_ns: u64,
+}
+
+/// A phase of which a program told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToldPhase {
+    /// The phase. Its number is counted on by the engine, and its sums are made of its tasks.
+    pub totals: PhaseTotals,
+    /// Its tasks, in the order of their workers.
+    pub tasks: Vec<TaskTotals>,
+}
+
 /// One run of a job.
 pub trait Session: Send {
     /// The next phase; `None` ends the run.
@@ -239,6 +297,22 @@ pub trait Session: Send {
     /// Why it cannot go on, asked after each wave.
     fn failure(&self) -> Option<String> {
         None
+    }
+
+    /// What does the rest of the run after the last phase, where that is another program.
+    fn program(&mut self) -> Option<Program> {
+        None
+    }
+
+    /// Is told how that ended; says what the program told of its phases. Why the run failed is
+    /// asked next.
+    fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ToldPhase> {
+        Vec::new()
+    }
+
+    /// What it learnt of its tools, at the end.
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
     }
 
     /// The headline numbers of what was done so far.
@@ -334,6 +408,12 @@ pub trait Job: Send + Sync {
 
     /// Whether it needs the time of every call.
     fn times_all(&self) -> bool {
+        false
+    }
+
+    /// Whether another program does the work: what the engine would do to calls and payload does
+    /// not reach it.
+    fn is_by_program(&self) -> bool {
         false
     }
 

@@ -21,14 +21,14 @@ pub use board::{Bell, Board};
 pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
 pub use causes::with_causes;
 pub use classic::{
-    ClassicPayload, ClassicScene, ClassicVoice, Impersonation, MakeRoots, Meeting, Room, Said,
-    Witness,
+    ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,
+    MakeRoots, Meeting, Room, Said, Witness,
 };
 pub use entries::{Entries, Entry, EntryKind};
 pub use job::{
-    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Queue, QueueKind, Script,
-    Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, Unfinished, Wave, WaveStart,
-    WorkerKind,
+    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Program, ProgramEnd, Queue,
+    QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, ToldPhase,
+    Unfinished, Usage, Wave, WaveStart, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{

@@ -62,6 +62,29 @@ pub struct OptionSpec {
     pub support: Support,
 }
 
+impl OptionSpec {
+    /// An option that does what the imitated tool's does, or that the tool does not have.
+    pub const fn new(
+        name: &'static str,
+        short: Option<char>,
+        value: ValueKind,
+        default: Option<&'static str>,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, short, value, default, doc, support: Support::Full }
+    }
+
+    /// One without a short spelling.
+    pub const fn long(
+        name: &'static str,
+        value: ValueKind,
+        default: Option<&'static str>,
+        doc: &'static str,
+    ) -> Self {
+        Self::new(name, None, value, default, doc)
+    }
+}
+
 /// A workload's name tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {
@@ -87,6 +110,12 @@ pub struct Manifest {
 pub trait Workload: Sync {
     /// Its name tag.
     fn manifest(&self) -> &'static Manifest;
+
+    /// The words behind the tool's name on its command line, as its options are declared: what else
+    /// the tool understands is put in their form.
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words
+    }
 
     /// A job of the imitated tool's command line. May read the files that the settings name.
     ///
@@ -165,6 +194,12 @@ impl Settings {
     /// Settings from names and values; a flag that is there has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
         Self { given, ..Self::default() }
+    }
+
+    /// The same with other options, given in the same surroundings.
+    #[must_use]
+    pub fn with_given(&self, given: Vec<(String, String)>) -> Self {
+        Self { given, ..self.clone() }
     }
 
     /// What was given, in the order in which it was: enough to make the settings again.

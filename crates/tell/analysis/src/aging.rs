@@ -92,6 +92,7 @@ mod tests {
             phases: Vec::new(),
             tasks: (0..tasks).map(task).collect(),
             metrics: Vec::new(),
+            artifacts: Vec::new(),
             cautions: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 1,

@@ -9,6 +9,7 @@ mod calls;
 pub mod compare;
 mod curve;
 mod kind;
+mod layouts;
 mod phase;
 mod rate;
 mod spread;
@@ -19,6 +20,9 @@ pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
 pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
 pub use kind::{KindSummary, is_compiled};
+pub use layouts::{
+    LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
+};
 pub use phase::PhaseSummary;
 pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, course, has_course, slice_seconds};
 pub use spread::Spread;

@@ -54,6 +54,7 @@ fn trial(started: i64, rate: f64) -> Trial {
         }],
         tasks: Vec::new(),
         metrics: vec![metric("mib_per_second", rate, Better::Higher, true)],
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Completed,
         wall_ns,

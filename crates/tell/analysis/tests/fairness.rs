@@ -37,6 +37,7 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
             metric("mib_per_second", 50.0, Unit::MibPerSecond, true),
             metric("seconds", seconds, Unit::Seconds, false),
         ],
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 40_000_000_000,

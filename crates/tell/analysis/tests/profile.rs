@@ -40,6 +40,7 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
         }],
         tasks: (0..8).map(task).collect(),
         metrics: Vec::new(),
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 6_000_000_000,

@@ -20,6 +20,7 @@ fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
         phases,
         tasks,
         metrics: Vec::new(),
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 0,

@@ -57,9 +57,13 @@ fn subject(chart: &Chart) -> String {
     let (sort, of) = match chart {
         Chart::Forest(_) => ("ratios", ""),
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
+        Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),
         Chart::Course(course) => ("rate", course.phase.as_str()),
+        Chart::Layout(course) => ("layout", course.measure.as_str()),
+        Chart::Map(_) => ("map", ""),
         Chart::Aging(aging) => ("aging", aging.kind.as_str()),
+        Chart::Trace(_) => ("trace", ""),
         Chart::Remark { .. } => ("words", ""),
     };
     match slug(of).as_str() {

@@ -20,8 +20,8 @@ mod table;
 mod verdict;
 
 pub use charts::{
-    Aging, AgingSide, Chart, Course, CourseSide, Forest, ForestRow, Latencies, LatencySide, Rounds,
-    RoundsSide,
+    Aging, AgingSide, Chart, Concentration, Course, CourseSide, DeviceMapChart, Forest, ForestRow,
+    Latencies, LatencySide, LayoutCourse, Rounds, RoundsSide, TraceChart, TraceChartRun,
 };
 pub use document::{Block, Pair, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};

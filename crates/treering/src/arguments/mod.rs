@@ -1,17 +1,25 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
 mod comparing;
+mod layout;
 mod quantities;
+mod tracing;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
 pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+pub(crate) use layout::LayoutArgs;
+use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
+pub(crate) use tracing::{
+    PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
+};
 
 /// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -54,8 +62,12 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
     Compare(CompareArgs),
+    /// Record the requests that a program makes to block devices, and show and plot traces.
+    Trace(TraceArgs),
     /// Say what would make measurements here doubtful, before anybody measures.
     Doctor(DoctorArgs),
+    /// Measure where files lie on disk and what is free: of a directory, a device or an image.
+    Layout(LayoutArgs),
     /// What the lab can make here, and what killed runs left in it.
     Lab(LabArgs),
     /// Remove what a killed run left in a directory.
@@ -330,9 +342,28 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
+    /// Record the requests that the devices get, and tell seeks, latencies and offsets of each
+    /// phase. It takes root.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Tell which data are hot: reads and writes as they are issued, by file and by MiB. It costs
+    /// CPU with every call.
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// With --heat: seconds after which an access counts half in the temperature.
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
+        value_parser = half_life)]
+    pub(crate) heat_half_life: Duration,
     /// Slow every task on purpose, by so many percent of its time: tests what finds it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
     pub(crate) handicap: String,
+    /// Take the layout on disk after each phase; what waits in memory is written first.
+    #[arg(long)]
+    pub(crate) layout: bool,
+    /// Take it also after every N tasks. The time of the phase runs on meanwhile, that of the tasks
+    /// does not.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) layout_every: Option<u32>,
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
@@ -343,6 +374,22 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "-")]
     pub(crate) events: Option<PathBuf>,
+}
+
+/// Options of `treering run fio` that compare the two ways to run a job.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Comparing with fio")]
+pub(crate) struct CheckArgs {
+    /// Run the job by the installed fio and natively, in turns, and say where they differ.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// How often each of them runs it.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "check",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) turns: u32,
+    /// The format of what is said: terminal, plain, markdown, html, csv or json.
+    #[arg(long, requires = "check")]
+    pub(crate) format: Option<String>,
 }
 
 /// The whole command line as clap sees it.
@@ -360,9 +407,18 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_workloads::ALL);
-    let Some(link) = link(typed) else { return command.try_get_matches_from(typed) };
-    let rest = typed.iter().skip(1).cloned();
-    command.try_get_matches_from(["treering".into(), link.into()].into_iter().chain(rest))
+    let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    let Some(workload) = classic else { return command.try_get_matches_from(typed) };
+    let skipped = if link(typed).is_some() { 1 } else { 2 };
+    let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
+    let words: Option<Vec<String>> =
+        rest.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    // Words that are no text are no settings either.
+    let rest = words.map_or(rest, |words| {
+        workload.classic_words(words).into_iter().map(OsString::from).collect()
+    });
+    let name = workload.manifest().name;
+    command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
 }
 
 /// The workload by whose name treering was called.
@@ -406,6 +462,8 @@ fn classic_command(workload: &'static dyn Workload) -> Command {
     if manifest.name == DBENCH { with_generate(command) } else { command }
 }
 
+/// The workload of which the original can do the job too.
+pub(crate) const FIO: &str = "fio";
 /// The workload whose loads can be made.
 const DBENCH: &str = "dbench";
 
@@ -425,6 +483,7 @@ fn native_command(workload: &'static dyn Workload) -> Command {
     let base = Command::new(manifest.name)
         .next_display_order(None)
         .args(manifest.native.iter().map(argument));
+    let base = if manifest.name == FIO { CheckArgs::augment_args(base) } else { base };
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
         .about(manifest.about)
         .long_about(None)

@@ -1,5 +1,7 @@
 //! Values of our own options that carry a unit.
 
+use std::time::Duration;
+
 use treering_script::parse_size;
 
 use crate::failure::{Failure, Kind};
@@ -21,9 +23,26 @@ pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     })
 }
 
+/// A half life in seconds, from a thousandth to ten thousand days.
+pub(super) fn half_life(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (1e-3..=864e6).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "write seconds, from 0.001 to 864000000, as 60".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{percentage, size};
+    use super::{half_life, percentage, size};
+    use std::time::Duration;
+
+    #[test]
+    fn half_lives_are_times() {
+        assert_eq!(half_life("0.5").unwrap(), Duration::from_millis(500));
+        for wrong in ["0", "-1", "NaN", "inf", "1e300", "60s", ""] {
+            assert!(half_life(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn percentages_have_their_sign() {

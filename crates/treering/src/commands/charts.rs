@@ -42,7 +42,7 @@ pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
 }
 
 /// Whether there is nothing of this name yet, or a chart of ours.
-fn may_be_written(path: &Path) -> bool {
+pub(super) fn may_be_written(path: &Path) -> bool {
     match path.symlink_metadata() {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
         Ok(known) => known.is_file() && is_ours(path).unwrap_or(false),

@@ -8,12 +8,14 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_script::{
     ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Settings,
     Support, TargetFacts, Workload,
 };
 use treering_sys::Semaphores;
 
+use super::classic_traces::PhaseTraces;
 use super::native::classic_payload;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, classic_words, settings};
@@ -57,6 +59,17 @@ fn configure(
     Ok((workload.classic(settings)?, workload.impersonate(settings)?))
 }
 
+/// Whether the job can run at its places; the tool's own words where it cannot.
+fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
+    for facts in places {
+        if let Err(error) = job.check(facts) {
+            told(speaker.speak(|voice| voice.refused(&error)))?;
+            return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
+        }
+    }
+    Ok(())
+}
+
 fn perform(
     workload: &'static dyn Workload,
     job: &dyn Job,
@@ -68,6 +81,7 @@ fn perform(
         Some(Met::At(meetings)) => Some(meetings),
         None => None,
     };
+    let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
     let facts = facts(&place)?;
     let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
@@ -87,12 +101,7 @@ fn perform(
         rooms,
     };
     told(speaker.speak(|voice| voice.open(&scene)))?;
-    for facts in &facts {
-        if let Err(error) = job.check(facts) {
-            told(speaker.speak(|voice| voice.refused(&error)))?;
-            return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
-        }
-    }
+    check(job, &facts, &mut speaker)?;
     let latency =
         if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
     let payload = classic_payload(workload.manifest().classic_payload);
@@ -107,9 +116,13 @@ fn perform(
         keep: true,
         cautions: Vec::new(),
         facts: Vec::new(),
+        wanted: Wanted::default(),
         remount: None,
     };
-    let listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
+    if let Some(traces) = traces {
+        listeners.push(Box::new(traces));
+    }
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))

@@ -2,21 +2,25 @@
 
 mod charts;
 mod classic;
+mod classic_traces;
 mod clean;
 mod compare;
 mod dataset;
 mod dataset_pages;
 mod doctor;
 mod export;
+mod fio_check;
 mod generate;
 mod import;
 mod import_files;
 mod lab;
+mod layout;
 mod list;
 mod native;
 mod output;
 mod report;
 mod show;
+mod trace;
 mod trial;
 
 use std::process::ExitCode;
@@ -24,7 +28,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
-use crate::arguments::{self, Verb};
+use crate::arguments::{self, CheckArgs, Verb};
 use crate::failure::{Failure, Kind};
 
 /// Does what was asked for.
@@ -41,6 +45,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         if let ("run", Some((name, below))) = (name, below.subcommand())
             && let Some(workload) = workload(name)
         {
+            if name == arguments::FIO
+                && let Some(check) = CheckArgs::from_arg_matches(below).ok().filter(|one| one.check)
+            {
+                return fio_check::run(below, &check);
+            }
             return native::run(workload, below);
         }
     }
@@ -55,7 +64,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Layout(args) => layout::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
+        Verb::Trace(args) => trace::run(&args),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {
             completions(shell);

@@ -12,6 +12,8 @@ use treering_engine::{
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
+use treering_observe::Wanted;
+use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
@@ -35,6 +37,9 @@ pub(crate) fn run(
     let job = workload.native(&settings)?;
     let payload = payload(&own, workload.manifest().classic_payload)?;
     let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
+    if job.is_by_program() {
+        refuse_engine(&own)?;
+    }
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
@@ -63,11 +68,16 @@ pub(crate) fn run(
         any: &any,
         trial: TrialId::new(),
         cell: None,
-        parameters: parameters(&own, latency, handicap_percent),
+        parameters: if job.is_by_program() {
+            Vec::new()
+        } else {
+            parameters(&own, latency, handicap_percent)
+        },
         engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
+        wanted: wanted(&own),
         remount: None,
     };
     let quiet = own.quiet;
@@ -84,6 +94,35 @@ pub(crate) fn run(
     match done.unmoved {
         Some(failure) => Err(failure),
         None => exit_code(&done),
+    }
+}
+
+/// What observers are asked for.
+fn wanted(own: &NativeRunArgs) -> Wanted {
+    let every_tasks = own.layout_every.unwrap_or(0);
+    let is_wanted = own.layout || own.layout_every.is_some();
+    Wanted {
+        heat_half_life: own.heat.then_some(own.heat_half_life),
+        layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        trace: own.trace,
+    }
+}
+
+/// Options of the engine do not reach another program: none is left out in silence.
+fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
+    let given = [
+        ("--payload", own.payload != "random"),
+        ("--compressibility", own.compressibility != "0%"),
+        ("--latency", own.latency != "sampled"),
+        ("--handicap", own.handicap != "0%"),
+        ("--heat", own.heat),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message = format!("{option} does not reach the program that does the work");
+            Err(Failure::new(Kind::Usage, message).hint("leave it out, or run the job natively"))
+        }
     }
 }
 
@@ -168,6 +207,20 @@ fn parameters(
     ];
     if handicap_percent > 0 {
         all.push(parameter("handicap", &format!("{handicap_percent}%")));
+    }
+    // Writing back before each look is work that others do not have.
+    if own.layout {
+        all.push(parameter("layout", "true"));
+    }
+    if let Some(tasks) = own.layout_every {
+        all.push(parameter("layout-every", &tasks.to_string()));
+    }
+    if own.heat {
+        all.push(parameter("heat", "true"));
+        all.push(parameter("heat-half-life", &own.heat_half_life.as_secs_f64().to_string()));
+    }
+    if own.trace {
+        all.push(parameter("trace", "true"));
     }
     all
 }

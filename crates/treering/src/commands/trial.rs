@@ -7,6 +7,7 @@ use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
@@ -33,6 +34,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) cautions: Vec<Caution>,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
+    /// What observers do only when asked to.
+    pub(crate) wanted: Wanted,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
 }
@@ -74,6 +77,7 @@ pub(crate) fn run(
         engine: EngineOptions { clock: TrialClock::begin(), ..asked.engine },
         keep: asked.keep,
         cautions: keeping.caution().into_iter().chain(asked.cautions.clone()).collect(),
+        wanted: asked.wanted,
         facts: asked.facts.clone(),
         remount: asked.remount,
     };
@@ -161,7 +165,10 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         names.any(|name| ["dir", "directory"].contains(&name) || (classic && is_operand(name)));
     let dir = match (names_dirs, classic) {
         (true, _) => String::new(),
-        (false, true) => format!(" -D {target}"),
+        (false, true) if specs.iter().any(|spec| spec.short == Some('D')) => {
+            format!(" -D {target}")
+        }
+        (false, true) => String::new(),
         (false, false) => format!(" --dir {target}"),
     };
     let mut line = format!("treering {verb}{}{dir}", beginning.workload);

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use treering_model::{Ending, Scope, Trial};
-use treering_testkit::{LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir};
+use treering_testkit::{
+    LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir, traced,
+};
 
 use crate::program;
 use crate::trial::{again, cautions, last};
@@ -96,43 +98,12 @@ fn tables_lines_and_progress_are_those_of_the_original() {
     }
 }
 
-/// Runs a command under strace, and has its calls on files of bonnie++ in words that both programs
-/// share.
-fn traced(command: &mut Command, dir: &Path, large: bool) -> Option<Vec<String>> {
-    let record = temp_dir();
-    let out = record.path().join("strace.out");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-y", "-qq", "-s", "200", "-o"]).arg(&out);
-    strace.args([
-        "-e",
-        "trace=mkdir,mkdirat,open,openat,openat2,read,write,lseek,fsync,sync,syncfs,close,unlink,\
-         unlinkat,rmdir,link,linkat,symlink,symlinkat,newfstatat,statx",
-    ]);
-    strace.arg(command.get_program()).args(command.get_args()).current_dir(dir);
-    for (name, value) in command.get_envs() {
-        strace.env(name, value.unwrap_or_default());
-    }
-    let Ok(output) = strace.output() else {
-        skip("strace is not installed");
-        return None;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut unfinished = BTreeMap::new();
-    let mut words = Vec::new();
-    for line in fs::read_to_string(&out).unwrap().lines() {
-        let (process, call) = line.split_once(' ').unwrap();
-        let call = call.trim_start();
-        if let Some((begun, _)) = call.split_once(" <unfinished") {
-            unfinished.insert(process.to_owned(), begun.to_owned());
-            continue;
-        }
-        let whole = match call.split_once(" resumed>") {
-            Some((_, rest)) => unfinished.remove(process).unwrap_or_default() + rest,
-            None => call.to_owned(),
-        };
-        words.extend(word(&whole, large));
-    }
-    Some(words)
+/// The calls of a command on files of bonnie++, in words that both programs share.
+fn words_of(command: &Command, dir: &Path, large: bool) -> Option<Vec<String>> {
+    let calls = "mkdir,mkdirat,open,openat,openat2,read,write,lseek,fsync,sync,syncfs,close,\
+                 unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,newfstatat,statx";
+    let calls = traced(command, dir, calls)?;
+    Some(calls.iter().filter_map(|one| word(&one.call, large)).collect())
 }
 
 /// Whether this is the large file, or one of the many: then their directory has its name.
@@ -186,9 +157,9 @@ fn both(original: &Path, words: &str, large: bool) -> Option<(Vec<String>, Vec<S
     let words = format!("-d . -u root -r 0 -z 7 -q {words}");
     let (program, other) = (program(), LoopFs::new("ext4", 64));
     let mut theirs = Command::new(original);
-    let theirs = traced(theirs.args(words.split_whitespace()), other.path(), large)?;
+    let theirs = words_of(theirs.args(words.split_whitespace()), other.path(), large)?;
     let mut ours = program.command(["bonnie++", "--no-store"]);
-    let ours = traced(ours.args(words.split_whitespace()), other.path(), large)?;
+    let ours = words_of(ours.args(words.split_whitespace()), other.path(), large)?;
     Some((ours, theirs))
 }
 

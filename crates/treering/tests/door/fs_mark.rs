@@ -1,13 +1,15 @@
 //! fs_mark from outside: what the original prints and leaves, beside what ours does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::{Ending, Op, Trial};
-use treering_testkit::{LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir};
+use treering_testkit::{
+    LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir, traced,
+};
 
 use crate::program;
 use crate::trial::{again, calls, cautions, failure, last};
@@ -122,43 +124,14 @@ fn headers_rows_logs_and_files_are_those_of_the_original() {
     }
 }
 
-/// The calls of the workers on files, as strace has them, in words that both programs share.
-fn traced(command: &mut Command, dir: &Path) -> Option<Vec<Vec<String>>> {
-    let out = dir.join("strace.out");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-s", "300", "-o"]).arg(&out);
-    strace
-        .arg("-e")
-        .arg("trace=mkdir,mkdirat,open,openat,openat2,write,fsync,sync,unlink,unlinkat");
-    strace.arg(command.get_program()).args(command.get_args()).current_dir(dir);
-    for (name, value) in command.get_envs() {
-        strace.env(name, value.unwrap_or_default());
+/// The calls of the workers on files, in words that both programs share.
+fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
+    let calls = "mkdir,mkdirat,open,openat,openat2,write,fsync,sync,unlink,unlinkat";
+    let mut by_process: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in traced(command, dir, calls)? {
+        by_process.entry(one.process).or_default().extend(word(&one.call));
     }
-    let Ok(output) = strace.output() else {
-        skip("strace is not installed");
-        return None;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut by_process: Vec<(String, Vec<String>)> = Vec::new();
-    let mut unfinished = std::collections::BTreeMap::new();
-    for line in fs::read_to_string(&out).unwrap().lines() {
-        let (process, call) = line.split_once(' ').unwrap();
-        let call = call.trim_start();
-        if let Some((begun, _)) = call.split_once(" <unfinished") {
-            unfinished.insert(process.to_owned(), begun.to_owned());
-            continue;
-        }
-        let whole = match call.split_once(" resumed>") {
-            Some((_, rest)) => unfinished.remove(process).unwrap_or_default() + rest,
-            None => call.to_owned(),
-        };
-        let Some(word) = word(&whole) else { continue };
-        match by_process.iter_mut().find(|(known, _)| known == process) {
-            Some((_, calls)) => calls.push(word),
-            None => by_process.push((process.to_owned(), vec![word])),
-        }
-    }
-    let mut workers: Vec<_> = by_process.into_iter().map(|(_, calls)| calls).collect();
+    let mut workers: Vec<_> = by_process.into_values().collect();
     workers.retain(|calls| calls.iter().any(|call| call.starts_with("create")));
     workers.sort();
     Some(workers)
@@ -196,11 +169,11 @@ fn workers_make_the_calls_of_the_original() {
         let words = format!("-d a -d b -D 4 -N 2 -n 3 -s 20000 -S {method}");
         let (program, other) = (program(), temp_dir());
         let mut theirs = Command::new(&original);
-        let Some(theirs) = traced(theirs.args(words.split_whitespace()), other.path()) else {
+        let Some(theirs) = by_worker(theirs.args(words.split_whitespace()), other.path()) else {
             return;
         };
         let mut ours = program.command(["fs_mark", "--no-store"]);
-        let ours = traced(ours.args(words.split_whitespace()), program.home()).unwrap();
+        let ours = by_worker(ours.args(words.split_whitespace()), program.home()).unwrap();
         assert_eq!(theirs.len(), 2, "-S {method}: two workers");
         assert_eq!(ours, theirs, "-S {method}");
     }

@@ -49,6 +49,9 @@ mod filebench;
 /// fio, beside the original where it is installed.
 mod fio;
 
+/// fio done by the installed fio.
+mod with_fio;
+
 /// fs_mark, beside the original where it is installed.
 mod fs_mark;
 
@@ -60,6 +63,9 @@ mod importing;
 
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
+
+/// Where files lie, beside the tools that know.
+mod layout;
 
 /// Native runs on real filesystems.
 mod native_trees;
@@ -78,6 +84,9 @@ mod results;
 
 /// Where results are while their place is under test.
 mod staging;
+
+/// Block traces.
+mod trace;
 
 /// What was kept of a trial.
 mod trial;

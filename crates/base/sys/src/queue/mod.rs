@@ -144,19 +144,19 @@ impl RequestQueue {
     /// a ring nothing more can be given.
     ///
     /// # Errors
-    /// `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is given; else as `io_submit`
+    /// `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is given, `EBUSY` also when two
+    /// of these have one tag; else as `io_submit`
     /// and `io_uring_enter`.
     pub fn submit(&mut self, transfers: &[Transfer<'_>]) -> Result<u32, Errno> {
-        use std::os::fd::AsRawFd;
         if self.broken {
             return Err(Errno::IO);
         }
         self.raw.clear();
         for transfer in transfers {
-            let Transfer { file, writes, bytes, position, tag } = *transfer;
-            let address = self.buffer(tag, bytes)?.as_mut_ptr();
-            let bytes = u32::try_from(bytes).map_err(|_too_many| Errno::INVAL)?;
-            self.raw.push(Raw { file: file.as_raw_fd(), writes, address, bytes, position, tag });
+            if let Err(errno) = self.prepare(transfer) {
+                self.release(0);
+                return Err(errno);
+            }
         }
         let taken = match &mut self.kernel {
             // SAFETY: the descriptors are borrowed until this returns, when the kernel holds the
@@ -167,13 +167,33 @@ impl RequestQueue {
             Kernel::Uring(uring) => unsafe { uring.submit(&self.raw) },
         };
         self.broken = taken.is_err() && matches!(self.kernel, Kernel::Uring(_));
-        let taken = taken?;
-        for raw in self.raw.iter().take(taken) {
-            self.busy[usize::from(raw.tag)] = true;
+        // Of a broken ring nobody knows which it took: their buffers stay the kernel's.
+        if !self.broken {
+            self.release(taken.unwrap_or(0));
         }
+        let taken = taken?;
         let taken = u32::try_from(taken).unwrap_or(u32::MAX);
         self.under_way += taken;
         Ok(taken)
+    }
+
+    /// Takes a transfer's buffer for the kernel.
+    fn prepare(&mut self, transfer: &Transfer<'_>) -> Result<(), Errno> {
+        use std::os::fd::AsRawFd;
+        let Transfer { file, writes, bytes, position, tag } = *transfer;
+        let length = u32::try_from(bytes).map_err(|_too_many| Errno::INVAL)?;
+        let address = self.buffer(tag, bytes)?.as_mut_ptr();
+        self.busy[usize::from(tag)] = true;
+        let file = file.as_raw_fd();
+        self.raw.push(Raw { file, writes, address, bytes: length, position, tag });
+        Ok(())
+    }
+
+    /// Gives the buffers back that were prepared and not taken: all but so many.
+    fn release(&mut self, taken: usize) {
+        for raw in self.raw.iter().skip(taken) {
+            self.busy[usize::from(raw.tag)] = false;
+        }
     }
 
     /// Waits until so many requests have ended, as far as so many are under way, and tells all that
@@ -286,6 +306,10 @@ mod tests {
             assert_eq!(queue.buffer(1, BLOCK).err(), Some(Errno::BUSY));
             assert_eq!(queue.submit(&reads[..1]), Err(Errno::BUSY));
             assert_eq!(all(&mut queue).len(), 2);
+            let larger = Transfer { bytes: 2 * BLOCK, ..reads[0] };
+            assert_eq!(queue.submit(&[reads[0], larger]), Err(Errno::BUSY));
+            assert_eq!(queue.submit(&reads[..1]), Ok(1), "it was given back");
+            assert_eq!(all(&mut queue).len(), 1);
             assert_eq!(queue.buffer(1, BLOCK).unwrap()[0], b'z');
             assert_eq!(queue.buffer(7, BLOCK).unwrap()[0], b'h');
         }

@@ -9,8 +9,9 @@ mod trial;
 mod version;
 
 use crate::log::Log;
+use crate::stretch::Stretch;
 use crate::trial::Content;
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use lines::{COLUMNS, Line, Side, line};
 
 /// Reads output of blogbench.
@@ -35,29 +36,27 @@ impl Importer for Blogbench {
 
     fn read(&self, log: &Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let (mut understood, mut end, mut next) = (Vec::new(), at, at);
-        while next < log.len() && next < end + run.gap() {
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len().min(stretch.end() + run.gap()) {
+            let next = stretch.next();
             let Some((said, count)) = log.read(next, line) else {
                 if any_begins(log, next) {
                     break;
                 }
-                understood.push(false);
-                next += 1;
+                stretch.pass();
                 continue;
             };
             if !run.goes_on(&said) {
                 break;
             }
             run.take(said);
-            understood.extend(std::iter::repeat_n(true, count));
-            next += count;
-            end = next;
+            stretch.take(count);
             if run.is_over() {
                 break;
             }
         }
-        understood.truncate(end - at);
-        let mut remarks = not_understood(log, at..end, &understood);
+        let end = stretch.end();
+        let mut remarks = stretch.remarks(log);
         let (trial, said) = trial::trial(&run, version::version(log, &(at..end)));
         remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
         let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();

@@ -12,8 +12,9 @@ mod trial;
 mod unmarked;
 
 use crate::log::Log;
+use crate::stretch::not_understood;
 use crate::trial::Content;
-use crate::{Importer, Reading, Remark, not_understood};
+use crate::{Importer, Reading, Remark};
 use run::Run;
 
 /// The tool, and its workload.

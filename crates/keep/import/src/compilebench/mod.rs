@@ -10,8 +10,9 @@ mod summary;
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use crate::log::Log;
+use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use lines::{Line, Operation, line};
 use states::States;
 use summary::Summary;
@@ -39,28 +40,24 @@ impl Importer for Compilebench {
 
     fn read(&self, log: &Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut understood = Vec::new();
-        let mut end = at;
-        let mut next = at;
-        while next < log.len() {
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len() {
+            let next = stretch.next();
             let Some((said, count)) = log.read(next, line) else {
                 if next > at && any_begins(log, next) {
                     break;
                 }
-                understood.push(false);
-                next += 1;
+                stretch.pass();
                 continue;
             };
             if run.is_over(&said) {
                 break;
             }
             run.take(next, said);
-            understood.extend(std::iter::repeat_n(true, count));
-            next += count;
-            end = next;
+            stretch.take(count);
         }
-        understood.truncate(end - at);
-        let mut remarks = not_understood(log, at..end, &understood);
+        let end = stretch.end();
+        let mut remarks = stretch.remarks(log);
         let trial = run.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

@@ -9,8 +9,9 @@ mod rates;
 mod trial;
 
 use crate::log::Log;
+use crate::stretch::Stretch;
 use crate::trial::Content;
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line};
 
 /// Reads output of dbench.
@@ -38,15 +39,15 @@ impl Importer for Dbench {
     }
 
     fn read(&self, log: &Log<'_>, at: usize) -> Reading {
-        let mut reader = Reader { log, at, next: at, end: at, understood: Vec::new() };
+        let mut reader = Reader { log, stretch: Stretch::from(at) };
         let mut run = Run::default();
         reader.read(&mut run);
         if let Some(detail) = reader.detail(&run) {
-            reader.skip_to(detail);
+            reader.stretch.go_to(detail);
             reader.read(&mut run);
         }
-        let Reader { end, understood, .. } = reader;
-        let mut remarks = not_understood(log, at..end, &understood);
+        let end = reader.stretch.end();
+        let mut remarks = reader.stretch.remarks(log);
         let (trial, said) = trial::trial(&run);
         remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
         let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
@@ -136,27 +137,23 @@ impl Run {
 /// The lines of a run.
 struct Reader<'l, 't> {
     log: &'l Log<'t>,
-    at: usize,
-    next: usize,
-    /// Behind the last line that was understood.
-    end: usize,
-    understood: Vec<bool>,
+    stretch: Stretch,
 }
 
 impl Reader<'_, '_> {
     /// Takes lines until the result, or until something else begins.
     fn read(&mut self, run: &mut Run) {
         let was_over = run.is_over();
-        while self.next < self.log.len() && self.next < self.end + GAP_LINES_MOST {
-            let Some((said, count)) = self.log.read(self.next, line) else {
-                let is_rule = run.has_table && is_rule(self.log.line(self.next));
+        while self.stretch.next() < self.log.len().min(self.stretch.end() + GAP_LINES_MOST) {
+            let next = self.stretch.next();
+            let Some((said, count)) = self.log.read(next, line) else {
+                let is_rule = run.has_table && is_rule(self.log.line(next));
                 if is_rule {
-                    self.known(1);
-                } else if any_begins(self.log, self.next) {
+                    self.stretch.take(1);
+                } else if any_begins(self.log, next) {
                     break;
                 } else {
-                    self.understood.push(false);
-                    self.next += 1;
+                    self.stretch.pass();
                 }
                 continue;
             };
@@ -164,19 +161,12 @@ impl Reader<'_, '_> {
                 break;
             }
             run.take(said);
-            self.known(count);
+            self.stretch.take(count);
             if run.is_over() && !was_over {
                 break;
             }
         }
-        self.understood.truncate(self.end - self.at);
-        self.next = self.end;
-    }
-
-    fn known(&mut self, lines: usize) {
-        self.understood.extend(std::iter::repeat_n(true, lines));
-        self.next += lines;
-        self.end = self.next;
+        self.stretch.go_to(self.stretch.end());
     }
 
     /// Where the seconds begin that are shown below the result: the last of them has its rate.
@@ -186,7 +176,8 @@ impl Reader<'_, '_> {
             Some((Line::Tick(tick), count)) => Some((tick, count)),
             _ => None,
         };
-        let below = self.end..self.log.len().min(self.end + DETAIL_GAP_LINES_MOST);
+        let below =
+            self.stretch.end()..self.log.len().min(self.stretch.end() + DETAIL_GAP_LINES_MOST);
         let first = below.clone().find(|at| any_begins(self.log, *at))?;
         let (mut last, count) = tick(first)?;
         let mut next = first + count;
@@ -196,10 +187,5 @@ impl Reader<'_, '_> {
         }
         let is_its = (last.mb_per_second - outcome.mb_per_second).abs() < 0.01;
         (is_its && last.clients == outcome.clients).then_some(first)
-    }
-
-    fn skip_to(&mut self, line: usize) {
-        self.understood.extend(std::iter::repeat_n(false, line - self.next));
-        self.next = line;
     }
 }

@@ -15,8 +15,9 @@ use treering_model::{
 
 use crate::log::Log;
 use crate::number::{ctime_unix_ms, decimal, nanoseconds};
+use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use lines::{Line, OpRow, line};
 use operations::operations;
 
@@ -34,28 +35,26 @@ impl Importer for Ffsb {
 
     fn read(&self, log: &Log<'_>, at: usize) -> Reading {
         let mut report = Report::default();
-        let (mut understood, mut end, mut next) = (Vec::new(), at, at);
-        while next < log.len() {
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len() {
+            let next = stretch.next();
             if next > at && any_begins(log, next) {
                 break;
             }
             let read = log.read(next, line);
             let Some((said, count)) = read else {
-                understood.push(false);
-                next += 1;
+                stretch.pass();
                 continue;
             };
             let is_last = matches!(said, Line::Cpu("CPU Utilization", _));
             report.take(said);
-            understood.extend(std::iter::repeat_n(true, count));
-            next += count;
-            end = next;
+            stretch.take(count);
             if is_last {
                 break;
             }
         }
-        understood.truncate(end - at);
-        let mut remarks = not_understood(log, at..end, &understood);
+        let end = stretch.end();
+        let mut remarks = stretch.remarks(log);
         let trial = report.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

@@ -13,8 +13,9 @@ use treering_model::{
 
 use crate::log::Log;
 use crate::number::nanoseconds;
+use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use line::{Flow, Line, Summary, line};
 
 /// The tool, and its workload.
@@ -44,8 +45,9 @@ impl Importer for Filebench {
 
     fn read(&self, log: &Log<'_>, at: usize) -> Reading {
         let mut output = Output::default();
-        let (mut understood, mut end, mut next) = (Vec::new(), at, at);
-        while next < log.len() && next < end + GAP_LINES_MOST {
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
+            let next = stretch.next();
             let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
             let is_new = match &read {
                 Some((Line::Version(_), _)) => next > at,
@@ -56,21 +58,18 @@ impl Importer for Filebench {
                 break;
             }
             let Some((said, count)) = read else {
-                understood.push(false);
-                next += 1;
+                stretch.pass();
                 continue;
             };
             let is_last = said == Line::End;
             output.take(said);
-            understood.extend(std::iter::repeat_n(true, count));
-            next += count;
-            end = next;
+            stretch.take(count);
             if is_last {
                 break;
             }
         }
-        understood.truncate(end - at);
-        let mut remarks = not_understood(log, at..end, &understood);
+        let end = stretch.end();
+        let mut remarks = stretch.remarks(log);
         let trial = output.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

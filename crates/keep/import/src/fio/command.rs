@@ -1,6 +1,8 @@
 //! The command line that stands above an output, as in the log of a terminal or of a script: what
 //! terse lines do not tell of a run.
 
+use treering_formats::fio::Run;
+
 use crate::log::Log;
 
 /// A command line is broken into no more lines.
@@ -19,6 +21,19 @@ pub(super) struct Command {
     pub(super) places: Vec<String>,
     /// Whether no file says more.
     pub(super) is_all: bool,
+}
+
+impl Command {
+    /// Says what the output itself does not: options of all jobs.
+    pub(super) fn teach(self, run: &mut Run) {
+        if run.options.is_empty() {
+            run.options = self.options;
+            run.has_all_options |= self.is_all;
+        }
+        if run.places.is_empty() {
+            run.places = self.places;
+        }
+    }
 }
 
 /// The command line right above a line.

@@ -2,7 +2,7 @@
 
 use treering_model::{Caution, CautionCode};
 
-use super::run::{Direction, Job, Run};
+use treering_formats::fio::{Direction, Job, Run};
 
 /// In less time than this nothing is measured but the start.
 const SHORT_MS: u64 = 1_000;

@@ -4,11 +4,9 @@
 //! A group that reports itself as one, and else each clone of a job, is one job here; its reads,
 //! writes and syncs are kinds of their own.
 
-mod bins;
 mod command;
 mod doubts;
 mod json;
-mod run;
 mod size;
 mod terse;
 mod text;
@@ -17,7 +15,7 @@ mod trial;
 use crate::log::Log;
 use crate::trial::Content;
 use crate::{ALL, Importer, Reading, Remark};
-use run::Run;
+use treering_formats::fio::Run;
 
 /// The tool, and its workload.
 const TOOL: &str = "fio";
@@ -88,7 +86,7 @@ impl Importer for Fio {
         match told.run.filter(|run| !run.jobs.is_empty()) {
             Some(mut run) => {
                 if let Some(command) = command::above(log, at) {
-                    run.learn(command);
+                    command.teach(&mut run);
                 }
                 let (trial, said) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };

@@ -1,10 +1,10 @@
 //! fio's terse lines: one a job, with semicolons between the fields, of the versions 2 to 5.
 
-use super::run::{DIRECTIONS, Direction, Disk, Job, Run, Spread};
 use super::size::bytes;
 use crate::Remark;
 use crate::log::Log;
 use crate::number::{decimal, whole};
+use treering_formats::fio::{DIRECTIONS, Direction, Disk, Job, Run, Spread};
 
 /// So many percentiles a line has room for.
 const PERCENTILES: usize = 20;

@@ -7,8 +7,8 @@ use treering_model::{
 };
 
 use super::doubts;
-use super::run::{Direction, Disk, Job, Run, Spread};
 use crate::trial::ForeignTrial;
+use treering_formats::fio::{Direction, Disk, Job, Run, Spread};
 
 const MIB: f64 = 1_048_576.0;
 /// Limits up to which shares of latency are figures, in nanoseconds: 10 ns to 1 s.

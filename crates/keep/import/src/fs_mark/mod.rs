@@ -13,8 +13,9 @@ use treering_model::{
 
 use crate::log::Log;
 use crate::number::ctime_unix_ms;
+use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins, not_understood};
+use crate::{Importer, Reading, Remark, any_begins};
 use rows::{Closing, Row, closing, is_heading, row};
 
 /// Reads output of fs_mark.
@@ -47,16 +48,20 @@ impl Importer for FsMark {
             let what = "a table of fs_mark without its header: how it was run is not known";
             remarks.push(Remark { line: at + 1, what: what.to_owned() });
         }
-        let mut table = Table { next, end: next, ..Table::default() };
+        let mut table = Table::from(next);
         table.read(self, log, at);
         table.tell(&mut trial);
         if table.rows.is_empty() {
             let what = "fs_mark has no row: its run failed or its output was cut".to_owned();
             remarks.push(Remark { line: at + 1, what });
-            return Reading { end: table.end, outputs: Vec::new(), remarks };
+            return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
         }
-        remarks.extend(not_understood(log, table.first..table.end, &table.understood));
-        Reading { end: table.end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+        remarks.extend(table.stretch.remarks(log));
+        Reading {
+            end: table.stretch.end(),
+            outputs: vec![Content::Foreign(Box::new(trial))],
+            remarks,
+        }
     }
 }
 
@@ -102,24 +107,22 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
 }
 
 /// The rows.
-#[derive(Default)]
 struct Table {
     rows: Vec<Row>,
-    next: usize,
-    /// Where the rows begin, and behind the last that was understood.
-    first: usize,
-    end: usize,
-    understood: Vec<bool>,
+    stretch: Stretch,
 }
 
 impl Table {
+    const fn from(line: usize) -> Self {
+        Self { rows: Vec::new(), stretch: Stretch::from(line) }
+    }
+
     fn read(&mut self, importer: &FsMark, log: &Log<'_>, at: usize) {
-        self.first = self.next;
-        while self.next < log.len() && self.next < self.end + GAP_LINES_MOST {
-            let here = self.next;
+        while self.stretch.next() < log.len().min(self.stretch.end() + GAP_LINES_MOST) {
+            let here = self.stretch.next();
             let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
             if is_heading_of_ours {
-                self.known(1);
+                self.stretch.take(1);
                 continue;
             }
             // The second line of the names of the columns, in verbose output.
@@ -129,24 +132,14 @@ impl Table {
             match log.read(here, row) {
                 Some((row, count)) if self.rows.last().is_none_or(|last| row.follows(last)) => {
                     self.rows.push(row);
-                    self.known(count);
+                    self.stretch.take(count);
                 }
                 _ => match closing(log.line(here)) {
-                    Some(Closing::Statistic | Closing::Verbose) => self.known(1),
-                    None => {
-                        self.understood.push(false);
-                        self.next += 1;
-                    }
+                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(1),
+                    None => self.stretch.pass(),
                 },
             }
         }
-        self.understood.truncate(self.end - self.first);
-    }
-
-    fn known(&mut self, lines: usize) {
-        self.understood.extend(std::iter::repeat_n(true, lines));
-        self.next += lines;
-        self.end = self.next;
     }
 
     /// All files over the time that the rows' rates come to: what the tool's own figure says of the

@@ -128,6 +128,7 @@ impl Row<'_> {
             phases: Vec::new(),
             tasks: Vec::new(),
             metrics: Vec::new(),
+            artifacts: Vec::new(),
             cautions: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 0,

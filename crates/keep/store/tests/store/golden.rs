@@ -22,16 +22,40 @@ fn version_1_0() {
     fs::write(&path, include_bytes!("../golden/store-1.0.db")).unwrap();
     let store = Store::open(&path, Access::ReadOnly).unwrap();
     assert_eq!(store.version(), Version { major: 1, minor: 0 });
-    holds_what_it_held(&store);
+    holds_what_it_held(&store, [15, 9, 29]);
     drop(store);
+    comes_to_others(&path, [15, 9, 29]);
+}
 
-    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
-    holds_what_it_held(&store);
+#[test]
+fn version_1_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    fs::write(&path, include_bytes!("../golden/store-1.1.db")).unwrap();
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.version(), Version { major: 1, minor: 1 });
+    holds_what_it_held(&store, [30, 9, 32]);
+    let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
+    let phases: Vec<Option<u32>> = trial.artifacts.iter().map(|made| made.phase).collect();
+    assert_eq!(phases, [Some(0), Some(1), None]);
+    let artifact = &trial.artifacts[0];
+    assert_eq!((&*artifact.kind, artifact.version, &*artifact.name), ("layout", 1, "free space"));
+    assert_eq!(artifact.body, "{\"extents\":[1,2,3]}");
+    drop(store);
+    comes_to_others(&path, [30, 9, 32]);
+}
+
+/// It is brought up to date, takes trials of another store, and gives its own to one.
+fn comes_to_others(path: &Path, words: [usize; 3]) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(path, Access::ReadWrite).unwrap();
+    assert_eq!(store.version(), Version::CURRENT);
+    holds_what_it_held(&store, words);
     let new = record_one(&dir.path().join("new.db"), 0);
     assert_eq!(store.absorb(dir.path().join("new.db")).unwrap(), 1);
     store.load(new).unwrap();
     let mut newer = Store::open(dir.path().join("newer.db"), Access::ReadWrite).unwrap();
-    assert_eq!(newer.absorb(&path).unwrap(), 4);
+    assert_eq!(newer.absorb(path).unwrap(), 4);
     assert!(newer.load(COMPLETED.parse().unwrap()).is_ok());
 }
 
@@ -44,7 +68,8 @@ fn there_is_one_for_every_minor_version() {
     }
 }
 
-fn holds_what_it_held(store: &Store) {
+/// `words` are how many operations, metrics and cautions there are.
+fn holds_what_it_held(store: &Store, words: [usize; 3]) {
     store.check().unwrap();
     let trials = store.trials(&Filter::default()).unwrap();
     let states = trials.iter().map(|trial| (trial.trial.text(), trial.state.name()));
@@ -83,8 +108,8 @@ fn holds_what_it_held(store: &Store) {
     assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
     // One task, some metrics and some cautions use every word of that time.
-    assert_eq!(trial.tasks[4].ops.len(), 15);
-    assert_eq!((trial.metrics.len(), trial.cautions.len()), (9, 29));
+    let found = [trial.tasks[4].ops.len(), trial.metrics.len(), trial.cautions.len()];
+    assert_eq!(found, words);
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
     assert_eq!(failed.ending.why(), "disk full");
 }

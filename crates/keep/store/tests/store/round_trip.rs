@@ -7,9 +7,9 @@ use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_assert_eq, prop
 use proptest::sample::select;
 use proptest::test_runner::Config;
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
-    Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent, TrialId, TrialSink,
-    Unit,
+    Artifact, Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency,
+    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent, TrialId,
+    TrialSink, Unit,
 };
 use treering_store::{Access, Detail, Store};
 
@@ -110,6 +110,10 @@ fn metric() -> BoxedStrategy<Metric> {
 
 fn event() -> BoxedStrategy<TrialEvent> {
     let fact = (text(), text()).prop_map(|(name, value)| Fact { name, value });
+    let artifact = (text(), any::<(u32, Option<u32>)>(), text(), text());
+    let artifact = artifact.prop_map(|(kind, (version, phase), name, body)| {
+        TrialEvent::Produced(Artifact { kind, version, phase, name, body })
+    });
     let caution = (select(&CautionCode::ALL[..]), text());
     prop_oneof![
         vec(fact, 0..4).prop_map(|facts| TrialEvent::Environment { facts }),
@@ -124,6 +128,7 @@ fn event() -> BoxedStrategy<TrialEvent> {
         task().prop_map(TrialEvent::TaskEnded),
         phase().prop_map(TrialEvent::PhaseEnded),
         metric().prop_map(TrialEvent::Measured),
+        artifact,
         caution.prop_map(|(code, message)| TrialEvent::Cautioned(Caution { code, message })),
     ]
     .boxed()
@@ -214,6 +219,7 @@ fn details_leave_out_what_they_say() {
     }
     assert!(expected.phases.iter().any(|phase| !phase.ops.is_empty()));
     assert_eq!(store.load_many(&[first], Detail::PhaseCalls).unwrap(), [expected.clone()]);
+    expected.artifacts.clear();
     for phase in &mut expected.phases {
         phase.ops.clear();
         phase.intervals.clear();

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Latency,
-    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder, TrialEvent,
-    TrialId, TrialSink, Unit,
+    Artifact, Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval,
+    Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder,
+    TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -91,6 +91,16 @@ pub(crate) fn measured(value: f64) -> TrialEvent {
     TrialEvent::Measured(metric.primary().of_tasks(4))
 }
 
+pub(crate) fn produced(phase: Option<u32>) -> TrialEvent {
+    TrialEvent::Produced(Artifact {
+        kind: "layout".into(),
+        version: 1,
+        phase,
+        name: "free space".into(),
+        body: "{\"extents\":[1,2,3]}".into(),
+    })
+}
+
 pub(crate) fn ended() -> TrialEvent {
     TrialEvent::Ended { ending: Ending::Completed, at_ns: 4_000_000_000 }
 }
@@ -116,7 +126,9 @@ pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
             events.push(task_ended(phase, task));
         }
         events.push(phase_ended(phase));
+        events.push(produced(Some(phase)));
     }
+    events.push(produced(None));
     events.push(measured(123.5));
     events.push(TrialEvent::Cautioned(Caution {
         code: CautionCode::MayNotFit,

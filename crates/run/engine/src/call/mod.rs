@@ -16,6 +16,8 @@ use treering_model::Op;
 use treering_script::{Outcome, Queue, Room, Step, Tolerate};
 use treering_sys::Errno;
 
+use crate::HeatBook;
+
 /// The most bytes that one call moves; a step that asks for more takes several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
@@ -31,6 +33,9 @@ pub trait Caller: Send {
     /// whether they are written synchronously (`O_SYNC`).
     fn open_through(&mut self, direct: bool, synchronous: bool);
 
+    /// Whether reads and writes at places of their own are made by the calls that take vectors.
+    fn by_vectors(&mut self, _are: bool) {}
+
     /// Makes what will carry out the requests of the task that begins, or none.
     ///
     /// # Errors
@@ -40,6 +45,11 @@ pub trait Caller: Send {
     /// Closes everything that a task left open, but for the target. Requests that are under way
     /// have ended then.
     fn close_all(&mut self);
+
+    /// What was read and written since this was asked last, where a book of it is kept.
+    fn take_heat(&mut self) -> Option<HeatBook> {
+        None
+    }
 }
 
 /// What came of a step.

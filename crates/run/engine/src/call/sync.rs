@@ -16,10 +16,10 @@ use treering_script::{
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries, remove_dir,
-    rename, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data, sync_file,
-    sync_filesystem, sync_machine, truncate, unlink, write, write_at, write_both, write_both_at,
-    xattr,
+    lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries,
+    read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr, set_times, stat,
+    symlink, sync_data, sync_file, sync_filesystem, sync_machine, truncate, unlink, write,
+    write_at, write_both, write_both_at, write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -50,6 +50,7 @@ const MAX_FILES: usize = 256;
 pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
+    vectored: bool,
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
@@ -78,6 +79,7 @@ impl SyncCaller {
         Ok(Self {
             confinement,
             through: Through::default(),
+            vectored: false,
             roots: Vec::new(),
             dirs,
             files: Box::new([const { None }; MAX_FILES]),
@@ -237,9 +239,10 @@ impl SyncCaller {
     fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Did, Errno> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
-            Call::Map { file, bytes, writes } => {
+            Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
                 let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
                 Ok(Did::Done)
             }
@@ -327,7 +330,12 @@ impl SyncCaller {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
-        let got = read_at(file.as_fd(), &mut reading[..wanted], position)?;
+        let into = &mut reading[..wanted];
+        let got = if self.vectored {
+            read_vector_at(file.as_fd(), into, position)?
+        } else {
+            read_at(file.as_fd(), into, position)?
+        };
         Ok(Did::Moved(got as u64, 1))
     }
 
@@ -367,12 +375,14 @@ impl SyncCaller {
     }
 
     fn write_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
-        let Self { files, payload, .. } = self;
+        let Self { files, payload, vectored, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
             let at = position.wrapping_add(written);
             let (head, tail) = payload.take(at, wanted);
-            if tail.is_empty() {
+            if *vectored {
+                write_vector_at(file, head, tail, at)
+            } else if tail.is_empty() {
                 write_at(file, head, at)
             } else {
                 write_both_at(file, head, tail, at)
@@ -462,6 +472,10 @@ impl Caller for SyncCaller {
 
     fn open_through(&mut self, direct: bool, synchronous: bool) {
         self.through = Through { direct, synchronous };
+    }
+
+    fn by_vectors(&mut self, are: bool) {
+        self.vectored = are;
     }
 
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {

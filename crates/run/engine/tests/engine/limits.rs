@@ -122,7 +122,7 @@ fn a_worker_can_open_the_roots_of_the_others() {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     let mut heard = Heard::default();
-    run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop).unwrap();
+    run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop, None).unwrap();
     assert!(places.iter().all(|place| place.path().join("file").is_file()));
 }
 

@@ -9,6 +9,7 @@ mod conducting;
 mod deeds;
 mod escapes;
 mod full_disk;
+mod heat;
 mod limits;
 mod oracle_agreement;
 mod processes;

@@ -100,7 +100,7 @@ impl Script for Requesting {
             }
             Stage::Map => {
                 self.stage = Stage::ReadMapped;
-                Call::Map { file, bytes, writes: true }
+                Call::Map { file, bytes, writes: true, random: false }
             }
             Stage::ReadMapped => {
                 self.stage = Stage::WriteMapped;

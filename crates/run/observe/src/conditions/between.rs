@@ -41,7 +41,11 @@ impl Between<'_> {
             return Seen::default();
         }
         let doubts = [self.cpu(), self.memory(), self.drops(), self.heat()];
-        Seen { facts: self.facts(), cautions: doubts.into_iter().flatten().collect() }
+        Seen {
+            facts: self.facts(),
+            cautions: doubts.into_iter().flatten().collect(),
+            ..Seen::default()
+        }
     }
 
     fn grown(&self, of: impl Fn(&Counters) -> u64) -> u64 {

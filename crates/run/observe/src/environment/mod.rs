@@ -24,7 +24,7 @@ impl Observer for Environment {
 
     fn look(&self, scene: &Scene<'_>) -> Seen {
         let places = Places::default();
-        let mut seen = Seen { facts: machine::facts(&places), cautions: Vec::new() };
+        let mut seen = Seen { facts: machine::facts(&places), ..Seen::default() };
         let dir = std::fs::File::open(scene.target).ok();
         let table = MountTable::read().unwrap_or_default();
         let mount = dir.as_ref().and_then(|dir| table.of(dir));

@@ -14,162 +14,168 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-const fn spec(
-    name: &'static str,
-    short: Option<char>,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, value, default, doc, support: Support::Full }
-}
-
-const fn letter(
-    short: char,
-    name: &'static str,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    spec(name, Some(short), value, default, doc)
-}
-
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    letter(
-        'd',
+    OptionSpec::new(
         "dir",
+        Some('d'),
         ValueKind::Paths,
         Some("."),
         "The directory to work in, which must be there; a second one is relative to the first.",
     ),
-    letter(
-        's',
+    OptionSpec::new(
         "size",
+        Some('s'),
         ValueKind::Text,
         None,
         "SIZE[:CHUNK[:SEEKS[:SEEKERS]]]: MiB of the large file (or with g, t), bytes of a call \
          (8192), seeks (8192), seekers (5); 0 leaves these tests out. Without it, twice the \
          memory, at least 300.",
     ),
-    letter(
-        'n',
+    OptionSpec::new(
         "number",
+        Some('n'),
         ValueKind::Text,
         Some("16"),
         "NUMBER[:MAX[:MIN[:DIRS[:CHUNK]]]]: files in multiples of 1024, their largest and least \
          size (-1: hard links, -2: symbolic links), subdirectories, bytes of a call; 0 leaves \
          these tests out.",
     ),
-    letter('m', "machine", ValueKind::Text, None, "The name in the output; the machine's own."),
-    letter(
-        'r',
+    OptionSpec::new(
+        "machine",
+        Some('m'),
+        ValueKind::Text,
+        None,
+        "The name in the output; the machine's own.",
+    ),
+    OptionSpec::new(
         "ram",
+        Some('r'),
         ValueKind::Number,
         None,
         "MiB of memory, of which the file should have twice as much; 0 does without the check.",
     ),
-    letter(
-        'x',
+    OptionSpec::new(
         "runs",
+        Some('x'),
         ValueKind::Number,
         None,
         "How often all is done; lines for each, no table.",
     ),
-    letter(
-        'u',
+    OptionSpec::new(
         "user",
+        Some('u'),
         ValueKind::Text,
         None,
         "USER[:GROUP]: as whom to work on the files, by names or numbers; needed by root.",
     ),
-    letter('g', "group", ValueKind::Text, None, "The group to work as."),
-    letter('q', "quiet", ValueKind::Flag, None, "The table to standard error, and no progress."),
-    letter(
-        'f',
+    OptionSpec::new("group", Some('g'), ValueKind::Text, None, "The group to work as."),
+    OptionSpec::new(
+        "quiet",
+        Some('q'),
+        ValueKind::Flag,
+        None,
+        "The table to standard error, and no progress.",
+    ),
+    OptionSpec::new(
         "byte-size",
+        Some('f'),
         ValueKind::Optional("0"),
         Some("3"),
         "MiB that are moved byte by byte; without a number these tests are left out.",
     ),
-    letter(
-        'b',
+    OptionSpec::new(
         "fsync",
+        Some('b'),
         ValueKind::Flag,
         None,
         "Fsync files that are made and their directories, after each unlink, and after each seek \
          that writes.",
     ),
-    letter(
-        'D',
+    OptionSpec::new(
         "direct",
+        Some('D'),
         ValueKind::Flag,
         None,
         "O_DIRECT in all tests of the large file; needs -f.",
     ),
-    letter(
-        'p',
+    OptionSpec::new(
         "processes",
+        Some('p'),
         ValueKind::Text,
         None,
         "Make semaphores at which so many processes with -y s meet, and end; -1 removes them.",
     ),
-    letter(
-        'y',
+    OptionSpec::new(
         "wait",
+        Some('y'),
         ValueKind::Text,
         None,
         "s: wait before each test until all have come that the semaphores of -p were made for; p: \
          until a line comes on standard input.",
     ),
-    letter('z', "seed", ValueKind::Number, None, "The seed; process and time without it."),
-    letter(
-        'Z',
+    OptionSpec::new(
+        "seed",
+        Some('z'),
+        ValueKind::Number,
+        None,
+        "The seed; process and time without it.",
+    ),
+    OptionSpec::new(
         "random-file",
+        Some('Z'),
         ValueKind::Path,
         None,
         "A file of random numbers instead of a seed: 32 bits each, big-endian.",
     ),
-    letter(
-        'c',
+    OptionSpec::new(
         "copies",
+        Some('c'),
         ValueKind::Number,
         Some("1"),
         "Copies of each test that run side by side, each with files of its own.",
     ),
     OptionSpec {
         support: Support::Ignored("it has none in 2.00a; latencies are in the store"),
-        ..letter('l', "detail-log", ValueKind::Path, None, "A log of each operation.")
+        ..OptionSpec::new(
+            "detail-log",
+            Some('l'),
+            ValueKind::Path,
+            None,
+            "A log of each operation.",
+        )
     },
     OptionSpec {
         support: Support::Ignored("it is that of a patched version, for its detail log"),
-        ..letter('R', "report-interval", ValueKind::Number, None, "Operations of a line there.")
+        ..OptionSpec::new(
+            "report-interval",
+            Some('R'),
+            ValueKind::Number,
+            None,
+            "Operations of a line there.",
+        )
     },
-    spec(
+    OptionSpec::long(
         "csv-version",
-        None,
         ValueKind::Choice(&["1.96", "1.97", "1.98"]),
         Some("1.98"),
         "The format of the line with commas.",
     ),
-    spec(
+    OptionSpec::long(
         "csv-columns",
-        None,
         ValueKind::Choice(&["right", "original"]),
         Some("right"),
         "Whether chunk sizes and the number of directories are in their columns, or where the \
          original has them.",
     ),
-    spec(
+    OptionSpec::long(
         "sync-scope",
-        None,
         ValueKind::Choice(&["filesystem", "machine"]),
         Some("filesystem"),
         "What the sync after making and removing files covers; the original's is the machine.",
     ),
-    spec(
+    OptionSpec::long(
         "fsync-writes",
-        None,
         ValueKind::Flag,
         None,
         "As -b, and an fsync after each block that is written, which -b of the original lacks.",
@@ -178,81 +184,93 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
 
 /// Options of the native command line and of plans.
 pub(super) const NATIVE: &[OptionSpec] = &[
-    spec(
+    OptionSpec::new(
         "size",
         Some('s'),
         ValueKind::Size,
         Some("256M"),
         "Bytes of the large file; 0 leaves its tests out.",
     ),
-    spec("chunk", None, ValueKind::Size, Some("8K"), "Bytes of each call on the large file."),
-    spec("seeks", None, ValueKind::Number, Some("8192"), "Seeks, of which a tenth write."),
-    spec("seekers", None, ValueKind::Number, Some("5"), "Threads that share the seeks."),
-    spec(
+    OptionSpec::long("chunk", ValueKind::Size, Some("8K"), "Bytes of each call on the large file."),
+    OptionSpec::long("seeks", ValueKind::Number, Some("8192"), "Seeks, of which a tenth write."),
+    OptionSpec::long("seekers", ValueKind::Number, Some("5"), "Threads that share the seeks."),
+    OptionSpec::new(
         "byte-size",
         Some('f'),
         ValueKind::Size,
         Some("0"),
         "Bytes that are moved byte by byte, which measures system calls; 0 leaves that out.",
     ),
-    spec(
+    OptionSpec::new(
         "files",
         Some('n'),
         ValueKind::Number,
         Some("16384"),
         "Files that are made, looked at and removed; 0 leaves that out.",
     ),
-    spec("max-size", None, ValueKind::Size, Some("0"), "Bytes of a file, at most."),
-    spec(
+    OptionSpec::long("max-size", ValueKind::Size, Some("0"), "Bytes of a file, at most."),
+    OptionSpec::long(
         "min-size",
-        None,
         ValueKind::Size,
         None,
         "Bytes of a file, at least; the same without it.",
     ),
-    spec("dirs", None, ValueKind::Number, Some("1"), "Directories that the files are spread over."),
-    spec("file-chunk", None, ValueKind::Size, Some("8K"), "Bytes of each call on the files."),
-    spec(
+    OptionSpec::long(
+        "dirs",
+        ValueKind::Number,
+        Some("1"),
+        "Directories that the files are spread over.",
+    ),
+    OptionSpec::long("file-chunk", ValueKind::Size, Some("8K"), "Bytes of each call on the files."),
+    OptionSpec::long(
         "links",
-        None,
         ValueKind::Choice(&["none", "hard", "symbolic"]),
         Some("none"),
         "Whether all files but the first are links to it.",
     ),
-    spec(
+    OptionSpec::long(
         "tests",
-        None,
         ValueKind::Text,
         Some("all"),
         "The tests, with commas between, in the original's order whatever theirs: per-char-write, \
          block-write, rewrite, per-char-read, block-read, seeks, sequential-create, \
          sequential-stat, sequential-delete, random-create, random-stat, random-delete.",
     ),
-    spec(
+    OptionSpec::long(
         "fsync",
-        None,
         ValueKind::Choice(&["never", "updates", "each"]),
         Some("never"),
         "What is fsynced beyond the end of each test: files that are made, directories, and seeks \
          that write; or every write to the large file as well.",
     ),
-    spec("direct", Some('D'), ValueKind::Flag, None, "O_DIRECT in the tests of the large file."),
-    spec(
+    OptionSpec::new(
+        "direct",
+        Some('D'),
+        ValueKind::Flag,
+        None,
+        "O_DIRECT in the tests of the large file.",
+    ),
+    OptionSpec::new(
         "copies",
         Some('c'),
         ValueKind::Number,
         Some("1"),
         "Copies of each test that run side by side, each with files of its own.",
     ),
-    spec(
+    OptionSpec::long(
         "drop-caches",
-        None,
         ValueKind::Choice(&["never", "each"]),
         Some("never"),
         "Whether the kernel's caches are dropped before each test, so that reads and seeks come \
          from the device.",
     ),
-    spec("seed", Some('z'), ValueKind::Number, Some("1"), "The seed of names, sizes and seeks."),
+    OptionSpec::new(
+        "seed",
+        Some('z'),
+        ValueKind::Number,
+        Some("1"),
+        "The seed of names, sizes and seeks.",
+    ),
 ];
 
 #[cfg(test)]

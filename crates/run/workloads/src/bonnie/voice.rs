@@ -123,7 +123,7 @@ impl Voice {
             Said::default()
         };
         let prompt = if self.begun < all { self.prompt() } else { String::new() };
-        Said { out: results.out + &prompt, err: progress.err + &results.err, log: String::new() }
+        Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
     }
 
     /// The table and the line of a run.
@@ -147,7 +147,7 @@ impl Voice {
         let (table, line) = (table(&report), line(&report));
         match (self.telling.lines_only, self.telling.quiet) {
             (true, _) => Said { out: line, ..Said::default() },
-            (false, true) => Said { out: line, err: table, log: String::new() },
+            (false, true) => Said { out: line, err: table, ..Said::default() },
             (false, false) => Said { out: table + &line, ..Said::default() },
         }
     }
@@ -164,7 +164,7 @@ impl ClassicVoice for Voice {
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {
-        Said { out: String::new(), err: format!("{}\n", error.message), log: String::new() }
+        Said { err: format!("{}\n", error.message), ..Said::default() }
     }
 
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {

@@ -15,39 +15,35 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 2,
 };
 
-const fn spec(
-    name: &'static str,
-    short: Option<char>,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, value, default, doc, support: Support::Full }
-}
-
-const TRACING: Support = Support::Rejected(
-    "block tracing is not built in yet: run blktrace yourself beside treering and leave out -t \
-     and -d",
+const TRACING: Support = Support::Approximate(
+    "every phase is traced, not the initial creates only, and blktrace is not needed; what cannot \
+     be traced is said, and the run goes on",
 );
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    spec(
+    OptionSpec::new(
         "buffer-size",
         Some('b'),
         ValueKind::Size,
         Some("262144"),
         "Bytes of each write and read request.",
     ),
-    spec(
+    OptionSpec::new(
         "initial-dirs",
         Some('i'),
         ValueKind::Number,
         Some("30"),
         "Trees created first, kernel-0, kernel-1 and so on.",
     ),
-    spec("runs", Some('r'), ValueKind::Number, Some("100"), "Random operations that must succeed."),
-    spec(
+    OptionSpec::new(
+        "runs",
+        Some('r'),
+        ValueKind::Number,
+        Some("100"),
+        "Random operations that must succeed.",
+    ),
+    OptionSpec::new(
         "directory",
         Some('D'),
         ValueKind::Path,
@@ -59,7 +55,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
             "a data set's name is taken too; without -s, and without data files in the present \
              directory, linux-6.1 is used",
         ),
-        ..spec(
+        ..OptionSpec::new(
             "sources",
             Some('s'),
             ValueKind::Path,
@@ -69,23 +65,40 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     },
     OptionSpec {
         support: TRACING,
-        ..spec("trace", Some('t'), ValueKind::Text, None, "Prefix of blktrace's output files.")
+        ..OptionSpec::new(
+            "trace",
+            Some('t'),
+            ValueKind::Text,
+            None,
+            "Prefix of the output files, which are as blktrace writes them; needs -d.",
+        )
     },
     OptionSpec {
-        support: TRACING,
-        ..spec("device", Some('d'), ValueKind::Path, None, "Device that blktrace watches.")
+        support: Support::Full,
+        ..OptionSpec::new(
+            "device",
+            Some('d'),
+            ValueKind::Path,
+            None,
+            "Device that is traced; alone it has no effect.",
+        )
     },
-    spec(
+    OptionSpec::new(
         "makej",
         Some('m'),
         ValueKind::Flag,
         None,
         "Instead of random operations: compile all trees, read three, delete all.",
     ),
-    spec("no-sync", Some('n'), ValueKind::Flag, None, "Never sync and never drop caches."),
-    spec(
-        "seed",
+    OptionSpec::new(
+        "no-sync",
+        Some('n'),
+        ValueKind::Flag,
         None,
+        "Never sync and never drop caches.",
+    ),
+    OptionSpec::long(
+        "seed",
         ValueKind::Number,
         Some("555"),
         "The seed of the sequence; the original always uses 555.",
@@ -94,67 +107,73 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
 
 /// Options of the native command line and of plans.
 pub(super) const NATIVE: &[OptionSpec] = &[
-    spec(
+    OptionSpec::long(
         "dataset",
-        None,
         ValueKind::Text,
         Some("linux-6.1"),
         "The data set the trees are made of: a name from `treering dataset list`, or a directory \
          with the original's four files.",
     ),
-    spec("initial-dirs", Some('i'), ValueKind::Number, Some("30"), "Trees created first."),
-    spec(
+    OptionSpec::new(
+        "initial-dirs",
+        Some('i'),
+        ValueKind::Number,
+        Some("30"),
+        "Trees created first.",
+    ),
+    OptionSpec::long(
         "fill",
-        None,
         ValueKind::Percent,
         None,
         "Instead of --initial-dirs: create trees until the filesystem is this full.",
     ),
-    spec("runs", Some('r'), ValueKind::Number, Some("100"), "Random operations after that."),
-    spec(
+    OptionSpec::new(
+        "runs",
+        Some('r'),
+        ValueKind::Number,
+        Some("100"),
+        "Random operations after that.",
+    ),
+    OptionSpec::long(
         "mix",
-        None,
         ValueKind::Text,
         Some("patch=1,compile=1,clean=1,delete=1,create=1,read=1,stat=1"),
         "How often each operation is drawn, as weights; what is not named is not done.",
     ),
-    spec(
+    OptionSpec::long(
         "order",
-        None,
         ValueKind::Choice(&["native", "sorted", "random"]),
         Some("native"),
         "Order in which files are written: the filesystem's own (found by a walk through a \
          temporary tree), sorted by name, or random.",
     ),
-    spec(
+    OptionSpec::new(
         "makej",
         Some('m'),
         ValueKind::Flag,
         None,
         "Instead of random operations: compile all trees, read three, delete all.",
     ),
-    spec(
+    OptionSpec::long(
         "sync",
-        None,
         ValueKind::Choice(&["each", "end", "none"]),
         Some("each"),
         "When the filesystem is flushed: after each operation and inside its time, at the end of \
          each phase, or never.",
     ),
-    spec(
+    OptionSpec::long(
         "drop-caches",
-        None,
         ValueKind::Choice(&["each", "none"]),
         Some("each"),
         "Whether the kernel's caches are dropped before each random operation (needs root).",
     ),
-    spec("threads", None, ValueKind::Number, Some("1"), "Trees worked on side by side."),
-    spec(
+    OptionSpec::long("threads", ValueKind::Number, Some("1"), "Trees worked on side by side."),
+    OptionSpec::new(
         "buffer-size",
         Some('b'),
         ValueKind::Size,
         Some("1MiB"),
         "Bytes of each write and read request.",
     ),
-    spec("seed", None, ValueKind::Number, Some("1"), "The seed that decides the whole run."),
+    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed that decides the whole run."),
 ];

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicScene, ClassicTraces, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said,
+    Settings, Witness,
 };
 
 use super::classic_output::{ClassicSummary, opening_line, task_line};
 use super::options::CLASSIC;
+use super::plan::INITIAL_CREATE;
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -23,6 +25,11 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: number("seed")?,
         signal_exit: 1,
         voice: Box::new(Voice {
+            traces: settings.text("trace").map(|prefix| ClassicTraces {
+                prefix: prefix.to_owned(),
+                device: settings.text("device").map(PathBuf::from),
+                names: TRACES,
+            }),
             directory,
             initial_dirs: number("initial-dirs")?,
             runs: number("runs")?,
@@ -31,7 +38,12 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     })
 }
 
+/// The original's names of traces.
+const TRACES: &[(&str, &str)] =
+    &[(INITIAL_CREATE, "create-dirs-0"), ("makej compile", "compile-dirs-0")];
+
 struct Voice {
+    traces: Option<ClassicTraces>,
     directory: String,
     initial_dirs: u64,
     runs: u64,
@@ -44,6 +56,10 @@ impl ClassicVoice for Voice {
         let made =
             if scene.was_made { format!("creating {}\n", self.directory) } else { String::new() };
         Said::err_line(&format!("{made}{line}"))
+    }
+
+    fn traces(&self) -> Option<ClassicTraces> {
+        self.traces.clone()
     }
 
     fn refused(&mut self, _error: &ConfigError) -> Said {

@@ -18,53 +18,45 @@ pub(super) static MANIFEST: Manifest = Manifest {
 pub(super) const PROCESSES: &str = "nprocs";
 pub(super) const LOADFILE: &str = "loadfile";
 
-const fn spec(
-    name: &'static str,
-    short: Option<char>,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, value, default, doc, support: Support::Full }
-}
-
 const fn other_backend(name: &'static str, doc: &'static str) -> OptionSpec {
     let why = "only load files for files are played, not those of other backends";
-    OptionSpec { support: Support::Rejected(why), ..spec(name, None, ValueKind::Text, None, doc) }
+    OptionSpec {
+        support: Support::Rejected(why),
+        ..OptionSpec::new(name, None, ValueKind::Text, None, doc)
+    }
 }
 
-const LINES: OptionSpec = spec(
+const LINES: OptionSpec = OptionSpec::long(
     "lines",
-    None,
     ValueKind::Text,
     None,
     "Play only these lines of the load file, as 601-4173.",
 );
 const FSYNC: OptionSpec =
-    spec("fsync", Some('F'), ValueKind::Flag, None, "Fsync after each write.");
-const SYNC: OptionSpec = spec("sync", Some('s'), ValueKind::Flag, None, "Open files with O_SYNC.");
-const SYNC_DIR: OptionSpec = spec(
+    OptionSpec::new("fsync", Some('F'), ValueKind::Flag, None, "Fsync after each write.");
+const SYNC: OptionSpec =
+    OptionSpec::new("sync", Some('s'), ValueKind::Flag, None, "Open files with O_SYNC.");
+const SYNC_DIR: OptionSpec = OptionSpec::new(
     "sync-dir",
     Some('S'),
     ValueKind::Flag,
     None,
     "Sync the directory after each unlink, rmdir and rename.",
 );
-const XATTR: OptionSpec = spec(
+const XATTR: OptionSpec = OptionSpec::new(
     "xattr",
     Some('x'),
     ValueKind::Flag,
     None,
     "Read and write an extended attribute with each open and each change of attributes.",
 );
-const NO_RESOLVE: OptionSpec = spec(
+const NO_RESOLVE: OptionSpec = OptionSpec::long(
     "no-resolve",
-    None,
     ValueKind::Flag,
     None,
     "Do not read a directory for a name that is not there.",
 );
-const RATE: OptionSpec = spec(
+const RATE: OptionSpec = OptionSpec::new(
     "target-rate",
     Some('R'),
     ValueKind::Text,
@@ -74,29 +66,28 @@ const RATE: OptionSpec = spec(
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    spec(PROCESSES, None, ValueKind::Operand, None, "How many processes play the load."),
-    spec(
+    OptionSpec::long(PROCESSES, ValueKind::Operand, None, "How many processes play the load."),
+    OptionSpec::new(
         "timelimit",
         Some('t'),
         ValueKind::Number,
         Some("600"),
         "Seconds that are measured, after the warm-up.",
     ),
-    spec(
+    OptionSpec::long(
         "warmup",
-        None,
         ValueKind::Number,
         None,
         "Seconds of warm-up; without it, a fifth of the time.",
     ),
-    spec(
+    OptionSpec::new(
         LOADFILE,
         Some('c'),
         ValueKind::Path,
         Some("/usr/share/dbench/client.txt"),
         "The load file, or several with commas between, one for each process.",
     ),
-    spec(
+    OptionSpec::new(
         "directory",
         Some('D'),
         ValueKind::Path,
@@ -109,45 +100,51 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     FSYNC,
     XATTR,
     NO_RESOLVE,
-    spec(
+    OptionSpec::long(
         "clients-per-process",
-        None,
         ValueKind::Number,
         Some("1"),
         "Clients of each process: it plays each line for all of them in turn.",
     ),
-    spec(
+    OptionSpec::long(
         "one-byte-write-fix",
-        None,
         ValueKind::Flag,
         None,
         "Make a file longer by a byte without writing it; leave a byte that is there.",
     ),
-    spec("stat-check", None, ValueKind::Flag, None, "Leave out calls that would change nothing."),
-    spec("fake-io", None, ValueKind::Flag, None, "Count the bytes of reads and writes only."),
-    spec("skip-cleanup", None, ValueKind::Flag, None, "Leave the clients' files at the end."),
-    spec("per-client-results", None, ValueKind::Flag, None, "Also a table for each client."),
-    spec("run-once", None, ValueKind::Flag, None, "End when each client has played it once."),
-    spec("machine-readable", None, ValueKind::Flag, None, "Lines for other programs, as 5.0."),
-    spec(
-        "show-execute-time",
+    OptionSpec::long(
+        "stat-check",
+        ValueKind::Flag,
         None,
+        "Leave out calls that would change nothing.",
+    ),
+    OptionSpec::long("fake-io", ValueKind::Flag, None, "Count the bytes of reads and writes only."),
+    OptionSpec::long("skip-cleanup", ValueKind::Flag, None, "Leave the clients' files at the end."),
+    OptionSpec::long("per-client-results", ValueKind::Flag, None, "Also a table for each client."),
+    OptionSpec::long("run-once", ValueKind::Flag, None, "End when each client has played it once."),
+    OptionSpec::long(
+        "machine-readable",
+        ValueKind::Flag,
+        None,
+        "Lines for other programs, as 5.0.",
+    ),
+    OptionSpec::long(
+        "show-execute-time",
         ValueKind::Flag,
         None,
         "At the end, how long each pass of the load file took.",
     ),
     LINES,
-    spec(
+    OptionSpec::long(
         "clients-as",
-        None,
         ValueKind::Choice(&["processes", "threads"]),
         Some("processes"),
         "What a client is.",
     ),
-    spec("seed", None, ValueKind::Number, None, "The seed of random numbers and strings."),
+    OptionSpec::long("seed", ValueKind::Number, None, "The seed of random numbers and strings."),
     OptionSpec {
         support: Support::Approximate("fileio is all there is"),
-        ..spec(
+        ..OptionSpec::new(
             "backend",
             Some('B'),
             ValueKind::Choice(&["fileio"]),
@@ -157,11 +154,11 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     },
     OptionSpec {
         support: Support::Ignored("it speaks of other backends"),
-        ..spec("trunc-io", None, ValueKind::Number, None, "Move at most so many bytes.")
+        ..OptionSpec::long("trunc-io", ValueKind::Number, None, "Move at most so many bytes.")
     },
     OptionSpec {
         support: Support::Rejected("there is no tbench here, nothing goes over a network"),
-        ..spec("tcp-options", Some('T'), ValueKind::Text, None, "Options of sockets.")
+        ..OptionSpec::new("tcp-options", Some('T'), ValueKind::Text, None, "Options of sockets.")
     },
     other_backend("server", "The server of tbench, and of SMB."),
     other_backend("nfs", "The NFS server."),
@@ -173,47 +170,47 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
 
 /// Options of the native command line and of plans.
 pub(super) const NATIVE: &[OptionSpec] = &[
-    spec(
+    OptionSpec::long(
         LOADFILE,
-        None,
         ValueKind::Operand,
         None,
         "The load file; without it, one that is made by --load-seed and --blocks.",
     ),
-    spec("clients", Some('n'), ValueKind::Number, Some("4"), "Clients that play side by side."),
-    spec("time", Some('t'), ValueKind::Number, Some("60"), "Seconds that are measured."),
-    spec(
+    OptionSpec::new(
+        "clients",
+        Some('n'),
+        ValueKind::Number,
+        Some("4"),
+        "Clients that play side by side.",
+    ),
+    OptionSpec::new("time", Some('t'), ValueKind::Number, Some("60"), "Seconds that are measured."),
+    OptionSpec::long(
         "warmup",
-        None,
         ValueKind::Number,
         None,
         "Seconds before them; without it, a fifth of the time.",
     ),
-    spec(
+    OptionSpec::long(
         "passes",
-        None,
         ValueKind::Number,
         None,
         "End when each client has played the load so often, instead of after a time.",
     ),
     LINES,
-    spec(
+    OptionSpec::long(
         "fill-lines",
-        None,
         ValueKind::Text,
         None,
         "Lines that each client plays once before, which make its files, as 1-600.",
     ),
-    spec(
+    OptionSpec::long(
         "load-seed",
-        None,
         ValueKind::Number,
         Some("1"),
         "The seed of the load that is made where none is named.",
     ),
-    spec(
+    OptionSpec::long(
         "blocks",
-        None,
         ValueKind::Number,
         Some("4"),
         "How many blocks of about 3550 operations that load has.",
@@ -224,14 +221,18 @@ pub(super) const NATIVE: &[OptionSpec] = &[
     FSYNC,
     XATTR,
     NO_RESOLVE,
-    spec(
+    OptionSpec::long(
         "clients-as",
-        None,
         ValueKind::Choice(&["threads", "processes"]),
         Some("threads"),
         "What a client is.",
     ),
-    spec("seed", None, ValueKind::Number, Some("1"), "The seed of random numbers and strings."),
+    OptionSpec::long(
+        "seed",
+        ValueKind::Number,
+        Some("1"),
+        "The seed of random numbers and strings.",
+    ),
 ];
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ impl Voice {
             }
             text += &output::result(&end);
         }
-        Said { out: text, err: self.messages(), log: String::new() }
+        Said { out: text, err: self.messages(), ..Said::default() }
     }
 
     /// What the original says when a client could not go on.
@@ -185,7 +185,7 @@ impl Voice {
             text = format!("ERROR: child {client} failed at line {line}\n");
         }
         let err = self.messages();
-        Said { out: text + "Child failed with status 1\n", err, log: String::new() }
+        Said { out: text + "Child failed with status 1\n", err, ..Said::default() }
     }
 }
 

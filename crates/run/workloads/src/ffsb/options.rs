@@ -1,6 +1,6 @@
 //! The options of FFSB: the original has none but the profile.
 
-use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
+use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
 
 /// FFSB's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
@@ -14,22 +14,13 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-const fn spec(
-    name: &'static str,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short: None, value, default, doc, support: Support::Full }
-}
-
 /// The operand's name.
 pub(super) const PROFILE: &str = "profile";
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    spec(PROFILE, ValueKind::Operand, None, "The profile."),
-    spec(
+    OptionSpec::long(PROFILE, ValueKind::Operand, None, "The profile."),
+    OptionSpec::long(
         "seed",
         ValueKind::Number,
         None,
@@ -39,29 +30,29 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
 
 /// Options of the native command line and of plans.
 pub(super) const NATIVE: &[OptionSpec] = &[
-    spec(
+    OptionSpec::long(
         PROFILE,
         ValueKind::Operand,
         None,
         "The profile; its filesystems become directories below the target.",
     ),
-    spec(
+    OptionSpec::long(
         "time",
         ValueKind::Number,
         None,
         "Seconds that the benchmark runs, instead of the profile's; 0 makes the files only.",
     ),
-    spec(
+    OptionSpec::long(
         "operations",
         ValueKind::Number,
         None,
         "End after so many operations of all threads together, instead of after a time.",
     ),
-    spec(
+    OptionSpec::long(
         "callout",
         ValueKind::Choice(&["run", "skip", "refuse"]),
         Some("refuse"),
         "What becomes of a shell command in the profile: refused, run, or left out.",
     ),
-    spec("seed", ValueKind::Number, Some("1"), "The seed of all draws."),
+    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed of all draws."),
 ];

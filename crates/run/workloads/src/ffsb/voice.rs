@@ -161,7 +161,7 @@ impl ClassicVoice for Voice {
             .iter()
             .fold(String::new(), |lines, warning| lines + "treering: " + warning + "\n");
         let out = classic_output::configuration(&self.profile, &self.shares);
-        Said { out, err: lines, log: String::new() }
+        Said { out, err: lines, ..Said::default() }
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -291,7 +291,7 @@ impl ClassicVoice for Voice {
         }
         let warn = |lines: String, warning: &String| lines + "treering: " + warning + "\n";
         let err = self.understood.warnings.iter().fold(String::new(), warn);
-        Said { out: words, err, log: String::new() }
+        Said { out: words, err, ..Said::default() }
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -17,12 +17,19 @@ pub(super) struct Headline {
 
 impl Headline {
     pub(super) fn new(scene: &Scene) -> Self {
-        let rows = scene.rows();
-        let mut names: Vec<String> = Vec::new();
-        for (&row, worker) in rows.iter().zip(&scene.workers) {
+        let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
+        Self::of(scene.rows().into_iter().zip(names))
+    }
+
+    /// Of clones, each with the number of its row and the name of its job.
+    pub(super) fn of<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
+        let mut rows = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for (row, name) in clones {
             if row >= names.len() {
-                names.push(worker.job.name.clone());
+                names.push(name);
             }
+            rows.push(row);
         }
         // Rows of one name are those of clones that are told apart: their names tell them too.
         let unique: Vec<String> = names
@@ -30,7 +37,7 @@ impl Headline {
             .enumerate()
             .map(|(row, name)| {
                 if names.iter().filter(|other| *other == name).count() == 1 {
-                    return name.clone();
+                    return (*name).to_owned();
                 }
                 format!("{name}.{}", names[..row].iter().filter(|other| *other == name).count())
             })

@@ -15,6 +15,7 @@ use super::land::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
 use super::session::JobSession;
+use super::typed;
 
 /// No job file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
@@ -28,39 +29,94 @@ pub(super) struct FileJob {
     classic: bool,
 }
 
-/// The jobs that the settings name, and the file's full path.
+/// A job file with what it may ask of its surroundings.
+pub(super) struct Source<'s> {
+    settings: &'s Settings,
+    named: &'s str,
+    /// `None` where all of it was typed.
+    path: Option<PathBuf>,
+    /// Where what it includes is looked for.
+    base: PathBuf,
+    text: Vec<u8>,
+}
+
+/// What jobs on the command line are called as a file.
+const TYPED: &str = "command line";
+
+/// What makes jobs of a file: its name, its text, the sections that are wanted.
+pub(super) type Parser<J> =
+    fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<Vec<J>, ConfigError>;
+
+impl<'s> Source<'s> {
+    /// The file that the settings name.
+    pub(super) fn read(
+        settings: &'s Settings,
+        specs: &'s [OptionSpec],
+    ) -> Result<Self, ConfigError> {
+        let named = settings.text_or_default(specs, JOB_FILE);
+        let path = named.map(|named| settings.file(named));
+        if settings.all(typed::OPTION).next().is_some() {
+            let text = typed::job_file(settings.all(typed::OPTION), named)?.into_bytes();
+            let base = settings.base_dir.clone().unwrap_or_default();
+            return Ok(Self { settings, named: TYPED, path, base, text });
+        }
+        let (Some(named), Some(path)) = (named, path) else {
+            return Err(ConfigError::new("no job(s) defined")
+                .hint("give the path of a job file; examples/fio has some"));
+        };
+        let text = read(&path).map_err(|error| {
+            ConfigError::new(format!("cannot read the job file {named}: {error}"))
+                .hint("give the path of a job file; examples/fio has some")
+        })?;
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { settings, named, path: Some(path), base, text })
+    }
+
+    /// Its jobs, those of the sections that the settings name.
+    pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
+        let base = self.base.as_path();
+        let reader = |from: &str, included: &str| {
+            let beside = if from == self.named {
+                base.to_owned()
+            } else {
+                base.join(Path::new(from).parent().unwrap_or(Path::new("")))
+            };
+            let text = read(&beside.join(included)).map_err(|error| error.to_string())?;
+            Ok((included.to_owned(), text))
+        };
+        let environment = |name: &str| {
+            let mut all = self.settings.environment.iter();
+            all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
+        };
+        let around =
+            Surroundings { reader: &reader, environment: &environment, machine: machine() };
+        let only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
+        parse(self.named, &self.text, &only, &around)
+    }
+
+    /// Where it comes from: its path from the root, and what was typed.
+    pub(super) fn parameters(&self) -> Parameters {
+        let full = |path: &PathBuf| {
+            let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            parameter(JOB_FILE, full.display())
+        };
+        let typed = self.settings.all(typed::OPTION);
+        let typed = typed.map(|setting| parameter(typed::OPTION, setting));
+        let sections = self.settings.all("section").map(|section| parameter("section", section));
+        self.path.iter().map(full).chain(typed).chain(sections).collect()
+    }
+}
+
+/// Names and values, as a job tells them.
+type Parameters = Vec<(String, String)>;
+
+/// The jobs that the settings name, and where they come from.
 pub(super) fn read_jobs(
     settings: &Settings,
     specs: &[OptionSpec],
-) -> Result<(PathBuf, Vec<Section>), ConfigError> {
-    let Some(named) = settings.text_or_default(specs, JOB_FILE) else {
-        return Err(ConfigError::new("no job(s) defined")
-            .hint("give the path of a job file; examples/fio has some"));
-    };
-    let path = settings.file(named);
-    let text = read(&path).map_err(|error| {
-        ConfigError::new(format!("cannot read the job file {named}: {error}"))
-            .hint("give the path of a job file; examples/fio has some")
-    })?;
-    let base = path.parent().unwrap_or(Path::new("")).to_owned();
-    let reader = |from: &str, included: &str| {
-        let beside = if from == named {
-            base.clone()
-        } else {
-            base.join(Path::new(from).parent().unwrap_or(Path::new("")))
-        };
-        let text = read(&beside.join(included)).map_err(|error| error.to_string())?;
-        Ok((included.to_owned(), text))
-    };
-    let environment = |name: &str| {
-        let mut all = settings.environment.iter();
-        all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
-    };
-    let around = Surroundings { reader: &reader, environment: &environment, machine: machine() };
-    let only: Vec<String> = settings.all("section").map(str::to_owned).collect();
-    let jobs = jobfile::parse(named, &text, &only, &around)?;
-    let full = std::path::absolute(&path).unwrap_or(path);
-    Ok((full, jobs))
+) -> Result<(Parameters, Vec<Section>), ConfigError> {
+    let source = Source::read(settings, specs)?;
+    Ok((source.parameters(), source.parsed(jobfile::parse)?))
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -97,8 +153,7 @@ fn contents(jobs: &[Section]) -> Vec<(String, String)> {
 impl FileJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let (path, jobs) = read_jobs(settings, CLASSIC)?;
-        let mut parameters = vec![parameter(JOB_FILE, path.display())];
+        let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
         let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
         Ok(Self { scene, parameters, classic: true })
@@ -106,10 +161,26 @@ impl FileJob {
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (path, mut jobs) = read_jobs(settings, NATIVE)?;
-        let mut parameters = vec![parameter(JOB_FILE, path.display())];
-        let sections = settings.all("section");
-        parameters.extend(sections.map(|section| parameter("section", section)));
+        Self::native_but(settings, &|_| ())
+    }
+
+    /// The sections of the jobs.
+    pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.scene.jobs.iter().map(AsRef::as_ref)
+    }
+
+    /// From native options, each section changed.
+    pub(super) fn native_but(
+        settings: &Settings,
+        change: &dyn Fn(&mut Section),
+    ) -> Result<Self, ConfigError> {
+        let (mut parameters, mut jobs) = read_jobs(settings, NATIVE)?;
+        jobs.iter_mut().for_each(change);
+        if let Some(job) = jobs.iter().find(|job| job.logs.is_any()) {
+            let what = format!("[{}]: write_lat_log and its like", job.name.escape_debug());
+            return Err(ConfigError::new(format!("{what} are written in classic mode only"))
+                .hint(jobfile::WITH_FIO));
+        }
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));
             for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {
@@ -121,6 +192,21 @@ impl FileJob {
         parameters.extend(contents(&jobs));
         let scene = Scene::new(jobs, false, settings.started_unix_ms)?;
         Ok(Self { scene, parameters, classic: false })
+    }
+}
+
+/// Nothing may be there that has the name of a directory of ours.
+pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
+    let is_ours = |name: &&String| {
+        let number = name.strip_prefix(DIRECTORY);
+        number.is_some_and(|rest| rest.parse::<u16>().is_ok())
+    };
+    match facts.existing.iter().find(is_ours) {
+        None => Ok(()),
+        Some(there) => Err(ConfigError::new(format!("{there} is there already")).hint(
+            "name an empty directory, or remove it; `treering clean DIR` removes what a \
+             killed run left",
+        )),
     }
 }
 
@@ -148,18 +234,10 @@ impl Job for FileJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        let is_ours = |name: &&String| {
-            let number = name.strip_prefix(DIRECTORY);
-            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
-        };
-        let there = facts.existing.iter().find(is_ours).filter(|_| !self.classic);
-        match there {
-            None => Ok(Vec::new()),
-            Some(there) => Err(ConfigError::new(format!("{there} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                     killed run left",
-            )),
+        if !self.classic {
+            refuse_leftovers(facts)?;
         }
+        Ok(Vec::new())
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {

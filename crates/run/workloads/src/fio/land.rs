@@ -89,6 +89,40 @@ impl Land {
         Ok(files)
     }
 
+    /// The directories of a job for the original, and the names of its files where it names them,
+    /// as paths from a directory beside them.
+    pub(super) fn relayed(
+        &mut self,
+        job: &Section,
+    ) -> Result<(Option<String>, Option<String>), ConfigError> {
+        let colons = |names: Vec<String>| names.join(":");
+        let beside = |number: u16| format!("../{}", directory(usize::from(number)));
+        if job.filenames.iter().any(|path| path.contains('/')) {
+            let within = job.directories.first().map(String::as_str);
+            let mut paths = Vec::new();
+            for path in &job.filenames {
+                let Name { directory, name } = self.file(job, within, path)?;
+                let name = name.to_string_lossy().replace(':', "\\:");
+                paths.push(format!("{}/{name}", beside(directory)));
+            }
+            return Ok((None, Some(colons(paths))));
+        }
+        let here = [".".to_owned()];
+        let named = if job.directories.is_empty() { &here[..] } else { &job.directories };
+        let mut directories = Vec::new();
+        for directory in named {
+            // Devices are refused by the names of files in a directory.
+            let path = job.filenames.first().map_or("file", String::as_str);
+            directories.push(beside(self.file(job, Some(directory), path)?.directory));
+        }
+        for path in &job.filenames {
+            self.file(job, Some(&named[0]), path)?;
+        }
+        let escaped = job.filenames.iter().map(|path| path.replace(':', "\\:")).collect();
+        let names = (!job.filenames.is_empty()).then(|| colons(escaped));
+        Ok((Some(colons(directories)), names))
+    }
+
     fn file(
         &mut self,
         job: &Section,
@@ -110,8 +144,7 @@ impl Land {
             return Err(wrong("has no name that a file can have"));
         }
         if is_among_devices(Path::new(parent)) || (self.classic && is_no_file(Path::new(&whole))) {
-            return Err(wrong("is a device")
-                .hint("treering works on files; have the original run it with --with-fio"));
+            return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
         }
         let directory = self.number(&plain(parent))?;
         let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;

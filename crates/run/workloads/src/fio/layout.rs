@@ -26,7 +26,12 @@ pub(super) struct MakeDirectories {
 
 impl MakeDirectories {
     pub(super) fn new(land: &Land) -> Self {
-        Self { names: names(land), next: 0 }
+        Self::of(land.directories.len())
+    }
+
+    /// So many of them.
+    pub(super) fn of(count: usize) -> Self {
+        Self { names: numbered(count), next: 0 }
     }
 }
 
@@ -40,9 +45,13 @@ impl Script for MakeDirectories {
 
 /// The names of the directories below the target.
 pub(super) fn names(land: &Land) -> Vec<CString> {
+    numbered(land.directories.len())
+}
+
+fn numbered(count: usize) -> Vec<CString> {
     // Letters and digits: there is no NUL.
     let name = |number| CString::new(directory(number)).unwrap_or_default();
-    (0..land.directories.len()).map(name).collect()
+    (0..count).map(name).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 //!
 //! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `course`
 //! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `report` prints. Nothing here calls the kernel.
+//! does, which `report` prints. `with_fio` has the original do it instead, and `check` compares
+//! the two. Nothing else here calls the kernel.
 
+pub mod check;
 mod course;
 mod headline;
 mod histogram;
@@ -11,6 +13,7 @@ mod job;
 mod jobfile;
 mod land;
 mod layout;
+mod logs;
 mod options;
 mod random_map;
 mod report;
@@ -20,13 +23,16 @@ mod session;
 mod sizes;
 mod tally;
 mod tausworthe;
+mod typed;
 mod voice;
+mod with_fio;
 mod worker;
 
 use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
 
 use job::FileJob;
 use jobfile::{Machine, Surroundings};
+use with_fio::ForeignJob;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +41,10 @@ pub struct Fio;
 impl Workload for Fio {
     fn manifest(&self) -> &'static Manifest {
         &options::MANIFEST
+    }
+
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        typed::collected(words)
     }
 
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
@@ -46,7 +56,14 @@ impl Workload for Fio {
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(FileJob::native(settings)?))
+        match with_fio::asked(settings) {
+            None => Ok(Box::new(FileJob::native(settings)?)),
+            Some(path) => {
+                Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path, &|_| {
+                    Vec::new()
+                })?))
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The options of fio's command line that are understood, and our own.
 
+use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -14,37 +15,39 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-const fn spec(
-    name: &'static str,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short: None, value, default, doc, support: Support::Full }
-}
-
 /// The operand's name.
 pub(super) const JOB_FILE: &str = "jobfile";
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    spec(JOB_FILE, ValueKind::Operand, None, "The job file."),
-    spec(
+    OptionSpec::long(JOB_FILE, ValueKind::Operand, None, "The job file."),
+    OptionSpec::long(
+        typed::OPTION,
+        ValueKind::Paths,
+        None,
+        "A setting of a job, as KEY=VALUE; --KEY=VALUE says the same, --name=NAME begins a job.",
+    ),
+    OptionSpec::long(
         "output-format",
         ValueKind::Text,
         Some("normal"),
         "Forms of the report, with commas between: normal, json, json+, terse.",
     ),
-    spec("output", ValueKind::Path, None, "Write what is said to this file."),
-    spec("minimal", ValueKind::Flag, None, "As --output-format=terse."),
-    spec(
+    OptionSpec::long("output", ValueKind::Path, None, "Write what is said to this file."),
+    OptionSpec::long("minimal", ValueKind::Flag, None, "As --output-format=terse."),
+    OptionSpec::long(
         "terse-version",
         ValueKind::Choice(&["2", "3", "4", "5"]),
         Some("3"),
         "The version of the terse form.",
     ),
-    spec("section", ValueKind::Paths, None, "Run this section only; may be given several times."),
-    spec(
+    OptionSpec::long(
+        "section",
+        ValueKind::Paths,
+        None,
+        "Run this section only; may be given several times.",
+    ),
+    OptionSpec::long(
         "show-options",
         ValueKind::Flag,
         None,
@@ -52,32 +55,43 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     ),
     OptionSpec {
         support: Support::Ignored("nothing is said while jobs run"),
-        ..spec("eta", ValueKind::Text, None, "When to say how far it is.")
+        ..OptionSpec::long("eta", ValueKind::Text, None, "When to say how far it is.")
     },
     OptionSpec {
         support: Support::Rejected("treering says nothing of it; see --show-options"),
-        ..spec("debug", ValueKind::Text, None, "Say how it goes.")
+        ..OptionSpec::long("debug", ValueKind::Text, None, "Say how it goes.")
     },
     OptionSpec {
         support: Support::Rejected("the server of fio is not part of treering"),
-        ..spec("client", ValueKind::Text, None, "Run on another machine.")
+        ..OptionSpec::long("client", ValueKind::Text, None, "Run on another machine.")
     },
 ];
 
 /// Options of the native command line and of plans.
 pub(super) const NATIVE: &[OptionSpec] = &[
-    spec(
+    OptionSpec::long(
         JOB_FILE,
         ValueKind::Operand,
         None,
         "The job file; its directories become directories below the target.",
     ),
-    spec("section", ValueKind::Paths, None, "Run this section only; may be given several times."),
-    spec(
+    OptionSpec::long(
+        "section",
+        ValueKind::Paths,
+        None,
+        "Run this section only; may be given several times.",
+    ),
+    OptionSpec::long(
+        "with-fio",
+        ValueKind::Optional("true"),
+        None,
+        "Have the fio that is installed, or the one of this path, do the job.",
+    ),
+    OptionSpec::long(
         "runtime",
         ValueKind::Number,
         None,
         "Seconds that each job runs that has a runtime, instead of its own.",
     ),
-    spec("seed", ValueKind::Number, Some("1"), "The seed of what is written."),
+    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed of what is written."),
 ];

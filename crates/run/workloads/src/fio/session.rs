@@ -23,7 +23,7 @@ use super::worker::Worker;
 
 /// The phase in which files are made, and the kinds of its tasks.
 pub(super) const SETUP: &str = "setup";
-const DIRECTORIES: &str = "directories";
+pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl JobSession {
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
         let side_by_side = SideBySide {
-            workers: if threads { WorkerKind::Thread } else { WorkerKind::Process },
+            workers: if threads { WorkerKind::Thread } else { WorkerKind::Session },
             on_signal: OnSignal::Stop,
             unfinished: Unfinished::Told,
             ..SideBySide::default()
@@ -120,6 +120,7 @@ impl JobSession {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
+            vectored: job.engine == Engine::Pvsync2,
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }

@@ -1,6 +1,7 @@
 //! What a clone did: bytes, requests, latencies and rates, as fio counts them.
 
 use super::histogram::Histogram;
+use super::logs::Line;
 
 /// Numbers of which the extremes, the mean and the deviation are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,6 +39,13 @@ impl Stat {
             sum: self.sum + other.sum,
             squares: self.squares + other.squares,
         };
+    }
+
+    /// As another tells it: how many, the extremes, the mean and the deviation.
+    pub(super) fn told(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
+        let count = samples as f64;
+        let around = deviation * deviation * (count - 1.0).max(0.0);
+        Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
     }
 
     /// 0 when there are none.
@@ -159,6 +167,10 @@ pub(super) struct Tally {
     pub(super) errno: u64,
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
+    /// Switches of context, major and minor faults.
+    pub(super) usage: [u64; 3],
+    /// Lines of logs, of a clone alone.
+    pub(super) logs: Vec<Line>,
 }
 
 impl Default for Tally {
@@ -175,6 +187,8 @@ impl Default for Tally {
             errno: 0,
             user_ns: 0,
             system_ns: 0,
+            usage: [0; 3],
+            logs: Vec::new(),
         }
     }
 }
@@ -244,11 +258,13 @@ impl Tally {
         self.errno = if self.errno == 0 { other.errno } else { self.errno };
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
+        all(&mut self.usage, &other.usage);
     }
 
     /// As the notes of a script.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.runtime_ms, self.errno];
+        words.extend(self.usage);
         for way in &self.ways {
             words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
             words.extend(way.slat.words());
@@ -262,6 +278,7 @@ impl Tally {
         words.extend(self.submits);
         words.extend(self.completes);
         words.extend(self.coarse);
+        words.extend(self.logs.as_flattened());
         words
     }
 
@@ -269,6 +286,7 @@ impl Tally {
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let mut reader = Words(words);
         let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
+        tally.usage = reader.several()?;
         for way in &mut tally.ways {
             [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
             way.slat = reader.stat()?;
@@ -282,7 +300,9 @@ impl Tally {
         tally.submits = reader.several()?;
         tally.completes = reader.several()?;
         tally.coarse = reader.several()?;
-        reader.0.is_empty().then_some(tally)
+        let (logs, rest) = reader.0.as_chunks();
+        tally.logs = logs.to_vec();
+        rest.is_empty().then_some(tally)
     }
 }
 

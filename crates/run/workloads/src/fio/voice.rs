@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicScene, ClassicVoice, ConfigError, DiskCounts, Impersonation, MakeRoots, Said, Settings,
+    Witness,
 };
 
 use super::job::read_jobs;
 use super::jobfile::show;
 use super::layout::MADE;
+use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
 use super::report::{Format, When, header, report, rows, started};
 use super::scene::Scene;
@@ -43,6 +45,8 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             started_unix_ms: settings.started_unix_ms,
             laid_out: 0,
             reported: false,
+            before: None,
+            base: settings.base_dir.clone().unwrap_or_default(),
         }),
     })
 }
@@ -76,6 +80,10 @@ struct Voice {
     started_unix_ms: u64,
     laid_out: usize,
     reported: bool,
+    /// What the disk had done when it began, and when that was.
+    before: Option<(DiskCounts, u64)>,
+    /// Where relative paths begin.
+    base: PathBuf,
 }
 
 impl Voice {
@@ -92,13 +100,36 @@ impl Voice {
         if self.formats.contains(&Format::Normal) { self.say(words()) } else { Said::default() }
     }
 
+    /// The logs of a clone.
+    fn logs(&self, number: usize, lines: &[Line]) -> Said {
+        let job = &self.scene.workers[number].job;
+        let files = logs::files(job, number + 1, lines);
+        let mut said = Said::default();
+        if lines.last() == Some(&[CUT; 5]) {
+            said.err = format!(
+                "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
+                job.name.escape_debug()
+            );
+        }
+        said.files = files.into_iter().map(|(path, text)| (self.settled(&path), text)).collect();
+        said
+    }
+
+    /// A path that was named in the present directory.
+    fn settled(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+
     fn task_ended(&mut self, task: &TaskTotals) -> Said {
         if task.phase > 0 {
             let wave = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
             let worker = self.scene.wave(wave).nth(usize::from(task.worker));
             if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.notes)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
-                self.done[number] = Some(Tally { user_ns, system_ns, ..tally });
+                let mut tally = Tally { user_ns, system_ns, ..tally };
+                let said = self.logs(number, &std::mem::take(&mut tally.logs));
+                self.done[number] = Some(tally);
+                return said;
             }
             return Said::default();
         }
@@ -119,14 +150,28 @@ impl Voice {
         })
     }
 
+    /// What the disk did so far, and in how many milliseconds, unless a job says that it is not to
+    /// be told.
+    fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
+        let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
+        let mut jobs = self.scene.jobs.iter();
+        if jobs.any(|job| job.given.iter().chain(&job.given_globally).any(is_off)) {
+            return None;
+        }
+        let (before, began_ms) = self.before.as_ref()?;
+        let now = witness.disk().filter(|now| now.name == before.name)?;
+        Some((now.since(before), elapsed_ms.saturating_sub(*began_ms)))
+    }
+
     /// The report, once, of what was done so far.
-    fn report(&mut self, elapsed_ms: u64, time: String) -> Said {
+    fn report(&mut self, elapsed_ms: u64, witness: &mut dyn Witness) -> Said {
         let is_empty = self.done.iter().all(Option::is_none);
         if is_empty || std::mem::replace(&mut self.reported, true) {
             return Said::default();
         }
+        let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
-        let when = When { unix_ms, time, elapsed_ms };
+        let when = When { unix_ms, time, elapsed_ms, disk };
         let rows = rows(&self.scene, &self.done);
         let globals = self.scene.jobs.first().map(|job| job.given_globally.clone());
         let globals = globals.unwrap_or_default();
@@ -158,10 +203,14 @@ impl ClassicVoice for Voice {
 
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
         match event {
+            TrialEvent::PhaseBegan { phase: 0, at_ns, .. } => {
+                self.before = witness.disk().map(|disk| (disk, at_ns / 1_000_000));
+                Said::default()
+            }
             TrialEvent::TaskEnded(task) => self.task_ended(task),
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
-                    self.report(at_ns / 1_000_000, witness.time())
+                    self.report(at_ns / 1_000_000, witness)
                 }
                 Ending::Invalid { .. } => Said::default(),
             },

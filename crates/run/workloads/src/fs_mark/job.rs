@@ -112,6 +112,7 @@ const fn word(workers: WorkerKind) -> &'static str {
     match workers {
         WorkerKind::Thread => "threads",
         WorkerKind::Process => "processes",
+        WorkerKind::Session => "processes in sessions",
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options of fs_mark, each declared once: the letters of 3.3 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
+use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
 
 /// fs_mark's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
@@ -14,17 +14,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-const fn spec(
-    name: &'static str,
-    short: Option<char>,
-    value: ValueKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, value, default, doc, support: Support::Full }
-}
-
-const FILES: OptionSpec = spec(
+const FILES: OptionSpec = OptionSpec::new(
     "files",
     Some('n'),
     ValueKind::Number,
@@ -32,12 +22,22 @@ const FILES: OptionSpec = spec(
     "Files that each worker makes in an iteration.",
 );
 const SIZE: OptionSpec =
-    spec("size", Some('s'), ValueKind::Size, Some("51200"), "Bytes of each file.");
-const WRITE_SIZE: OptionSpec =
-    spec("write-size", Some('w'), ValueKind::Size, Some("16384"), "Bytes of each write.");
-const NAME_LENGTH: OptionSpec =
-    spec("name-length", Some('p'), ValueKind::Number, Some("40"), "Bytes of each file's name.");
-const RANDOM_LENGTH: OptionSpec = spec(
+    OptionSpec::new("size", Some('s'), ValueKind::Size, Some("51200"), "Bytes of each file.");
+const WRITE_SIZE: OptionSpec = OptionSpec::new(
+    "write-size",
+    Some('w'),
+    ValueKind::Size,
+    Some("16384"),
+    "Bytes of each write.",
+);
+const NAME_LENGTH: OptionSpec = OptionSpec::new(
+    "name-length",
+    Some('p'),
+    ValueKind::Number,
+    Some("40"),
+    "Bytes of each file's name.",
+);
+const RANDOM_LENGTH: OptionSpec = OptionSpec::new(
     "random-length",
     Some('r'),
     ValueKind::Number,
@@ -47,7 +47,7 @@ const RANDOM_LENGTH: OptionSpec = spec(
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    spec(
+    OptionSpec::new(
         "dir",
         Some('d'),
         ValueKind::Paths,
@@ -55,15 +55,21 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         "A root directory, made when it is not there; may be given several times: workers take \
          turns.",
     ),
-    spec(
+    OptionSpec::new(
         "threads",
         Some('t'),
         ValueKind::Number,
         Some("1"),
         "Workers in all: at least one for each root, else a multiple of the number of roots.",
     ),
-    spec("subdirs", Some('D'), ValueKind::Number, Some("0"), "Subdirectories of each root."),
-    spec(
+    OptionSpec::new(
+        "subdirs",
+        Some('D'),
+        ValueKind::Number,
+        Some("0"),
+        "Subdirectories of each root.",
+    ),
+    OptionSpec::new(
         "files-per-subdir",
         Some('N'),
         ValueKind::Number,
@@ -75,7 +81,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     WRITE_SIZE,
     NAME_LENGTH,
     RANDOM_LENGTH,
-    spec(
+    OptionSpec::new(
         "sync-method",
         Some('S'),
         ValueKind::Number,
@@ -84,46 +90,49 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
          all files afterwards, last one first; 4: sync, then as 3; 5: in order; 6: sync, then as \
          5.",
     ),
-    spec(
+    OptionSpec::new(
         "iterations",
         Some('L'),
         ValueKind::Number,
         Some("0"),
         "How often all is done; files are kept then.",
     ),
-    spec(
+    OptionSpec::new(
         "until-full",
         Some('F'),
         ValueKind::Flag,
         None,
         "Do it again until the filesystem is full; files are kept then.",
     ),
-    spec("keep-files", Some('k'), ValueKind::Flag, None, "Keep the files."),
-    spec(
+    OptionSpec::new("keep-files", Some('k'), ValueKind::Flag, None, "Keep the files."),
+    OptionSpec::new(
         "log",
         Some('l'),
         ValueKind::Path,
         Some("fs_log.txt"),
         "The log, to which all lines are appended.",
     ),
-    spec("verbose", Some('v'), ValueKind::Flag, None, "Also what each kind of call took."),
-    spec(
-        "seed",
+    OptionSpec::new(
+        "verbose",
+        Some('v'),
+        ValueKind::Flag,
         None,
+        "Also what each kind of call took.",
+    ),
+    OptionSpec::long(
+        "seed",
         ValueKind::Number,
         None,
         "The seed of the random characters; the original's is the time.",
     ),
-    spec(
+    OptionSpec::long(
         "workers",
-        None,
         ValueKind::Choice(&["processes", "threads"]),
         Some("processes"),
         "What a worker is.",
     ),
-    spec(
+    OptionSpec::long(
         "summary",
-        None,
         ValueKind::Flag,
         None,
         "Print the average and quantiles of Files/sec at the end, as the version after 3.3.",
@@ -135,16 +144,21 @@ pub(super) const NATIVE: &[OptionSpec] = &[
     FILES,
     SIZE,
     WRITE_SIZE,
-    spec("threads", Some('t'), ValueKind::Number, Some("1"), "Workers in all."),
-    spec(
+    OptionSpec::new("threads", Some('t'), ValueKind::Number, Some("1"), "Workers in all."),
+    OptionSpec::long(
         "dirs",
-        None,
         ValueKind::Number,
         Some("1"),
         "Root directories that are made, at which the workers take turns.",
     ),
-    spec("subdirs", Some('D'), ValueKind::Number, Some("0"), "Subdirectories of each root."),
-    spec(
+    OptionSpec::new(
+        "subdirs",
+        Some('D'),
+        ValueKind::Number,
+        Some("0"),
+        "Subdirectories of each root.",
+    ),
+    OptionSpec::new(
         "files-per-subdir",
         Some('N'),
         ValueKind::Number,
@@ -152,16 +166,15 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "Files of a worker in a subdirectory before the next one's turn comes; without it, an \
          equal share of them in each.",
     ),
-    spec(
+    OptionSpec::long(
         "spread",
-        None,
         ValueKind::Choice(&["in-turn", "random"]),
         Some("in-turn"),
         "Whether files go to one subdirectory after the other, or each to any (by the seed).",
     ),
     NAME_LENGTH,
     RANDOM_LENGTH,
-    spec(
+    OptionSpec::new(
         "sync-method",
         Some('S'),
         ValueKind::Text,
@@ -170,30 +183,39 @@ pub(super) const NATIVE: &[OptionSpec] = &[
          fsync, reverse (3): fsync of all afterwards, last one first, sync-reverse (4): sync \
          before that, post (5): in order, sync-post (6): sync before that.",
     ),
-    spec("iterations", Some('L'), ValueKind::Number, Some("1"), "How often all is done."),
-    spec(
+    OptionSpec::new(
+        "iterations",
+        Some('L'),
+        ValueKind::Number,
+        Some("1"),
+        "How often all is done.",
+    ),
+    OptionSpec::new(
         "until-full",
         Some('F'),
         ValueKind::Flag,
         None,
         "Do it again until the filesystem is full, which is a normal end.",
     ),
-    spec(
+    OptionSpec::long(
         "unlink",
-        None,
         ValueKind::Choice(&["each", "end"]),
         Some("each"),
         "Whether the files of an iteration are unlinked after it, with times of their own, or all \
          at the end.",
     ),
-    spec(
+    OptionSpec::long(
         "workers",
-        None,
         ValueKind::Choice(&["threads", "processes"]),
         Some("threads"),
         "What a worker is.",
     ),
-    spec("seed", None, ValueKind::Number, Some("1"), "The seed that decides names and places."),
+    OptionSpec::long(
+        "seed",
+        ValueKind::Number,
+        Some("1"),
+        "The seed that decides names and places.",
+    ),
 ];
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl ClassicVoice for Voice {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, verbose, .. } = &self.config;
         let text = |is_log| header(&scene.words, &scene.started, shape, *verbose, is_log);
-        Said { out: text(false), log: text(true), err: String::new() }
+        Said { out: text(false), log: text(true), ..Said::default() }
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -4,21 +4,27 @@
 
 mod aging;
 mod axis;
+mod concentration;
 mod course;
+mod course_of_layout;
 mod figure;
 mod forest;
 mod latency;
+mod map;
 mod mark;
 mod plot;
 mod rounds;
+mod trace;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
-use treering_model::{Better, Unit};
+use treering_model::{Better, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+
+pub use trace::{TraceChart, TraceChartRun};
 
 use self::figure::Figure;
 use crate::escape::visible;
@@ -35,8 +41,16 @@ pub enum Chart {
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
     Course(Course),
+    /// What share of the accesses falls on what share of the data.
+    Concentration(Concentration),
     /// What the tasks of a kind cost in the course of a run.
     Aging(Aging),
+    /// How a measure of the layout moves in the course of a run.
+    Layout(LayoutCourse),
+    /// What lies where on the device.
+    Map(DeviceMapChart),
+    /// What block devices did over time.
+    Trace(TraceChart),
     /// Words among charts: how to read those that follow, or why there are none.
     Remark {
         /// The title of what follows; may be empty.
@@ -44,6 +58,28 @@ pub enum Chart {
         /// The words.
         text: String,
     },
+}
+
+/// A measure of the layout in the course of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutCourse {
+    /// The measure.
+    pub measure: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Tasks that had ended, and the value then, finite; at least two.
+    pub points: Vec<(f64, f64)>,
+    /// The trend in words; may be empty.
+    pub trend: String,
+}
+
+/// A map of the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceMapChart {
+    /// What it shows.
+    pub title: String,
+    /// The map.
+    pub map: LayoutMap,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -123,6 +159,16 @@ pub struct LatencySide {
     pub curve: Vec<(f64, f64)>,
 }
 
+/// How unevenly data are used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Concentration {
+    /// Which data.
+    pub of: String,
+    /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the data
+    /// with the most accesses first.
+    pub curve: Vec<(f64, f64)>,
+}
+
 /// The rate of a phase in slices of its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
@@ -188,7 +234,7 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Remark { .. })
+        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Trace(_) | Self::Remark { .. })
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -201,8 +247,12 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
+            Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Course(course) => Some(course::figure(course)),
             Self::Aging(aging) => Some(aging::figure(aging)),
+            Self::Layout(course) => Some(course_of_layout::figure(course)),
+            Self::Map(chart) => Some(map::figure(chart)),
+            Self::Trace(trace) => Some(trace::figure(trace)),
             Self::Remark { .. } => None,
         }
     }

@@ -8,8 +8,8 @@ use std::io;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 use treering_model::{
-    Beginning, Caution, Cpu, Ending, Fact, Interval, Latency, Metric, OpTotals, PhaseTotals,
-    TaskTotals, Trial,
+    Artifact, Beginning, Caution, Cpu, Ending, Fact, Interval, Latency, Metric, OpTotals,
+    PhaseTotals, TaskTotals, Trial,
 };
 
 use super::EXPORT_VERSION;
@@ -40,6 +40,8 @@ struct ExportedTrial<'t> {
     #[serde(serialize_with = "each")]
     tasks: &'t [TaskTotals],
     metrics: &'t [Metric],
+    #[serde(skip_serializing_if = "no_artifacts")]
+    artifacts: &'t [Artifact],
     cautions: &'t [Caution],
     ending: &'t Ending,
     wall_ns: u64,
@@ -47,9 +49,18 @@ struct ExportedTrial<'t> {
 
 impl<'t> ExportedTrial<'t> {
     fn of(trial: &'t Trial) -> Self {
-        let Trial { beginning, facts, phases, tasks, metrics, cautions, ending, wall_ns } = trial;
-        Self { beginning, facts, phases, tasks, metrics, cautions, ending, wall_ns: *wall_ns }
+        #[rustfmt::skip]
+        let Trial {
+            beginning, facts, phases, tasks, metrics, artifacts, cautions, ending, wall_ns,
+        } = trial;
+        let wall_ns = *wall_ns;
+        Self { beginning, facts, phases, tasks, metrics, artifacts, cautions, ending, wall_ns }
     }
+}
+
+/// Most trials have none.
+fn no_artifacts(artifacts: &&[Artifact]) -> bool {
+    artifacts.is_empty()
 }
 
 /// The form in which something is exported.

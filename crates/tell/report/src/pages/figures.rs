@@ -229,9 +229,9 @@ pub(super) fn metrics(metrics: &[Metric]) -> Table {
         Column::text("rank"),
     ];
     let caption = "Headline metrics: the primary ones decide a comparison.";
-    let mut table = Table::new("metrics", caption, columns);
+    let mut table = Table::new("metrics", caption, columns).with_keys(2);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
-        metrics.iter().partition(|metric| metric.primary);
+        metrics.iter().filter(|metric| !is_of_observer(metric)).partition(|metric| metric.primary);
     table.rows.extend(primary.into_iter().chain(others).map(|metric| {
         vec![
             Cell::text(&metric.name),
@@ -243,4 +243,9 @@ pub(super) fn metrics(metrics: &[Metric]) -> Table {
         ]
     }));
     table
+}
+
+/// Whether an observer measured it: the page has a section about what that observer saw.
+pub(super) fn is_of_observer(metric: &Metric) -> bool {
+    ["layout_", "trace_"].iter().any(|prefix| metric.name.starts_with(prefix))
 }

@@ -5,9 +5,9 @@ use treering_analysis::{Summary, summary};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
 
-use super::figures::{calls, cpu, metrics, phases, rates, times, trends};
+use super::figures::{calls, cpu, is_of_observer, metrics, phases, rates, times, trends};
 use super::identity::{duration, ending_sentence, utc};
-use super::profile;
+use super::{heat, layouts, profile, trace};
 use crate::{Cell, Column, Number, Report, Style, Table};
 
 /// What the page is to hold beyond the figures of the whole.
@@ -50,6 +50,9 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
     add_figures(&mut page, trial, &summary(trial));
+    layouts::add(&mut page, trial, view.charts);
+    heat::add(&mut page, trial, view.charts);
+    trace::add(&mut page, trial, view.charts);
     if view.charts {
         let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
         if !charts.is_empty() {
@@ -108,7 +111,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     if !summary.ops.is_empty() {
         page.table(calls(&summary.ops));
     }
-    if !trial.metrics.is_empty() {
+    if !trial.metrics.iter().all(is_of_observer) {
         page.table(metrics(&trial.metrics));
     }
 }

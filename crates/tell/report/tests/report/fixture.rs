@@ -178,6 +178,7 @@ pub(crate) fn aging() -> Trial {
         phases,
         tasks,
         metrics: metrics(),
+        artifacts: Vec::new(),
         cautions: vec![
             Caution {
                 code: CautionCode::MayNotFit,
@@ -200,6 +201,7 @@ pub(crate) fn failed_at_once() -> Trial {
         phases: Vec::new(),
         tasks: Vec::new(),
         metrics: Vec::new(),
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Failed { why: "/mnt/scratch: no space left on device".to_owned() },
         wall_ns: ms(4),

@@ -14,6 +14,7 @@ mod fixture;
 mod goldens;
 mod hostile;
 mod html;
+mod layout;
 mod mail;
 
 use treering_report::{Format, Report};

@@ -11,6 +11,7 @@ use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
+use treering_observe::Wanted;
 use treering_sys::StopFlag;
 
 use super::following::Following;
@@ -180,6 +181,7 @@ impl Conducting for Crew<'_> {
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
             facts,
+            wanted: Wanted::default(),
             remount: self.plan.conditions.remount.then_some(&remount),
         };
         let progress = Arc::new(Progress::new());

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use treering_lab::inspect;
 use treering_model::{Caution, CautionCode, Fact};
-use treering_observe::{Scene, look, look_at_device, watch};
+use treering_observe::{Scene, Wanted, look, look_at_device, watch};
 use treering_report::{Block, Cell, Pair, Report, Warning};
 use treering_sys::is_root;
 
@@ -57,6 +57,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::FlushesDecide,
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
+    CautionCode::TraceIncomplete,
 ];
 
 /// What was found.
@@ -118,7 +119,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 
 /// What any trial here would see of the machine.
 fn of_machine(place: &Path, findings: &mut Findings) {
-    let scene = Scene { target: place };
+    let scene = Scene { target: place, wanted: Wanted::default() };
     let seen = look(&scene);
     findings.cautions.extend(seen.cautions);
     findings.facts.extend(seen.facts);

@@ -6,7 +6,7 @@ use treering_analysis::compare::{ComparisonCautionCode as Code, Factor, Side, Te
 use treering_campaign::plan::Plan;
 use treering_lab::{Device, inspect};
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
-use treering_observe::{Scene, look, look_at_device};
+use treering_observe::{Scene, Wanted, look, look_at_device};
 use treering_report::Warning;
 use treering_script::TargetFacts;
 use treering_sys::is_root;
@@ -134,6 +134,7 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
         phases: Vec::new(),
         tasks: Vec::new(),
         metrics: Vec::new(),
+        artifacts: Vec::new(),
         cautions: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 0,
@@ -144,7 +145,9 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
 fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {
-        DeviceSpec::Directory { path } => return look(&Scene { target: path }).facts,
+        DeviceSpec::Directory { path } => {
+            return look(&Scene { target: path, wanted: Wanted::default() }).facts;
+        }
         DeviceSpec::Loop { bytes, count, .. } => {
             let count = usize::from(*count);
             (Vec::new(), count, bytes.saturating_mul(count as u64))

@@ -1,9 +1,9 @@
 //! The lines of fio's text, of 1.38 to 3.x. A line that a mail program broke is none until all of
 //! it is there: lists end without a comma.
 
-use super::super::run::{Spread, limit_ns};
 use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
 use crate::number::{ctime_unix_ms, decimal, whole};
+use treering_formats::fio::{Spread, limit_ns};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]
@@ -393,7 +393,7 @@ fn disk(name: &str, text: &str) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::{Line, line};
-    use crate::fio::run::Spread;
+    use treering_formats::fio::Spread;
 
     #[test]
     fn lines_of_all_versions_are_read() {

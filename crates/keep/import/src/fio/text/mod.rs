@@ -4,12 +4,13 @@
 mod line;
 mod result;
 
+use crate::Remark;
 use crate::log::Log;
-use crate::{Remark, not_understood};
+use crate::stretch::Stretch;
 use line::{Line, line, loose_begin};
 use result::Results;
 
-use super::run::Run;
+use treering_formats::fio::Run;
 
 /// So many lines of somebody else's may stand between two of fio's.
 const GAP_LINES_MOST: usize = 24;
@@ -46,15 +47,15 @@ fn read_line(log: &Log<'_>, at: usize) -> Option<(Line, usize)> {
 pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -> Text {
     let mut results = Results::default();
     let mut part = Part::Heads;
-    let (mut understood, mut end, mut next) = (Vec::new(), at, at);
-    while next < log.len() && next < end + GAP_LINES_MOST {
+    let mut stretch = Stretch::from(at);
+    while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
+        let next = stretch.next();
         if next > at && is_other(next) {
             break;
         }
         let found = if log.line(next).trim().is_empty() { None } else { read_line(log, next) };
         let Some((said, count)) = found else {
-            understood.push(false);
-            next += 1;
+            stretch.pass();
             continue;
         };
         let new = match &said {
@@ -74,12 +75,10 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
         }
         part = new.unwrap_or(part);
         results.take(said, next);
-        understood.extend(std::iter::repeat_n(true, count));
-        next += count;
-        end = next;
+        stretch.take(count);
     }
-    understood.truncate(end - at);
-    let mut remarks = not_understood(log, at..end, &understood);
+    let end = stretch.end();
+    let mut remarks = stretch.remarks(log);
     let run = results.finish(at, &mut remarks);
     Text { run, end, remarks }
 }

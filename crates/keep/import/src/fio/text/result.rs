@@ -1,10 +1,10 @@
 //! The results in a text, put together line by line.
 
-use super::super::run::{Direction, Disk, Job, Run, Spread};
 use super::super::size::{Kilo, Printed, bytes};
 use super::line::{Begin, Head, Line, Moved};
 use crate::Remark;
 use crate::number::{decimal, whole};
+use treering_formats::fio::{Direction, Disk, Job, Run, Spread};
 
 /// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
 const JOBS_MOST: usize = 1024;
@@ -228,7 +228,7 @@ impl Draft {
         }
         for (moved, mut direction) in std::mem::take(&mut self.moves) {
             let place =
-                super::super::run::DIRECTIONS.iter().position(|name| *name == moved.direction);
+                treering_formats::fio::DIRECTIONS.iter().position(|name| *name == moved.direction);
             // Of all directions in one everything is counted as the first.
             let place = place.unwrap_or(0);
             direction.ios = self.issued.get(place).copied().unwrap_or(0);

@@ -132,6 +132,9 @@ fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {
 fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, Fault> {
     match (spec.value, value.value) {
         (ValueKind::Flag, _) => Ok(value.flag()?.then(|| "true".to_owned())),
+        (ValueKind::Optional(missing), DeValue::Boolean(is_set)) => {
+            Ok(is_set.then(|| missing.to_owned()))
+        }
         (_, DeValue::String(_)) => value.text("a string").map(|text| Some(text.to_owned())),
         (ValueKind::Percent, DeValue::Float(_)) => {
             // .4 could be meant as 40 %.

@@ -6,8 +6,10 @@ use super::super::jobfile::Way;
 use super::super::random_map::RandomMap;
 use super::{Act, Course, Wanted};
 
-/// Draws of a size before the smallest one is taken: none may fit.
-const DRAWS_MAX: u32 = 10_000;
+/// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
+/// be one of millions; of a split perhaps none.
+const DRAWS_MAX: u32 = 1 << 26;
+const SPLIT_DRAWS_MAX: u32 = 10_000;
 
 impl Course {
     /// The next request in a file; `None` when nothing is left there.
@@ -167,7 +169,8 @@ impl Course {
         if !self.fits(file, offset, least) {
             return None;
         }
-        for _ in 0..DRAWS_MAX {
+        let most_draws = if blocks.split.is_empty() { DRAWS_MAX } else { SPLIT_DRAWS_MAX };
+        for _ in 0..most_draws {
             let bytes = self.drawn_bytes(file, way, offset);
             if bytes > 0 && self.fits(file, offset, bytes) {
                 return Some(bytes);

@@ -265,8 +265,11 @@ impl Section {
             "disable_lat" => self.told.disable_lat = given.switch()?,
             "disable_clat" => self.told.disable_clat = given.switch()?,
             "disable_slat" => self.told.disable_slat = given.switch()?,
-            // Of logs that are not written, and of statistics that are not told.
-            "log_avg_msec" => given.number(0, u64::from(u32::MAX)).map(|_| ())?,
+            "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
+            "write_bw_log" => self.logs.bandwidth = Some(prefix(given)?),
+            "write_iops_log" => self.logs.iops = Some(prefix(given)?),
+            "log_avg_msec" => self.logs.average_ms = given.number(0, u64::from(u32::MAX))?,
+            // Looked at where the disk is.
             "disk_util" => given.switch().map(|_| ())?,
             // Read before all others.
             "kb_base" => {}
@@ -339,10 +342,16 @@ fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, ConfigError> {
     Ok(split)
 }
 
-/// Paths with colons between; a colon in a path has a backslash before it.
 fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
+    let paths = split_paths(given.text);
+    paths.ok_or_else(|| given.refuse("is no path", "a path has from 1 to 3800 bytes"))
+}
+
+/// Paths with colons between; a colon in a path has a backslash before it. `None` where one of them
+/// can be none.
+pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
-    let mut chars = given.text.chars().peekable();
+    let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\\' if chars.peek() == Some(&':') => all.last_mut().into_iter().for_each(|path| {
@@ -352,10 +361,16 @@ fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
             other => all.last_mut().into_iter().for_each(|path| path.push(other)),
         }
     }
-    if all.iter().any(|path| path.is_empty() || path.len() > 3800) {
-        return Err(given.refuse("is no path", "a path has from 1 to 3800 bytes"));
+    let is_path = |path: &String| !path.is_empty() && path.len() <= 3800;
+    all.iter().all(is_path).then_some(all)
+}
+
+/// What the names of logs begin with; nothing stands for the job's name.
+fn prefix(given: &Given<'_>) -> Result<String, ConfigError> {
+    if given.text.len() > 3800 || given.text.contains('\0') {
+        return Err(given.refuse("is no path", "a path has up to 3800 bytes"));
     }
-    Ok(all)
+    Ok(given.text.to_owned())
 }
 
 fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, ConfigError> {

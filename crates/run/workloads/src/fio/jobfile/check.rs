@@ -46,6 +46,9 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "disable_clat"
             | "disable_slat"
             | "disk_util"
+            | "write_lat_log"
+            | "write_bw_log"
+            | "write_iops_log"
     )
 }
 

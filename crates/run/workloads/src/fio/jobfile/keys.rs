@@ -100,6 +100,9 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("disable_clat", "disable_clat"),
     ("disable_slat", "disable_slat"),
     ("kb_base", "kb_base"),
+    ("write_lat_log", "write_lat_log"),
+    ("write_bw_log", "write_bw_log"),
+    ("write_iops_log", "write_iops_log"),
     ("log_avg_msec", "log_avg_msec"),
     ("disk_util", "disk_util"),
 ];
@@ -163,12 +166,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "logs of single requests",
+        "other logs of requests",
         &[
             "write_iolog",
-            "write_bw_log",
-            "write_lat_log",
-            "write_iops_log",
             "write_hist_log",
             "per_job_logs",
             "log_entries",
@@ -334,6 +334,33 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Whether the original knows a key.
+pub(crate) fn is_key(key: &str) -> bool {
+    KNOWN.iter().any(|(known, _)| *known == key)
+        || FOREIGN.iter().any(|(_, names)| names.contains(&key))
+}
+
+/// Keys that take no word behind them on the command line, but only one behind `=`.
+const SETS: [&str; 12] = [
+    "time_based",
+    "thread",
+    "group_reporting",
+    "stonewall",
+    "wait_for_previous",
+    "new_group",
+    "norandommap",
+    "exitall",
+    "bs_unaligned",
+    "blocksize_unaligned",
+    "refill_buffers",
+    "zero_buffers",
+];
+
+/// Whether a key stands alone on the command line.
+pub(crate) fn is_switch_key(key: &str) -> bool {
+    SETS.contains(&key)
+}
+
 /// The name under which a key is set.
 pub(super) fn meant(
     key: &str,
@@ -357,7 +384,7 @@ pub(super) fn meant(
 }
 
 /// What to do about that which only the original can.
-pub(super) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
+pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
 
 /// The known word that few changes of letters make of this one.
 fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {

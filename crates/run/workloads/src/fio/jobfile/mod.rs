@@ -2,7 +2,7 @@
 //!
 //! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
 //! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
-//! writes the resolved job as a job file again.
+//! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
 mod arithmetic;
@@ -11,6 +11,7 @@ mod expand;
 mod keys;
 mod lines;
 mod messages;
+mod relay;
 mod section;
 mod show;
 mod values;
@@ -18,7 +19,9 @@ mod values;
 use treering_script::ConfigError;
 
 pub(super) use expand::{Environment, Machine};
+pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
+pub(super) use relay::{Relayed, number_of, relay};
 pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
 pub(super) use show::show;
 pub(super) use values::Amount;

@@ -1,5 +1,6 @@
 //! What a job says, every option resolved.
 
+use super::super::logs::Wanted;
 use super::messages::Place;
 use super::values::{Amount, Bases};
 
@@ -279,6 +280,7 @@ pub(crate) struct Section {
     pub(crate) refill_buffers: bool,
     pub(crate) scramble_buffers: bool,
     pub(crate) told: Told,
+    pub(crate) logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub(crate) given: Vec<(String, String)>,
     pub(crate) given_globally: Vec<(String, String)>,
@@ -289,6 +291,12 @@ pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
+
+impl Default for Section {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
 
 impl Section {
     /// With the default of every option.
@@ -357,6 +365,7 @@ impl Section {
             refill_buffers: false,
             scramble_buffers: true,
             told: Told::default(),
+            logs: Wanted::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }

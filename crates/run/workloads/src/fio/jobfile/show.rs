@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::logs::Wanted;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service, Way};
 use super::values::Amount;
 
@@ -185,6 +186,17 @@ impl Section {
         all.push(("disable_lat", switch(self.told.disable_lat)));
         all.push(("disable_clat", switch(self.told.disable_clat)));
         all.push(("disable_slat", switch(self.told.disable_slat)));
+        let Wanted { latencies, bandwidth, iops, average_ms } = &self.logs;
+        for (key, prefix) in
+            [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
+        {
+            let named = prefix.as_ref().map(|prefix| match prefix.as_str() {
+                "" => self.name.clone(),
+                prefix => prefix.to_owned(),
+            });
+            all.extend(named.map(|prefix| (key, prefix)));
+        }
+        all.push(("log_avg_msec", average_ms.to_string()));
     }
 }
 

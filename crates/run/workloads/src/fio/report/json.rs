@@ -2,9 +2,13 @@
 
 use std::fmt::Write;
 
+use treering_script::DiskCounts;
+
 use super::super::histogram::middle_ns;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
-use super::{Row, VERSION, When, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+use super::{
+    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+};
 
 /// A value on its way into a document.
 enum Json {
@@ -50,7 +54,7 @@ pub(super) fn report(
     }
     let jobs = rows.iter().map(|row| job(rows, row, when, plus)).collect();
     document.push(field("jobs", Json::Array(jobs)));
-    document.push(field("disk_util", Json::Array(Vec::new())));
+    document.push(field("disk_util", Json::Array(when.disk.iter().map(disk).collect())));
     let mut out = String::new();
     put(&mut out, &Json::Object(document), 0);
     out.push('\n');
@@ -87,15 +91,33 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     Json::Object(job)
 }
 
+fn disk(watched: &(DiskCounts, u64)) -> Json {
+    let (disk, _) = watched;
+    let [reads, writes] = disk.requests;
+    let [read_merges, write_merges] = disk.merges;
+    let [read_ticks, write_ticks] = disk.ticks_ms;
+    Json::Object(vec![
+        field("name", Json::Text(disk.name.clone())),
+        number("read_ios", reads),
+        number("write_ios", writes),
+        number("read_merges", read_merges),
+        number("write_merges", write_merges),
+        number("read_ticks", read_ticks),
+        number("write_ticks", write_ticks),
+        number("in_queue", disk.queue_ms),
+        float("util", busy(watched)),
+    ])
+}
+
 fn machine(tally: &Tally) -> Vec<(String, Json)> {
     let (user, system) = cpu(tally);
     vec![
         number("job_runtime", tally.runtime_ms),
         float("usr_cpu", user),
         float("sys_cpu", system),
-        number("ctx", 0),
-        number("majf", 0),
-        number("minf", 0),
+        number("ctx", tally.usage[0]),
+        number("majf", tally.usage[1]),
+        number("minf", tally.usage[2]),
     ]
 }
 

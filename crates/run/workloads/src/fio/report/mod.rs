@@ -7,6 +7,8 @@ mod units;
 
 use std::sync::Arc;
 
+use treering_script::DiskCounts;
+
 use super::jobfile::Section;
 use super::scene::Scene;
 use super::tally::{Latencies, Tally, WayTally};
@@ -53,6 +55,8 @@ pub(super) struct When {
     pub(super) time: String,
     /// How long it took.
     pub(super) elapsed_ms: u64,
+    /// What the disk did meanwhile, and for how long that was watched.
+    pub(super) disk: Option<(DiskCounts, u64)>,
 }
 
 /// Puts what the clones did into rows.
@@ -83,7 +87,7 @@ pub(super) fn report(
         Format::Normal => normal::report(rows, when),
         Format::Json => json::report(rows, globals, when, false),
         Format::JsonPlus => json::report(rows, globals, when, true),
-        Format::Terse => terse::report(rows, terse_version),
+        Format::Terse => terse::report(rows, terse_version, when),
     }
 }
 
@@ -115,6 +119,11 @@ fn percent(part: u64, whole: u64) -> f64 {
 /// Requests of both ways.
 fn requests(tally: &Tally) -> u64 {
     tally.ways.iter().map(|way| way.requests).sum()
+}
+
+/// How much of its time a disk was busy, in percent.
+fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
+    percent(disk.busy_ms, *watched_ms).min(100.0)
 }
 
 /// How much the mean of the samples is of what the whole group moved.

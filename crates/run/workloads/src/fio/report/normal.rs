@@ -2,12 +2,16 @@
 
 use std::fmt::Write;
 
+use treering_script::DiskCounts;
+
 use super::super::jobfile::{Engine, Way};
 use super::super::scene::Scene;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::json::{BATCHES, DEPTHS, LIMITS};
 use super::units::{binary_bytes, count, decimal_bytes, whole};
-use super::{Row, VERSION, When, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+use super::{
+    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+};
 
 /// What each job is, before it begins.
 pub(in super::super) fn header(scene: &Scene) -> String {
@@ -56,6 +60,7 @@ pub(super) fn report(rows: &[Row], when: &When) -> String {
         row_of(&mut out, rows, row, when);
     }
     groups(&mut out, rows);
+    when.disk.iter().for_each(|watched| disks(&mut out, watched));
     out
 }
 
@@ -82,7 +87,8 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         percentiles(out, "sync", &tally.sync, &row.job.told.percentiles);
     }
     let (user, system) = cpu(tally);
-    let faults = "ctx=0, majf=0, minf=0";
+    let [switches, major, minor] = tally.usage;
+    let faults = format!("ctx={switches}, majf={major}, minf={minor}");
     let _ = writeln!(out, "  cpu          : usr={user:.2}%, sys={system:.2}%, {faults}");
     let shares = |counts: &[u64; 7], whole: u64| counts.map(|count| percent(count, whole));
     let depths = shares(&tally.depths, requests(tally));
@@ -227,6 +233,21 @@ fn coarse(out: &mut String, tally: &Tally) {
 }
 
 /// What each group did together.
+fn disks(out: &mut String, watched: &(DiskCounts, u64)) {
+    let (disk, _) = watched;
+    let [reads, writes] = disk.requests;
+    let [read_merges, write_merges] = disk.merges;
+    let [read_ticks, write_ticks] = disk.ticks_ms;
+    let _ = writeln!(
+        out,
+        "\nDisk stats (read/write):\n  {}: ios={reads}/{writes}, merge={read_merges}/{write_merges}, \
+         ticks={read_ticks}/{write_ticks}, in_queue={}, util={:.2}%",
+        disk.name,
+        disk.queue_ms,
+        busy(watched)
+    );
+}
+
 fn groups(out: &mut String, rows: &[Row]) {
     let mut groups: Vec<usize> = rows.iter().map(|row| row.group).collect();
     groups.dedup();

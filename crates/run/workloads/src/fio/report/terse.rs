@@ -1,14 +1,18 @@
 //! The report as fields between semicolons: versions 2 to 5.
 
+use treering_script::DiskCounts;
+
 use super::super::tally::{Stat, Tally, WayTally};
 use super::units::whole;
-use super::{Row, VERSION, bandwidth, cpu, iops, lat, percent, requests, share_of_group};
+use super::{
+    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+};
 
 /// Percentiles that a line has room for.
 const PERCENTILES: usize = 20;
 
 /// A line for each row.
-pub(super) fn report(rows: &[Row], version: u64) -> String {
+pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
     let mut out = String::new();
     for row in rows {
         let mut fields = vec![version.to_string()];
@@ -26,6 +30,9 @@ pub(super) fn report(rows: &[Row], version: u64) -> String {
             direction(&mut fields, row, &WayTally::default(), 0.0, version);
         }
         machine(&mut fields, &row.tally);
+        if version > 2 {
+            when.disk.iter().for_each(|watched| disk(&mut fields, watched));
+        }
         if let Some(description) = &row.job.description {
             fields.push(description.clone());
         }
@@ -33,6 +40,15 @@ pub(super) fn report(rows: &[Row], version: u64) -> String {
         out.push('\n');
     }
     out
+}
+
+fn disk(fields: &mut Vec<String>, watched: &(DiskCounts, u64)) {
+    let (disk, _) = watched;
+    fields.push(disk.name.clone());
+    let counts = [disk.requests, disk.merges, disk.ticks_ms].concat();
+    fields.extend(counts.iter().map(u64::to_string));
+    fields.push(disk.queue_ms.to_string());
+    fields.push(format!("{:.2}%", busy(watched)));
 }
 
 fn float(number: f64) -> String {
@@ -83,8 +99,7 @@ fn machine(fields: &mut Vec<String>, tally: &Tally) {
     let (user, system) = cpu(tally);
     fields.push(format!("{user:.6}%"));
     fields.push(format!("{system:.6}%"));
-    // Switches of context and faults of pages.
-    fields.extend((0..3).map(|_| "0".to_owned()));
+    fields.extend(tally.usage.iter().map(u64::to_string));
     let done = requests(tally);
     fields.extend(tally.depths.iter().map(|count| format!("{:.1}%", percent(*count, done))));
     let coarse = &tally.coarse[10..];

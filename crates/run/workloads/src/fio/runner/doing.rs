@@ -86,7 +86,7 @@ impl Runner {
             }
             Doing::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
-                Call::Map { file, bytes, writes: job.deed.writes }
+                Call::Map { file, bytes, writes: job.deed.writes, random: job.deed.random }
             }
             Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
             Doing::Move(wanted) => self.transfer(wanted),

@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Script, Step};
+use treering_script::{Bell, Outcome, Script, Step, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
 use super::land::Land;
 use super::layout::names;
+use super::logs::{Ended, Logs};
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Tally};
 use super::worker::Worker;
@@ -78,6 +79,7 @@ pub(super) struct Runner {
     held: Option<Act>,
     queued: Queued,
     tally: Tally,
+    logs: Option<Box<Logs>>,
     clock: Clock,
     bells: Bells,
     place: usize,
@@ -106,6 +108,7 @@ impl Runner {
             held: None,
             queued: Queued::new(job.depth),
             tally: Tally::default(),
+            logs: Logs::new(&job.logs),
             clock: Clock::new(job),
             bells,
             place: 0,
@@ -143,12 +146,23 @@ impl Runner {
         let way = wanted.way.place();
         if let Some(ns) = self.clock.took() {
             self.tally.took(way, ns);
+            self.log(way, bytes, None, ns);
         }
         self.tally.depths[0] += 1;
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
         self.counted(wanted, bytes);
+    }
+
+    /// Takes down a request, where that is asked for.
+    #[inline]
+    fn log(&mut self, way: usize, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
+        if let Some(logs) = &mut self.logs
+            && let Some(at_ms) = self.clock.logged_ms()
+        {
+            logs.ended(Ended { at_ms, way, bytes, slat_ns, clat_ns });
+        }
     }
 
     /// Counts the bytes of a request, and sees whether a pause is due.
@@ -181,14 +195,15 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            return false;
+        }
         if job.number_ios > 0 {
             let requests = issued.requests[0] + issued.requests[1];
             if requests >= job.number_ios.saturating_mul(job.loops) {
                 return true;
             }
-        }
-        if job.is_timed() {
-            return false;
         }
         let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.
@@ -351,6 +366,11 @@ impl Script for Runner {
         self.clock.timed(began_ns, ended_ns);
     }
 
+    fn used(&mut self, usage: Usage) {
+        let Usage { switches, major_faults, minor_faults } = usage;
+        self.tally.usage = [switches, major_faults, minor_faults];
+    }
+
     fn notes(&mut self) -> Vec<u64> {
         let job = &self.worker.job;
         if job.told.disable_clat {
@@ -362,6 +382,7 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.words()
     }
 }

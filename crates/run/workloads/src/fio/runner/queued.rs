@@ -150,6 +150,7 @@ impl Runner {
             self.tally.took(way, clat_ns);
             self.tally.ways[way].slat.add(slat_ns);
             self.tally.ways[way].lat.add(slat_ns + clat_ns);
+            self.log(way, wanted.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {
             Ok(bytes) => self.counted(wanted, u64::from(bytes)),

@@ -11,10 +11,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
-use crate::{Block, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
+use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
+/// What pages with block traces need besides.
+const TRACE_SCRIPT: &str = include_str!("trace.js");
 
 /// What a browser may load for this page: nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
@@ -60,7 +62,10 @@ fn page(report: &Report) -> Markup {
                     (blocks(&report.blocks))
                     footer { "Made by treering. This file loads nothing from anywhere." }
                 }
-                script { (PreEscaped(SCRIPT)) }
+                script {
+                    (PreEscaped(SCRIPT))
+                    @if report.blocks.iter().any(is_trace) { (PreEscaped(TRACE_SCRIPT)) }
+                }
             }
         }
     }
@@ -99,6 +104,10 @@ fn blocks(all: &[Block]) -> Markup {
         place += 1;
     }
     html! { @for part in &parts { (part) } }
+}
+
+fn is_trace(block: &Block) -> bool {
+    matches!(block, Block::Chart(Chart::Trace(_)))
 }
 
 /// Charts that stand beside each other where there is room.

@@ -1,0 +1,135 @@
+//! Shares of counts, and, of a sample of clusters, their intervals.
+
+use crate::distribution::t_quantile;
+
+/// A quotient of two counts: 3 of 4 pairs lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// What is counted.
+    pub part: u64,
+    /// Of how many; above zero.
+    pub of: u64,
+    /// The interval of 95 %, where only a sample was counted.
+    pub interval: Option<ShareInterval>,
+}
+
+/// The ends of an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareInterval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Share {
+    /// The quotient.
+    pub fn value(&self) -> f64 {
+        self.part as f64 / self.of as f64
+    }
+}
+
+/// Clusters that an interval needs at least: of fewer it would be as wide as it is worthless.
+const FEWEST_CLUSTERS: u64 = 6;
+
+/// Two counts of each of any number of clusters, in constant memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClusterRatio {
+    part: u64,
+    of: u64,
+    /// The counts when the present cluster began.
+    before: (u64, u64),
+    clusters: u64,
+    part_squares: f64,
+    products: f64,
+    of_squares: f64,
+}
+
+impl ClusterRatio {
+    /// Counts.
+    pub(super) fn add(&mut self, part: u64, of: u64) {
+        self.part = self.part.saturating_add(part);
+        self.of = self.of.saturating_add(of);
+    }
+
+    /// The present cluster is over; one with nothing to count in it is none.
+    pub(super) fn end_cluster(&mut self) {
+        let part = (self.part - self.before.0) as f64;
+        let of = (self.of - self.before.1) as f64;
+        self.before = (self.part, self.of);
+        if of > 0.0 {
+            self.clusters += 1;
+            self.part_squares += part * part;
+            self.products += part * of;
+            self.of_squares += of * of;
+        }
+    }
+
+    /// The quotient, when there was something to count. `sampled` is the share of all clusters
+    /// that was counted; there is no interval when it is all of them.
+    ///
+    /// Source: Cochran, "Sampling Techniques", 3rd edition, section 6.3 (the ratio estimator with
+    /// its linearised variance and the finite population correction).
+    pub(super) fn share(&self, sampled: f64) -> Option<Share> {
+        if self.of == 0 {
+            return None;
+        }
+        let share = Share { part: self.part, of: self.of, interval: None };
+        Some(Share { interval: self.interval(share.value(), sampled), ..share })
+    }
+
+    fn interval(&self, ratio: f64, sampled: f64) -> Option<ShareInterval> {
+        if sampled >= 1.0 || self.clusters < FEWEST_CLUSTERS {
+            return None;
+        }
+        let n = self.clusters as f64;
+        let residuals =
+            self.part_squares - 2.0 * ratio * self.products + ratio * ratio * self.of_squares;
+        let variance = residuals.max(0.0) * n / (n - 1.0) * (1.0 - sampled);
+        let half = t_quantile(0.975, n - 1.0) * variance.sqrt() / self.of as f64;
+        Some(ShareInterval { low: (ratio - half).max(0.0), high: ratio + half })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClusterRatio;
+
+    fn of(clusters: &[(u64, u64)], sampled: f64) -> ClusterRatio {
+        let mut ratio = ClusterRatio::default();
+        for &(part, of) in clusters {
+            ratio.add(part, of);
+            ratio.end_cluster();
+        }
+        assert!(sampled > 0.0);
+        ratio
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_none() {
+        assert!(of(&[], 1.0).share(1.0).is_none());
+        assert!(of(&[(0, 0)], 0.5).share(0.5).is_none());
+        let all = of(&[(3, 4), (0, 4)], 1.0).share(1.0).unwrap();
+        assert_eq!((all.part, all.of, all.value(), all.interval), (3, 8, 0.375, None));
+    }
+
+    #[test]
+    fn intervals_follow_the_formula() {
+        let clusters = [(1, 2), (2, 2), (0, 2), (1, 2), (2, 2), (0, 2)];
+        let share = of(&clusters, 0.5).share(0.5).unwrap();
+        assert_eq!(share.value(), 0.5);
+        // By hand: residuals 0, 1, -1, 0, 1, -1; variance 4 * 6/5 * .5; t(.975, 5) = 2.570582.
+        let half = 2.570_581_835_6 * (4.0_f64 * 1.2 * 0.5).sqrt() / 12.0;
+        let interval = share.interval.unwrap();
+        assert!((interval.high - 0.5 - half).abs() < 1e-6, "{interval:?}");
+        assert!((0.5 - interval.low - half).abs() < 1e-6);
+        assert!(of(&clusters[..5], 0.5).share(0.5).unwrap().interval.is_none(), "too few");
+    }
+
+    #[test]
+    fn clusters_that_are_alike_leave_no_doubt() {
+        let share = of(&[(3, 4); 20], 0.1).share(0.1).unwrap();
+        let interval = share.interval.unwrap();
+        assert!((interval.low - 0.75).abs() < 1e-9 && (interval.high - 0.75).abs() < 1e-9);
+    }
+}

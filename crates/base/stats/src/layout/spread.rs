@@ -1,0 +1,101 @@
+//! Quantiles of any number of values in constant memory, to three digits.
+
+use hdrhistogram::Histogram;
+
+/// Values are kept up to this; what is above counts as this.
+const LARGEST: u64 = 1 << 62;
+/// Significant decimal digits.
+const DIGITS: u8 = 3;
+
+/// What is told of a spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantiles {
+    /// How many values there are; above zero.
+    pub count: u64,
+    /// Half of the values are at most this.
+    pub p50: u64,
+    /// Nine of ten are at most this.
+    pub p90: u64,
+    /// 99 of a hundred are at most this.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+/// Values that come one by one.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    /// `None` if it could not be made, which its fixed bounds rule out.
+    histogram: Option<Histogram<u64>>,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LARGEST, DIGITS).ok();
+        Self { histogram }
+    }
+}
+
+impl Spread {
+    /// Counts a value.
+    pub fn add(&mut self, value: u64) {
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record(value.min(LARGEST));
+        }
+    }
+
+    /// What is told of the values; `None` where there are none.
+    pub fn quantiles(&self) -> Option<Quantiles> {
+        let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
+        // A bucket's upper end; what lies in the last bucket is not above the largest value.
+        let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
+        Some(Quantiles {
+            count: histogram.len(),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            max: histogram.max(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spread;
+    use proptest::prelude::{any, prop, proptest};
+
+    #[test]
+    fn nothing_has_no_quantiles() {
+        assert_eq!(Spread::default().quantiles(), None);
+    }
+
+    #[test]
+    fn zeroes_and_giants_are_values() {
+        let mut spread = Spread::default();
+        [0, 0, u64::MAX].into_iter().for_each(|value| spread.add(value));
+        let told = spread.quantiles().unwrap();
+        assert_eq!((told.count, told.p50), (3, 0));
+        assert!(told.max > 1 << 61 && told.p99 <= told.max);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_near_those_of_the_values(
+            mut values in prop::collection::vec(any::<u64>(), 1..200)
+        ) {
+            let mut spread = Spread::default();
+            values.iter_mut().for_each(|value: &mut u64| {
+                *value >>= 3;
+                spread.add(*value);
+            });
+            values.sort_unstable();
+            let told = spread.quantiles().unwrap();
+            for (percent, told) in [(50, told.p50), (90, told.p90), (99, told.p99)] {
+                let rank = (percent * values.len()).div_ceil(100);
+                let exact = values[rank.max(1) - 1] as f64;
+                let off = (told as f64 - exact).abs();
+                assert!(off <= exact / 1000.0 + 1.0, "{percent} %: {told} for {exact}");
+            }
+        }
+    }
+}

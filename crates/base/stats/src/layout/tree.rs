@@ -1,0 +1,515 @@
+//! The files of a tree, one after the other in the order in which a reader meets them.
+
+use super::ratio::ClusterRatio;
+use super::{Extent, Placement, Quantiles, Share, Spread};
+
+/// Extents of some sort, and their bytes in the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtentTotals {
+    /// Extents, as the kernel tells them.
+    pub extents: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl ExtentTotals {
+    fn add(&mut self, extent: &Extent) {
+        self.extents += 1;
+        self.bytes = self.bytes.saturating_add(extent.length);
+    }
+}
+
+/// Files of a tree that are told one by one: directory by directory, each with its own files in
+/// the order of its entries.
+#[derive(Clone, Debug)]
+pub struct TreeMeasures {
+    block_bytes: u64,
+    files: u64,
+    directories: u64,
+    placed_files: u64,
+    inline_files: u64,
+    delayed_files: u64,
+    empty_files: u64,
+    fragmented_files: u64,
+    most_extents: u64,
+    blocks: u64,
+    placed: ExtentTotals,
+    inline: ExtentTotals,
+    delayed: ExtentTotals,
+    unwritten: ExtentTotals,
+    shared: ExtentTotals,
+    encoded: ExtentTotals,
+    extents_per_file: ClusterRatio,
+    layout_score: ClusterRatio,
+    traversal_score: ClusterRatio,
+    adjacent_siblings: ClusterRatio,
+    gap_bytes: Spread,
+    span_permille: Spread,
+    /// The last extent before the present one, of whatever file.
+    previous: Option<Extent>,
+    /// The last extent of the sibling before the present file.
+    sibling: Option<Extent>,
+    directory: Range,
+    file: OpenFile,
+}
+
+/// Where the blocks of a directory's files lie.
+#[derive(Clone, Copy, Debug, Default)]
+struct Range {
+    bytes: u64,
+    low: u64,
+    high: u64,
+}
+
+/// A file whose extents are being told.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenFile {
+    has_inline: bool,
+    has_delayed: bool,
+    pieces: u64,
+    blocks: u64,
+    following: u64,
+    last: Option<Extent>,
+}
+
+/// What there is to say of a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeLayout {
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Files that were measured.
+    pub files: u64,
+    /// Directories.
+    pub directories: u64,
+    /// Files with blocks at a known place.
+    pub placed_files: u64,
+    /// Files with data among the metadata.
+    pub inline_files: u64,
+    /// Files with data that have no place yet.
+    pub delayed_files: u64,
+    /// Files without any extent: empty ones, or nothing but holes.
+    pub empty_files: u64,
+    /// Files in more than one piece.
+    pub fragmented_files: u64,
+    /// Pieces of the file that is in most of them.
+    pub most_extents: u64,
+    /// Extents with a place, as the kernel tells them.
+    pub placed: ExtentTotals,
+    /// Inline ones.
+    pub inline: ExtentTotals,
+    /// Those without a place yet.
+    pub delayed: ExtentTotals,
+    /// Of the placed ones, those that were never written.
+    pub unwritten: ExtentTotals,
+    /// Of the placed ones, those that others have too.
+    pub shared: ExtentTotals,
+    /// Of the placed ones, compressed or encrypted ones.
+    pub encoded: ExtentTotals,
+    /// Pieces over files with blocks at a known place. Neighbouring extents are one piece.
+    pub extents_per_file: Option<Share>,
+    /// Blocks that directly follow their file's block before, over all but the first of each.
+    pub layout_score: Option<Share>,
+    /// Blocks that directly follow the block before, over all blocks but the first, whole tree.
+    pub traversal_score: Option<Share>,
+    /// Siblings whose first block directly follows the last of the file before, over all such.
+    pub adjacent_siblings: Option<Share>,
+    /// Distance between such siblings, in bytes.
+    pub gap_bytes: Option<Quantiles>,
+    /// Of each directory, the stretch over which its files lie by their bytes, times 1000.
+    pub span_permille: Option<Quantiles>,
+}
+
+/// Whether a reader of `before` finds `after` right behind it. How long an encoded extent is on
+/// the device is not told, but never longer than in the file.
+fn follows(before: &Extent, after: &Extent) -> bool {
+    if before.encoded {
+        return before.physical < after.physical && after.physical <= before.end();
+    }
+    before.end() == after.physical
+}
+
+/// Whether filefrag would count `after` as one piece with `before` of the same file: right behind
+/// it, or as far behind it as in the file, with a hole between.
+fn is_one_piece(before: &Extent, after: &Extent) -> bool {
+    let moved = after.logical.wrapping_sub(before.logical).wrapping_add(before.physical);
+    after.physical == before.end() || after.physical == moved
+}
+
+impl TreeMeasures {
+    /// Nothing yet, on a filesystem with blocks of so many bytes.
+    pub fn new(block_bytes: u64) -> Self {
+        Self {
+            block_bytes: block_bytes.max(1),
+            files: 0,
+            directories: 0,
+            placed_files: 0,
+            inline_files: 0,
+            delayed_files: 0,
+            empty_files: 0,
+            fragmented_files: 0,
+            most_extents: 0,
+            blocks: 0,
+            placed: ExtentTotals::default(),
+            inline: ExtentTotals::default(),
+            delayed: ExtentTotals::default(),
+            unwritten: ExtentTotals::default(),
+            shared: ExtentTotals::default(),
+            encoded: ExtentTotals::default(),
+            extents_per_file: ClusterRatio::default(),
+            layout_score: ClusterRatio::default(),
+            traversal_score: ClusterRatio::default(),
+            adjacent_siblings: ClusterRatio::default(),
+            gap_bytes: Spread::default(),
+            span_permille: Spread::default(),
+            previous: None,
+            sibling: None,
+            directory: Range::default(),
+            file: OpenFile::default(),
+        }
+    }
+
+    /// The files that follow are in another directory.
+    pub fn begin_directory(&mut self) {
+        self.directories += 1;
+        self.sibling = None;
+        self.directory = Range::default();
+    }
+
+    /// All files of the directory were told. Its span counts when none was left out.
+    pub fn end_directory(&mut self, is_whole: bool) {
+        let Range { bytes, low, high } = self.directory;
+        if is_whole && bytes > 0 {
+            let permille = u128::from(high - low) * 1000 / u128::from(bytes);
+            self.span_permille.add(u64::try_from(permille).unwrap_or(u64::MAX));
+        }
+        self.directory = Range::default();
+        self.sibling = None;
+    }
+
+    /// Of a sample: the files that follow are not next to those before, and draw by themselves.
+    pub fn break_off(&mut self) {
+        self.previous = None;
+        self.sibling = None;
+        self.extents_per_file.end_cluster();
+        self.layout_score.end_cluster();
+        self.traversal_score.end_cluster();
+        self.adjacent_siblings.end_cluster();
+    }
+
+    /// The extents that follow are of another file.
+    pub fn begin_file(&mut self) {
+        self.file = OpenFile::default();
+    }
+
+    /// An extent of the file, in their order in it.
+    pub fn extent(&mut self, extent: &Extent) {
+        match extent.placement {
+            Placement::Inline => {
+                self.inline.add(extent);
+                self.file.has_inline = true;
+            }
+            Placement::Delayed => {
+                self.delayed.add(extent);
+                self.file.has_delayed = true;
+            }
+            Placement::Placed if extent.length > 0 => self.placed_extent(extent),
+            Placement::Placed => {}
+        }
+    }
+
+    fn placed_extent(&mut self, extent: &Extent) {
+        self.placed.add(extent);
+        for (totals, is_so) in [
+            (&mut self.unwritten, extent.unwritten),
+            (&mut self.shared, extent.shared),
+            (&mut self.encoded, extent.encoded),
+        ] {
+            if is_so {
+                totals.add(extent);
+            }
+        }
+        let blocks = extent.length.div_ceil(self.block_bytes);
+        self.blocks = self.blocks.saturating_add(blocks);
+        let file = &mut self.file;
+        if let Some(last) = &file.last {
+            file.pieces += u64::from(!is_one_piece(last, extent));
+            file.following += u64::from(follows(last, extent));
+        } else {
+            file.pieces = 1;
+            self.meet_sibling(extent);
+        }
+        let file = &mut self.file;
+        file.blocks = file.blocks.saturating_add(blocks);
+        file.following = file.following.saturating_add(blocks - 1);
+        file.last = Some(*extent);
+        if let Some(previous) = &self.previous {
+            self.traversal_score.add(u64::from(follows(previous, extent)), 1);
+        }
+        self.traversal_score.add(blocks - 1, blocks - 1);
+        self.previous = Some(*extent);
+        let range = &mut self.directory;
+        let is_first = range.bytes == 0;
+        range.low = if is_first { extent.physical } else { range.low.min(extent.physical) };
+        range.high = range.high.max(extent.end());
+        range.bytes = range.bytes.saturating_add(extent.length);
+    }
+
+    /// Compares the first extent of a file with the last of the file before it.
+    fn meet_sibling(&mut self, first: &Extent) {
+        if let Some(sibling) = &self.sibling {
+            let is_next = follows(sibling, first);
+            self.adjacent_siblings.add(u64::from(is_next), 1);
+            let gap = if is_next { 0 } else { first.physical.abs_diff(sibling.end()) };
+            self.gap_bytes.add(gap);
+        }
+    }
+
+    /// All extents of the file were told.
+    pub fn end_file(&mut self) {
+        self.files += 1;
+        let file = self.file;
+        self.inline_files += u64::from(file.has_inline);
+        self.delayed_files += u64::from(file.has_delayed);
+        if file.last.is_some() {
+            self.placed_files += 1;
+            self.fragmented_files += u64::from(file.pieces > 1);
+            self.most_extents = self.most_extents.max(file.pieces);
+            self.extents_per_file.add(file.pieces, 1);
+            // A file of one block has no block that could follow another.
+            self.layout_score.add(file.following, file.blocks - 1);
+            self.sibling = file.last;
+        } else if !file.has_inline && !file.has_delayed {
+            self.empty_files += 1;
+        }
+    }
+
+    /// What there is to say. `sampled` is the share of the files that was told: of less than all,
+    /// shares get intervals.
+    pub fn layout(&self, sampled: f64) -> TreeLayout {
+        TreeLayout {
+            block_bytes: self.block_bytes,
+            files: self.files,
+            directories: self.directories,
+            placed_files: self.placed_files,
+            inline_files: self.inline_files,
+            delayed_files: self.delayed_files,
+            empty_files: self.empty_files,
+            fragmented_files: self.fragmented_files,
+            most_extents: self.most_extents,
+            placed: self.placed,
+            inline: self.inline,
+            delayed: self.delayed,
+            unwritten: self.unwritten,
+            shared: self.shared,
+            encoded: self.encoded,
+            extents_per_file: self.extents_per_file.share(sampled),
+            layout_score: self.layout_score.share(sampled),
+            traversal_score: self.traversal_score.share(sampled),
+            adjacent_siblings: self.adjacent_siblings.share(sampled),
+            gap_bytes: self.gap_bytes.quantiles(),
+            span_permille: self.span_permille.quantiles(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TreeLayout, TreeMeasures};
+    use crate::layout::{Extent, Placement};
+    use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
+
+    const BLOCK: u64 = 4096;
+
+    /// An extent by blocks: where in the file, where on the device, how many.
+    fn blocks(logical: u64, physical: u64, count: u64) -> Extent {
+        Extent::placed(logical * BLOCK, physical * BLOCK, count * BLOCK)
+    }
+
+    fn measure(directories: &[Vec<Vec<Extent>>]) -> TreeLayout {
+        let mut tree = TreeMeasures::new(BLOCK);
+        for files in directories {
+            tree.begin_directory();
+            for extents in files {
+                tree.begin_file();
+                extents.iter().for_each(|extent| tree.extent(extent));
+                tree.end_file();
+            }
+            tree.end_directory(true);
+        }
+        tree.layout(1.0)
+    }
+
+    fn share(share: Option<super::Share>) -> (u64, u64) {
+        share.map_or((0, 0), |share| (share.part, share.of))
+    }
+
+    #[test]
+    fn a_tree_by_hand() {
+        // Blocks 10-13 and 20-21, then 22, then 5; in another directory 6-7.
+        let one = vec![
+            vec![blocks(0, 10, 4), blocks(4, 20, 2)],
+            vec![blocks(0, 22, 1)],
+            vec![],
+            vec![blocks(0, 5, 1)],
+        ];
+        let other = vec![vec![blocks(0, 6, 2)]];
+        let told = measure(&[one, other]);
+        assert_eq!((told.files, told.directories, told.empty_files), (5, 2, 1));
+        assert_eq!((told.placed_files, told.fragmented_files, told.most_extents), (4, 1, 2));
+        assert_eq!(share(told.extents_per_file), (5, 4));
+        // Within files: 3 and 1 of 5, none of none, none of none, 1 of 1.
+        assert_eq!(share(told.layout_score), (5, 6));
+        // 10 11 12 13 | 20 21 22 | 5 6 7: seven of nine follow.
+        assert_eq!(share(told.traversal_score), (7, 9));
+        // 21 -> 22 yes, 22 -> 5 no; the empty file between is no sibling.
+        assert_eq!(share(told.adjacent_siblings), (1, 2));
+        let gaps = told.gap_bytes.unwrap();
+        assert_eq!((gaps.count, gaps.p50), (2, 0));
+        assert!(gaps.max.abs_diff(18 * BLOCK) <= 18 * BLOCK / 1000);
+        // 5 to 22 with 8 blocks: 18/8; 6 to 7 with two: 1.
+        let spans = told.span_permille.unwrap();
+        assert_eq!((spans.count, spans.p50), (2, 1000));
+        assert!(spans.max.abs_diff(2250) <= 3);
+    }
+
+    #[test]
+    fn holes_and_unwritten_blocks_are_as_filefrag_has_them() {
+        let mut unwritten = blocks(2, 12, 2);
+        unwritten.unwritten = true;
+        // Written and unwritten side by side: one piece; a hole that lies on the disk too: the
+        // same piece; then a jump.
+        let file = vec![blocks(0, 10, 2), unwritten, blocks(6, 16, 1), blocks(7, 40, 1)];
+        let told = measure(&[vec![file]]);
+        assert_eq!(share(told.extents_per_file), (2, 1));
+        assert_eq!(told.placed.extents, 4);
+        assert_eq!((told.unwritten.extents, told.unwritten.bytes), (1, 2 * BLOCK));
+        // 10 11 12 13 follow; 16 and 40 do not.
+        assert_eq!(share(told.layout_score), (3, 5));
+    }
+
+    #[test]
+    fn what_has_no_place_is_only_counted() {
+        let inline = Extent { placement: Placement::Inline, ..Extent::placed(0, 0, 100) };
+        let delayed = Extent { placement: Placement::Delayed, ..Extent::placed(0, 0, BLOCK) };
+        let told = measure(&[vec![
+            vec![blocks(0, 1, 1)],
+            vec![inline],
+            vec![delayed],
+            vec![blocks(0, 2, 1)],
+        ]]);
+        assert_eq!((told.inline_files, told.delayed_files, told.empty_files), (1, 1, 0));
+        assert_eq!((told.inline.bytes, told.delayed.bytes), (100, BLOCK));
+        assert_eq!(share(told.extents_per_file), (2, 2));
+        assert_eq!(share(told.adjacent_siblings), (1, 1), "what has no block is no sibling");
+        assert_eq!(told.layout_score, None);
+    }
+
+    #[test]
+    fn compressed_extents_follow_within_their_length() {
+        let packed = |logical, physical| Extent { encoded: true, ..blocks(logical, physical, 32) };
+        let told = measure(&[vec![vec![packed(0, 100), packed(32, 105), packed(64, 104)]]]);
+        // 31 + 31 + 31 within, 105 follows 100, 104 does not follow 105.
+        assert_eq!(share(told.layout_score), (94, 95));
+        assert_eq!(share(told.extents_per_file), (3, 1), "filefrag takes their length as it is");
+    }
+
+    #[test]
+    fn a_sample_is_broken_off_between_its_runs() {
+        let mut tree = TreeMeasures::new(BLOCK);
+        tree.begin_directory();
+        for at in [1, 2, 10, 11] {
+            if at == 10 {
+                tree.break_off();
+            }
+            tree.begin_file();
+            tree.extent(&blocks(0, at, 1));
+            tree.end_file();
+        }
+        tree.break_off();
+        tree.end_directory(false);
+        let told = tree.layout(0.5);
+        assert_eq!(share(told.adjacent_siblings), (2, 2));
+        assert_eq!(share(told.traversal_score), (2, 2));
+        assert_eq!(told.span_permille, None);
+    }
+
+    fn any_tree() -> impl Strategy<Value = Vec<Vec<Vec<Extent>>>> {
+        let extent = (0..1u64 << 40, 0..1u64 << 62, 0..1u64 << 30, 0..3u8, 0..8u8);
+        let extent = extent.prop_map(|(logical, physical, length, placement, flags)| Extent {
+            placement: match placement {
+                0 => Placement::Inline,
+                1 => Placement::Delayed,
+                _ => Placement::Placed,
+            },
+            unwritten: flags & 1 > 0,
+            shared: flags & 2 > 0,
+            encoded: flags & 4 > 0,
+            ..Extent::placed(logical, physical, length)
+        });
+        let file = prop::collection::vec(extent, 0..6);
+        prop::collection::vec(prop::collection::vec(file, 0..6), 0..6)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_extents_there_are_shares_are_shares(tree in any_tree()) {
+            let told = measure(&tree);
+            let files: usize = tree.iter().map(Vec::len).sum();
+            prop_assert_eq!(told.files, files as u64);
+            prop_assert_eq!(told.directories, tree.len() as u64);
+            for share in [told.layout_score, told.traversal_score, told.adjacent_siblings] {
+                prop_assert!(share.is_none_or(|share| share.part <= share.of && share.of > 0));
+            }
+            prop_assert!(told.extents_per_file.is_none_or(|share| share.part >= share.of));
+            prop_assert!(told.placed_files + told.empty_files <= told.files);
+        }
+
+        #[test]
+        fn files_laid_out_in_their_order_are_perfect(
+            sizes in prop::collection::vec(1..50u64, 2..40)
+        ) {
+            let mut next = 0;
+            let files = sizes.iter().map(|&count| {
+                let at = next;
+                next += count;
+                vec![blocks(0, at, count)]
+            });
+            let told = measure(&[files.collect()]);
+            for share in [told.traversal_score, told.adjacent_siblings, told.extents_per_file] {
+                prop_assert_eq!(share.unwrap().value(), 1.0);
+            }
+            prop_assert_eq!(told.gap_bytes.unwrap().max, 0);
+            prop_assert!(told.span_permille.unwrap().max.abs_diff(1000) <= 1);
+        }
+
+        #[test]
+        fn the_scores_are_those_of_a_list_of_blocks(tree in any_tree()) {
+            // A small model: every block by itself.
+            let small = |extent: &Extent| Extent {
+                physical: extent.physical % 64 * BLOCK,
+                length: (extent.length % 5 + 1) * BLOCK,
+                encoded: false,
+                placement: Placement::Placed,
+                ..*extent
+            };
+            let tree: Vec<Vec<Vec<Extent>>> = tree
+                .iter()
+                .map(|files| files.iter().map(|file| file.iter().map(small).collect()).collect())
+                .collect();
+            let list = |file: &Vec<Extent>| -> Vec<u64> {
+                let each = |extent: &Extent| (0..extent.length / BLOCK)
+                    .map(|block| extent.physical / BLOCK + block).collect::<Vec<_>>();
+                file.iter().flat_map(each).collect()
+            };
+            let follow = |blocks: &[u64]| blocks.windows(2).filter(|p| p[0] + 1 == p[1]).count();
+            let files: Vec<Vec<u64>> = tree.iter().flatten().map(list).collect();
+            let all: Vec<u64> = files.iter().flatten().copied().collect();
+            let told = measure(&tree);
+            let traversal = (follow(&all) as u64, all.len().saturating_sub(1) as u64);
+            prop_assert_eq!(share(told.traversal_score), traversal);
+            let within: usize = files.iter().map(|file| follow(file)).sum();
+            let of: usize = files.iter().map(|file| file.len().saturating_sub(1)).sum();
+            prop_assert_eq!(share(told.layout_score), (within as u64, of as u64));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Where the blocks of a file lie (`FS_IOC_FIEMAP`), asked page by page. No privilege is needed.
+//!
+//! What an address means depends on the filesystem: a place on the device, or, on btrfs, in its
+//! own address space. Nothing is written back first: see [`crate::sync_filesystem`].
+#![expect(unsafe_code, reason = "an ioctl that rustix has no function for")]
+
+use std::fmt;
+use std::os::fd::AsFd;
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::ioctl::{Updater, ioctl, opcode};
+
+/// Extents asked for at a time; hardly any file has more.
+const PAGE: usize = 128;
+
+const FIEMAP: u32 = opcode::read_write::<Head>(b'f', 11);
+
+/// `struct fiemap` of linux/fiemap.h, without its array.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Head {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    room: u32,
+    reserved: u32,
+}
+
+/// `struct fiemap_extent`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Raw {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_more: [u32; 3],
+}
+
+#[repr(C)]
+struct Page {
+    head: Head,
+    extents: [Raw; PAGE],
+}
+
+const LAST: u32 = 0x1;
+const UNKNOWN: u32 = 0x2;
+const DELAYED: u32 = 0x4;
+const ENCODED: u32 = 0x8;
+const INLINE: u32 = 0x200;
+const TAIL: u32 = 0x400;
+const UNWRITTEN: u32 = 0x800;
+const SHARED: u32 = 0x2000;
+
+/// A piece of a file that lies in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileExtent {
+    /// Where it is in the file, in bytes.
+    pub logical: u64,
+    /// Where it lies, in bytes; means nothing where [`FileExtent::is_placed`] says no.
+    pub physical: u64,
+    /// Bytes of the file that it holds. Of a compressed one fewer bytes are on the device.
+    pub length: u64,
+    /// The kernel's flags.
+    flags: u32,
+}
+
+impl FileExtent {
+    /// An extent as the kernel would tell it, with flags of linux/fiemap.h.
+    pub const fn new(logical: u64, physical: u64, length: u64, flags: u32) -> Self {
+        Self { logical, physical, length, flags }
+    }
+
+    /// Whether it has blocks of its own at a known place.
+    pub const fn is_placed(&self) -> bool {
+        self.flags & (UNKNOWN | DELAYED | INLINE | TAIL) == 0
+    }
+
+    /// Whether its data are kept among the metadata, without a block of their own.
+    pub const fn is_inline(&self) -> bool {
+        self.flags & (INLINE | TAIL) != 0
+    }
+
+    /// Whether it has blocks that were never written: reading them gives zeroes without any I/O.
+    pub const fn is_unwritten(&self) -> bool {
+        self.flags & UNWRITTEN != 0
+    }
+
+    /// Whether other files, or other places of this one, have the same blocks.
+    pub const fn is_shared(&self) -> bool {
+        self.flags & SHARED != 0
+    }
+
+    /// Whether it is compressed or encrypted.
+    pub const fn is_encoded(&self) -> bool {
+        self.flags & ENCODED != 0
+    }
+
+    /// Just behind its last byte, where it is not encoded.
+    pub const fn end(&self) -> u64 {
+        self.physical.saturating_add(self.length)
+    }
+}
+
+/// Room for the extents of one call.
+pub struct ExtentBuffer {
+    page: Box<Page>,
+}
+
+impl fmt::Debug for ExtentBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtentBuffer").finish_non_exhaustive()
+    }
+}
+
+impl Default for ExtentBuffer {
+    fn default() -> Self {
+        let page = Page { head: Head::default(), extents: [Raw::default(); PAGE] };
+        Self { page: Box::new(page) }
+    }
+}
+
+/// Hands every extent of a file to `each`, in the order of the file: how many calls it took. Holes
+/// have no extent.
+///
+/// # Errors
+/// `EOPNOTSUPP` when the filesystem does not tell.
+pub fn file_extents(
+    file: impl AsFd,
+    buffer: &mut ExtentBuffer,
+    mut each: impl FnMut(&FileExtent),
+) -> Result<u32, Errno> {
+    let page = &mut *buffer.page;
+    let (mut start, mut calls) = (0u64, 0);
+    loop {
+        page.head = Head {
+            start,
+            length: u64::MAX - start,
+            room: u32::try_from(PAGE).unwrap_or(u32::MAX),
+            ..Head::default()
+        };
+        // SAFETY: FIEMAP reads and writes the head and at most as many extents as it has room for.
+        retry_on_intr(|| unsafe { ioctl(file.as_fd(), Updater::<FIEMAP, Page>::new(page)) })?;
+        calls += 1;
+        let mapped = usize::try_from(page.head.mapped).unwrap_or(usize::MAX).min(PAGE);
+        let extents = &page.extents[..mapped];
+        for raw in extents {
+            each(&FileExtent::new(raw.logical, raw.physical, raw.length, raw.flags));
+        }
+        let Some(last) = extents.last() else { return Ok(calls) };
+        let next = last.logical.saturating_add(last.length);
+        // A filesystem that does not get on, or gives a page that is not full, is at its end.
+        if last.flags & LAST != 0 || next <= start || mapped < PAGE {
+            return Ok(calls);
+        }
+        start = next;
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
+mod tests {
+    use super::{ExtentBuffer, FileExtent, Head, Page, Raw, file_extents};
+    use rustix::io::Errno;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_the_kernel() {
+        assert_eq!((size_of::<Head>(), size_of::<Raw>()), (32, 56));
+        assert_eq!(std::mem::offset_of!(Page, extents), 32);
+        assert_eq!(super::FIEMAP, 0xc020_660b);
+    }
+
+    #[test]
+    fn flags_tell_what_an_extent_is() {
+        let is = |flags| FileExtent::new(0, 4096, 4096, flags);
+        assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
+        assert!(is(0x300).is_inline() && !is(0x300).is_placed());
+        assert!(!is(0x6).is_inline() && !is(0x6).is_placed(), "written, without a place yet");
+        assert!(is(0x800).is_unwritten() && is(0x2000).is_shared() && is(0x8).is_encoded());
+        assert_eq!(FileExtent::new(0, u64::MAX, 2, 0).end(), u64::MAX);
+    }
+
+    #[test]
+    fn a_file_of_many_pieces_is_told_whole() {
+        // Beside the program, where it is built: hardly ever a filesystem in memory.
+        let place = tempfile::tempdir_in(".").unwrap();
+        let file = File::create_new(place.path().join("pieces")).unwrap();
+        let pieces = 2 * super::PAGE + 7;
+        for piece in 0..pieces {
+            file.write_all_at(b"x", piece as u64 * 65_536).unwrap();
+        }
+        file.sync_all().unwrap();
+        let mut buffer = ExtentBuffer::default();
+        let mut found = Vec::new();
+        match file_extents(&file, &mut buffer, |extent| found.push(*extent)) {
+            Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
+                println!("skipped: no FIEMAP here");
+                return;
+            }
+            calls => assert!(calls.unwrap() >= 3),
+        }
+        assert!(found.windows(2).all(|pair| pair[0].logical < pair[1].logical));
+        let whole = |extent: &FileExtent| (0..pieces).any(|p| extent.logical == p as u64 * 65_536);
+        assert!(found.iter().all(whole), "{found:?}");
+        assert_eq!(found.len(), pieces);
+    }
+
+    #[test]
+    fn what_has_no_blocks_says_so() {
+        let mut buffer = ExtentBuffer::default();
+        let none = file_extents(File::open("/proc/version").unwrap(), &mut buffer, |_| ());
+        assert!(none.is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Files without a name and without a filesystem: what a program reads or writes beside its work.
+
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// An empty file in memory; it goes with its last descriptor, and programs that are started do not
+/// have it unless it is given to them. `name` only shows in `/proc`.
+///
+/// # Errors
+/// As `memfd_create`.
+pub fn memory_file(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, SeekFrom, Write};
+
+    use super::memory_file;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let mut file = memory_file("test").unwrap();
+        file.write_all(b"some").unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "some");
+    }
+}

@@ -1,0 +1,343 @@
+//! Tracepoints by `perf_event_open`: one ring a CPU, which the kernel fills and we empty.
+//!
+//! It leaves nothing behind when the process is killed, changes nothing that others see, and counts
+//! what it loses.
+#![expect(unsafe_code, reason = "the system call, and rings that the kernel writes")]
+
+mod ring;
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use ring::Ring;
+
+/// `PERF_TYPE_TRACEPOINT`.
+const TRACEPOINT: u32 = 2;
+/// `PERF_SAMPLE_TIME` and `PERF_SAMPLE_RAW`.
+const SAMPLE_TIME_AND_RAW: u64 = 4 | 1024;
+/// `disabled`, `watermark` and `use_clockid`.
+const FLAGS: u64 = 1 | 1 << 14 | 1 << 25;
+/// `PERF_FORMAT_LOST` (Linux 6.0).
+const FORMAT_LOST: u64 = 1 << 4;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const CLOEXEC: libc::c_ulong = 8;
+
+const IOC_ENABLE: u64 = 0x2400;
+const IOC_SET_OUTPUT: u64 = 0x2405;
+const IOC_SET_FILTER: u64 = 0x4008_2406;
+
+/// `struct perf_event_attr` of version 5 (Linux 4.1), 112 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_watermark: u32,
+    breakpoint_type: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock: i32,
+    sample_regs_interrupt: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+/// A tracepoint, and which of its events are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracepoint {
+    /// Its number, as tracefs tells it.
+    pub id: u32,
+    /// The filter in the kernel's language (`dev == 8388608`); empty for all events.
+    pub filter: String,
+}
+
+/// An event of a tracepoint.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceSample<'a> {
+    /// The CPU it happened on.
+    pub cpu: u32,
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// Its fields, as the tracepoint's `format` lays them out; perhaps with zeros behind them.
+    pub fields: &'a [u8],
+}
+
+/// Open tracepoints with their rings.
+#[derive(Debug)]
+pub struct Tracepoints {
+    rings: Vec<Ring>,
+    /// What writes into the rings, besides their owners.
+    others: Vec<OwnedFd>,
+    /// Whether the kernel counts what an event lost.
+    counts_lost: bool,
+    /// What records in the rings said was lost.
+    told_lost: u64,
+}
+
+impl Tracepoints {
+    /// Opens tracepoints on all CPUs, with a ring of so many bytes (made a power of two of pages)
+    /// on each. They begin at [`Tracepoints::enable`].
+    ///
+    /// # Errors
+    /// `EPERM` and `EACCES` without permission, `EINVAL` for a filter that the kernel does not
+    /// understand, `ENOENT` and `ENOSYS` where there are no tracepoints, else as
+    /// `perf_event_open`.
+    pub fn open(points: &[Tracepoint], ring_bytes: usize) -> Result<Self, Errno> {
+        match Self::open_counting(points, ring_bytes, true) {
+            Err(Errno::INVAL) => Self::open_counting(points, ring_bytes, false),
+            other => other,
+        }
+    }
+
+    fn open_counting(
+        points: &[Tracepoint],
+        ring_bytes: usize,
+        counts: bool,
+    ) -> Result<Self, Errno> {
+        let mut opened =
+            Self { rings: Vec::new(), others: Vec::new(), counts_lost: counts, told_lost: 0 };
+        for cpu in online_cpus() {
+            match opened.open_on(cpu, points, ring_bytes) {
+                Ok(()) | Err(Errno::NODEV) => {} // the CPU went away meanwhile
+                Err(errno) => return Err(errno),
+            }
+        }
+        if opened.rings.is_empty() { Err(Errno::NODEV) } else { Ok(opened) }
+    }
+
+    fn open_on(&mut self, cpu: u32, points: &[Tracepoint], bytes: usize) -> Result<(), Errno> {
+        let mut ring: Option<Ring> = None;
+        for point in points {
+            let event = open_event(point.id, cpu, ring::rounded(bytes), self.counts_lost)?;
+            if !point.filter.is_empty() {
+                set_filter(&event, &point.filter)?;
+            }
+            match &ring {
+                None => ring = Some(Ring::of(event, cpu, bytes)?),
+                Some(ring) => {
+                    control(&event, IOC_SET_OUTPUT, i64::from(ring.event().as_raw_fd()))?;
+                    self.others.push(event);
+                }
+            }
+        }
+        self.rings.extend(ring);
+        Ok(())
+    }
+
+    /// Lets the events come.
+    ///
+    /// # Errors
+    /// As the `ioctl`.
+    pub fn enable(&self) -> Result<(), Errno> {
+        let owners = self.rings.iter().map(Ring::event);
+        owners.chain(&self.others).try_for_each(|event| control(event, IOC_ENABLE, 0))
+    }
+
+    /// Waits until a ring is a quarter full, at most so long.
+    pub fn wait(&self, at_most: Duration) {
+        let mut polled: Vec<PollFd<'_>> = (self.rings.iter())
+            .map(|ring| PollFd::from_borrowed_fd(ring.event().as_fd(), PollFlags::IN))
+            .collect();
+        let timeout = Timespec::try_from(at_most).ok();
+        // Whatever ends it, the rings are looked at next.
+        let _ready = poll(&mut polled, timeout.as_ref());
+    }
+
+    /// Empties the rings: every event of one CPU after the other, each CPU's in their order.
+    pub fn drain(&mut self, mut each: impl FnMut(&TraceSample<'_>)) {
+        let told: u64 = self.rings.iter_mut().map(|ring| ring.drain(&mut each)).sum();
+        self.told_lost = self.told_lost.saturating_add(told);
+    }
+
+    /// How many events were lost for want of room since they were opened. Before Linux 6.0 a CPU
+    /// tells a loss with its next event only.
+    pub fn lost(&self) -> u64 {
+        if !self.counts_lost {
+            return self.told_lost;
+        }
+        let owners = self.rings.iter().map(Ring::event);
+        let counted: u64 = owners.chain(&self.others).map(count_lost).sum();
+        counted.max(self.told_lost)
+    }
+
+    /// Bytes of all rings.
+    pub fn ring_bytes(&self) -> usize {
+        self.rings.iter().map(Ring::bytes).sum()
+    }
+}
+
+/// The numbers of the CPUs that are switched on.
+pub fn online_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let cpus = parse_cpus(text.trim());
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// A list of CPUs as the kernel writes it: `0-3,6`.
+fn parse_cpus(text: &str) -> Vec<u32> {
+    let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (last < 1 << 16).then_some(first..=last)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result<OwnedFd, Errno> {
+    let attributes = Attributes {
+        kind: TRACEPOINT,
+        size: u32::try_from(size_of::<Attributes>()).unwrap_or(0),
+        config: u64::from(id),
+        sample_period: 1,
+        sample_type: SAMPLE_TIME_AND_RAW,
+        read_format: if counts_lost { FORMAT_LOST } else { 0 },
+        flags: FLAGS,
+        wakeup_watermark: u32::try_from(ring_bytes / 4).unwrap_or(u32::MAX),
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    };
+    let cpu = libc::c_int::try_from(cpu).map_err(|_large| Errno::INVAL)?;
+    let (every_process, no_group): (libc::c_int, libc::c_int) = (-1, -1);
+    // SAFETY: the attributes live during the call and tell their own size.
+    let event = unsafe {
+        let attributes: *const Attributes = &raw const attributes;
+        libc::syscall(libc::SYS_perf_event_open, attributes, every_process, cpu, no_group, CLOEXEC)
+    };
+    let event = i32::try_from(event).map_err(|_no_descriptor| Errno::BADF)?;
+    if event < 0 {
+        return Err(last_error());
+    }
+    // SAFETY: the kernel has just made it, for us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(event) })
+}
+
+/// The value of an event, and behind it what it lost.
+fn count_lost(event: &OwnedFd) -> u64 {
+    let mut counts = [0u8; 16];
+    let read = rustix::io::read(event, &mut counts);
+    match read {
+        Ok(16) => counts[8..].try_into().map_or(0, u64::from_ne_bytes),
+        _ => 0,
+    }
+}
+
+fn set_filter(event: &OwnedFd, filter: &str) -> Result<(), Errno> {
+    let filter = std::ffi::CString::new(filter).map_err(|_nul| Errno::INVAL)?;
+    // SAFETY: a text that ends with NUL and lives during the call.
+    let done = unsafe { libc::ioctl(event.as_raw_fd(), request(IOC_SET_FILTER), filter.as_ptr()) };
+    if done < 0 { Err(last_error()) } else { Ok(()) }
+}
+
+fn control(event: &OwnedFd, number: u64, value: i64) -> Result<(), Errno> {
+    // SAFETY: these requests take a number.
+    let done = unsafe { libc::ioctl(event.as_raw_fd(), request(number), value) };
+    if done < 0 { Err(last_error()) } else { Ok(()) }
+}
+
+/// The request in the type that this C library has for it.
+fn request(number: u64) -> libc::Ioctl {
+    number as libc::Ioctl
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Tracepoint, Tracepoints, parse_cpus};
+    use crate::{Tracefs, monotonic_ns};
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(parse_cpus("0-3,6"), [0, 1, 2, 3, 6]);
+        assert_eq!(parse_cpus("7"), [7]);
+        assert_eq!(parse_cpus(""), []);
+        assert_eq!(parse_cpus("0-4000000000,x,3-1"), []);
+    }
+
+    /// The number of a tracepoint, where we may see it.
+    fn id(name: &str) -> Option<u32> {
+        let traces = match Tracefs::open() {
+            Ok(traces) => traces,
+            Err(errno) => {
+                println!("skipped: no tracefs here: {errno}");
+                return None;
+            }
+        };
+        traces.read(&format!("events/{name}/id")).unwrap().trim().parse().ok()
+    }
+
+    #[test]
+    fn every_event_comes_with_its_time() {
+        let Some(id) = id("sched/sched_process_fork") else { return };
+        let mut points = match Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1) {
+            Ok(points) => points,
+            Err(errno) => {
+                println!("skipped: no tracepoints here: {errno}");
+                return;
+            }
+        };
+        points.enable().unwrap();
+        let began = monotonic_ns();
+        for _ in 0..20 {
+            std::thread::spawn(|| {}).join().unwrap();
+        }
+        points.wait(Duration::from_millis(1));
+        let ended = monotonic_ns();
+        let mut ours = 0;
+        points.drain(|sample| {
+            assert_eq!(sample.fields[..2], u16::try_from(id).unwrap().to_ne_bytes());
+            let inside = (began..=ended).contains(&sample.time_ns);
+            // common_pid is a thread's: that of the one that forks.
+            ours += u32::from(inside && sample.fields[4..8] != [0; 4]);
+        });
+        let lost = points.lost();
+        assert!(ours >= 20 || lost > 0, "{ours} of 20, {lost} lost");
+    }
+
+    #[test]
+    fn what_a_ring_has_no_room_for_is_counted() {
+        let Some(id) = id("sched/sched_process_fork") else { return };
+        let Ok(mut points) = Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1)
+        else {
+            println!("skipped: no tracepoints here");
+            return;
+        };
+        points.enable().unwrap();
+        let forked = 400;
+        for _ in 0..forked {
+            std::thread::spawn(|| {}).join().unwrap();
+        }
+        let mut seen = 0u64;
+        points.drain(|_| seen += 1);
+        let lost = points.lost();
+        assert!(lost > 0 && seen > 0, "{seen} seen, {lost} lost");
+        if points.counts_lost {
+            assert!(seen + lost >= forked, "{seen} seen, {lost} lost");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_refused() {
+        let Some(id) = id("sched/sched_process_fork") else { return };
+        let wrong = Tracepoint { id, filter: "no_such_field == 1".to_owned() };
+        assert!(Tracepoints::open(&[wrong], 4096).is_err());
+        assert!(Tracepoints::open(&[], 4096).is_err());
+    }
+}

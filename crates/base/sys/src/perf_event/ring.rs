@@ -1,0 +1,144 @@
+//! The ring of one CPU: a page that says what is in it, and a power of two of pages of records.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
+
+use super::TraceSample;
+
+/// Where in the first page the kernel tells how far it wrote, and we how far we read.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// `PERF_RECORD_LOST`, `PERF_RECORD_SAMPLE` and `PERF_RECORD_LOST_SAMPLES`.
+const LOST: u32 = 2;
+const SAMPLE: u32 = 9;
+const LOST_SAMPLES: u32 = 13;
+
+/// Type, flags and length of a record.
+const HEADER_BYTES: usize = 8;
+
+/// A ring, with the event that owns it.
+#[derive(Debug)]
+pub(super) struct Ring {
+    event: OwnedFd,
+    cpu: u32,
+    page: NonNull<AtomicU64>,
+    page_bytes: usize,
+    bytes: usize,
+    /// A record that goes over the end of the ring is put together here.
+    record: Vec<u8>,
+}
+
+// SAFETY: the mapping is ours alone, and only its owner touches it.
+unsafe impl Send for Ring {}
+
+/// The bytes of a ring for which so many are wanted.
+pub(super) fn rounded(bytes: usize) -> usize {
+    let pages = bytes.div_ceil(page_size()).clamp(1, 1 << 20);
+    pages.next_power_of_two() * page_size()
+}
+
+impl Ring {
+    pub(super) fn of(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
+        let (page_bytes, bytes) = (page_size(), rounded(bytes));
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let length = page_bytes + bytes;
+        // SAFETY: the kernel chooses a free place for the new mapping.
+        let page = unsafe {
+            mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, event.as_fd(), 0)
+        }?;
+        let page = NonNull::new(page.cast::<AtomicU64>()).ok_or(Errno::NOMEM)?;
+        Ok(Self { event, cpu, page, page_bytes, bytes, record: Vec::new() })
+    }
+
+    pub(super) fn event(&self) -> &OwnedFd {
+        &self.event
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn counter(&self, place: usize) -> &AtomicU64 {
+        // SAFETY: within the first page, aligned to eight, and touched by atomic operations only.
+        unsafe { &*self.page.as_ptr().add(place / size_of::<AtomicU64>()) }
+    }
+
+    /// Copies from the ring to `into`, from a place that is counted from the ring's first use.
+    fn copy(&self, from: u64, into: &mut [u8]) {
+        // The ring is a power of two, so the remainder fits whatever was counted.
+        let start = usize::try_from(from % self.bytes as u64).unwrap_or(0);
+        let first = into.len().min(self.bytes - start);
+        // SAFETY: both parts lie in the ring's pages, behind the first; the kernel writes nothing
+        // there before the tail has passed them.
+        unsafe {
+            let pages = self.page.as_ptr().cast::<u8>().add(self.page_bytes);
+            ptr::copy_nonoverlapping(pages.add(start), into.as_mut_ptr(), first);
+            let rest = into.len() - first;
+            ptr::copy_nonoverlapping(pages, into.as_mut_ptr().add(first), rest);
+        }
+    }
+
+    /// Tells every record; how many events were lost.
+    pub(super) fn drain(&mut self, each: &mut impl FnMut(&TraceSample<'_>)) -> u64 {
+        let head = self.counter(HEAD).load(Ordering::Acquire);
+        let mut tail = self.counter(TAIL).load(Ordering::Relaxed);
+        let mut lost = 0;
+        let mut record = std::mem::take(&mut self.record);
+        while head.saturating_sub(tail) >= HEADER_BYTES as u64 {
+            let mut header = [0u8; HEADER_BYTES];
+            self.copy(tail, &mut header);
+            let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+            let length = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+            if length < HEADER_BYTES || length as u64 > head - tail {
+                tail = head; // never seen; without a length there is no next record
+                break;
+            }
+            record.resize(length - HEADER_BYTES, 0);
+            self.copy(tail + HEADER_BYTES as u64, &mut record);
+            lost += self.tell(kind, &record, each);
+            tail += length as u64;
+        }
+        self.record = record;
+        self.counter(TAIL).store(tail, Ordering::Release);
+        lost
+    }
+
+    /// Tells a record; how many events it says were lost.
+    fn tell(&self, kind: u32, body: &[u8], each: &mut impl FnMut(&TraceSample<'_>)) -> u64 {
+        match kind {
+            SAMPLE => {
+                let (Some(time_ns), Some(length)) = (number(body, 0), body.get(8..12)) else {
+                    return 0;
+                };
+                let length = u32::from_ne_bytes([length[0], length[1], length[2], length[3]]);
+                let end = usize::try_from(length).ok().and_then(|length| length.checked_add(12));
+                if let Some(fields) = end.and_then(|end| body.get(12..end)) {
+                    each(&TraceSample { cpu: self.cpu, time_ns, fields });
+                }
+                0
+            }
+            LOST => number(body, 8).unwrap_or(0),
+            LOST_SAMPLES => number(body, 0).unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + 8)?;
+    bytes.try_into().ok().map(u64::from_ne_bytes)
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let length = self.page_bytes + self.bytes;
+        // SAFETY: the mapping is ours, and nobody has a way to it any more.
+        let _it_was_mapped = unsafe { munmap(self.page.as_ptr().cast(), length) };
+    }
+}

@@ -1,0 +1,110 @@
+//! The `format` file of a tracepoint: where in an event its fields lie. They differ between
+//! kernels, so nobody may know them by heart. Pure: a text goes in.
+
+/// A field of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceField {
+    /// Its name.
+    pub name: String,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+/// The fields of a tracepoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFormat {
+    /// The number of the tracepoint, with which its events begin.
+    pub id: u32,
+    /// Its fields, those common to all tracepoints among them.
+    pub fields: Vec<TraceField>,
+}
+
+/// An event has no more bytes than a page.
+const EVENT_BYTES_MAX: usize = 1 << 16;
+
+impl TraceFormat {
+    /// Reads such a text; `None` when it has no number.
+    pub fn parse(text: &str) -> Option<Self> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
+        let fields = text.lines().filter_map(|line| field(line.trim())).collect();
+        Some(Self { id, fields })
+    }
+
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&TraceField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// `field:char rwbs[10]; offset:34; size:10; signed:0;`, with tabs for blanks.
+fn field(line: &str) -> Option<TraceField> {
+    let mut parts = line.split(';').map(str::trim);
+    let declared = parts.next()?.strip_prefix("field:")?;
+    let name = declared.rsplit(|c: char| c.is_whitespace() || c == '*').next()?;
+    let name = name.split('[').next()?;
+    let mut number = |key: &str| -> Option<usize> {
+        let value = parts.next()?.strip_prefix(key)?.parse().ok()?;
+        (value <= EVENT_BYTES_MAX).then_some(value)
+    };
+    let (offset, bytes) = (number("offset:")?, number("size:")?);
+    (!name.is_empty()).then(|| TraceField { name: name.to_owned(), offset, bytes })
+}
+
+impl TraceField {
+    /// The field as a number without sign; `None` where the event is shorter or it is no number.
+    pub fn number(&self, event: &[u8]) -> Option<u64> {
+        let bytes = self.of(event)?;
+        match self.bytes {
+            1 => Some(u64::from(bytes[0])),
+            2 => bytes.try_into().ok().map(u16::from_ne_bytes).map(u64::from),
+            4 => bytes.try_into().ok().map(u32::from_ne_bytes).map(u64::from),
+            8 => bytes.try_into().ok().map(u64::from_ne_bytes),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the field; `None` where the event is shorter.
+    pub fn of<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
+        event.get(self.offset..self.offset + self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TraceFormat;
+
+    const TEXT: &str = "name: block_rq_issue\nID: 1204\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+        \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+        \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+        \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n\
+        \tfield:__data_loc char[] cmd;\toffset:60;\tsize:4;\tsigned:0;\n\
+        \nprint fmt: \"%d\", REC->dev\n";
+
+    #[test]
+    fn fields_are_found_where_they_lie() {
+        let format = TraceFormat::parse(TEXT).unwrap();
+        assert_eq!(format.id, 1204);
+        let names: Vec<&str> = format.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["common_type", "common_pid", "dev", "sector", "rwbs", "cmd"]);
+        let mut event = vec![0u8; 64];
+        event[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
+        event[34..37].copy_from_slice(b"WFS");
+        assert_eq!(format.field("sector").unwrap().number(&event), Some(1 << 40));
+        assert_eq!(format.field("rwbs").unwrap().of(&event).unwrap(), b"WFS\0\0\0\0\0\0\0");
+        assert_eq!(format.field("rwbs").unwrap().number(&event), None);
+        assert_eq!(format.field("cmd").unwrap().of(&event[..63]), None);
+        assert_eq!(format.field("nr_sector"), None);
+    }
+
+    #[test]
+    fn what_is_no_format_has_no_fields() {
+        assert_eq!(TraceFormat::parse("name: x\n"), None);
+        let odd = "ID: 7\nfield:;\nfield:int a;offset:-1;size:4;\n\
+            field:int b;\toffset:99999999999;\tsize:4;\nfield:int c;size:4;offset:8;\n";
+        assert_eq!(TraceFormat::parse(odd).unwrap().fields, []);
+    }
+}

@@ -1,0 +1,158 @@
+//! tracefs: the kernel's own files about its tracepoints, read and written below an open directory.
+//!
+//! Where it is mounted that mount is used. Elsewhere it is opened as a mount that is attached
+//! nowhere (`fsmount`): nobody else sees it, and it ends with the process, however that ends.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+use crate::MountTable;
+
+/// More than any file of tracefs that we read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// An open tracefs, or an instance of its own within it.
+#[derive(Debug)]
+pub struct Tracefs {
+    root: OwnedFd,
+}
+
+impl Tracefs {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// `EACCES` and `EPERM` without permission, `ENODEV` where the kernel has none.
+    pub fn open() -> Result<Self, Errno> {
+        let table = MountTable::read().unwrap_or_default();
+        let mounted = table.mounts.iter().find(|mount| mount.fs_type == "tracefs");
+        if let Some(mount) = mounted {
+            return Self::at(CWD, &mount.point);
+        }
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let flags = MountAttrFlags::MOUNT_ATTR_NOEXEC
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        Self::at(mount.as_fd(), Path::new("."))
+    }
+
+    fn at(dir: BorrowedFd<'_>, path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // A first look makes sure that it can be read, which an open alone does not.
+        let root = openat(dir, path, flags, Mode::empty())?;
+        let opened = Self { root };
+        opened.file("trace_clock", OFlags::RDONLY).map(|_readable| opened)
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        openat(&self.root, name, flags, Mode::empty()).map(File::from)
+    }
+
+    /// The text of one of its files.
+    ///
+    /// # Errors
+    /// `ENOENT` where there is none, else as `open` and `read`.
+    pub fn read(&self, name: &str) -> Result<String, Errno> {
+        let mut bytes = Vec::new();
+        let file = self.file(name, OFlags::RDONLY)?;
+        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| errno(&error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Writes a text into one of its files, in one call.
+    ///
+    /// # Errors
+    /// `EINVAL` where the kernel does not understand it, else as `open` and `write`.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Errno> {
+        let mut file = self.file(name, OFlags::WRONLY | OFlags::TRUNC)?;
+        file.write_all(text.as_bytes()).map_err(|error| errno(&error))
+    }
+
+    /// Opens the raw pages of a CPU's ring, to be read without waiting.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn raw_pages(&self, cpu: u32) -> Result<OwnedFd, Errno> {
+        let name = format!("per_cpu/cpu{cpu}/trace_pipe_raw");
+        self.file(&name, OFlags::RDONLY | OFlags::NONBLOCK).map(OwnedFd::from)
+    }
+
+    /// Makes an instance with rings of its own, and opens it.
+    ///
+    /// # Errors
+    /// `EEXIST` where it is there, else as `mkdir`.
+    pub fn make_instance(&self, name: &str) -> Result<Self, Errno> {
+        let path = format!("instances/{name}");
+        mkdirat(&self.root, path.as_str(), Mode::from_raw_mode(0o700))?;
+        Self::at(self.root.as_fd(), Path::new(&path))
+    }
+
+    /// Removes an instance.
+    ///
+    /// # Errors
+    /// `EBUSY` while somebody has one of its files open, `ENOENT` where there is none.
+    pub fn remove_instance(&self, name: &str) -> Result<(), Errno> {
+        unlinkat(&self.root, format!("instances/{name}"), AtFlags::REMOVEDIR)
+    }
+
+    /// The names of the instances that there are.
+    ///
+    /// # Errors
+    /// As `open` and `getdents`.
+    pub fn instances(&self) -> Result<Vec<String>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = openat(&self.root, "instances", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&dir)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::Tracefs;
+
+    #[test]
+    fn files_are_read_and_instances_come_and_go() {
+        let traces = match Tracefs::open() {
+            Ok(traces) => traces,
+            Err(errno) => {
+                println!("skipped: no tracefs here: {errno}");
+                return;
+            }
+        };
+        let format = traces.read("events/block/block_rq_issue/format").unwrap();
+        assert!(format.starts_with("name: block_rq_issue"), "{format}");
+        assert_eq!(traces.read("events/block/no_such_event/format").err(), Some(Errno::NOENT));
+        let name = format!("treering-test-{}", std::process::id());
+        let own = traces.make_instance(&name).unwrap();
+        assert_eq!(traces.make_instance(&name).err(), Some(Errno::EXIST));
+        own.write("buffer_size_kb", "64").unwrap();
+        assert!(own.read("buffer_size_kb").unwrap().trim().parse::<u32>().unwrap() >= 64);
+        assert!(traces.instances().unwrap().contains(&name));
+        drop(own);
+        traces.remove_instance(&name).unwrap();
+        assert!(!traces.instances().unwrap().contains(&name));
+        assert_eq!(traces.remove_instance(&name), Err(Errno::NOENT));
+    }
+}

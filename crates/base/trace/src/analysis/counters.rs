@@ -1,0 +1,154 @@
+//! What the counters of a device say where its requests cannot be seen: rates and queue depth, but no
+//! offsets, seeks or latencies.
+
+use super::course::Course;
+use super::digest::{DeviceFigures, Digest, Figures, KindFigures};
+
+/// What a device has done since the machine began, as `/sys/block/…/stat` tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Discards.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Requests put into others.
+    pub merges: u64,
+    /// Requests that it has now.
+    pub in_flight: u64,
+}
+
+impl Counters {
+    /// Reads the text of a `stat` file; `None` when it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> =
+            text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let at = |place: usize| numbers.get(place).copied();
+        let bytes = |place: usize| at(place).map(|sectors| sectors.saturating_mul(512));
+        Some(Self {
+            reads: at(0)?,
+            read_bytes: bytes(2)?,
+            writes: at(4)?,
+            write_bytes: bytes(6)?,
+            // Linux 4.18 and 5.5 brought these.
+            discards: at(11).unwrap_or(0),
+            discard_bytes: bytes(13).unwrap_or(0),
+            flushes: at(15).unwrap_or(0),
+            merges: at(1)?.saturating_add(at(5)?),
+            in_flight: at(8)?,
+        })
+    }
+}
+
+/// Counters of devices, looked at again and again.
+#[derive(Debug)]
+pub struct CounterCourse {
+    begin_ns: u64,
+    now_ns: u64,
+    /// Names, and the counters at the last cut and at the last look.
+    devices: Vec<(String, Counters, Counters)>,
+    course: Course,
+    depth_ns: u128,
+    depth_max: u64,
+}
+
+impl CounterCourse {
+    /// Begins with what devices have done before.
+    pub fn new(begin_ns: u64, devices: Vec<(String, Counters)>) -> Self {
+        let devices = devices.into_iter().map(|(name, now)| (name, now, now)).collect();
+        Self {
+            begin_ns,
+            now_ns: begin_ns,
+            devices,
+            course: Course::default(),
+            depth_ns: 0,
+            depth_max: 0,
+        }
+    }
+
+    /// What the devices, in their order, have done up to now.
+    pub fn look(&mut self, now_ns: u64, counters: &[Counters]) {
+        if now_ns < self.now_ns {
+            return;
+        }
+        let (from, until) = (self.now_ns - self.begin_ns, now_ns - self.begin_ns);
+        let depth: u64 = counters.iter().map(|now| now.in_flight).sum();
+        self.course.depth(depth, from, until);
+        self.depth_ns += u128::from(depth) * u128::from(until - from);
+        self.depth_max = self.depth_max.max(depth);
+        for ((_, _, last), now) in self.devices.iter_mut().zip(counters) {
+            let slot = self.course.at(until.saturating_sub(1));
+            slot.reads += now.reads.saturating_sub(last.reads);
+            slot.read_bytes += now.read_bytes.saturating_sub(last.read_bytes);
+            slot.writes += now.writes.saturating_sub(last.writes);
+            slot.write_bytes += now.write_bytes.saturating_sub(last.write_bytes);
+            *last = *now;
+        }
+        self.now_ns = now_ns;
+    }
+
+    /// Ends a part and begins the next: what was seen since the last cut.
+    pub fn cut(&mut self) -> Digest {
+        let span_ns = self.now_ns - self.begin_ns;
+        let grown = |of: fn(&Counters) -> u64| -> u64 {
+            self.devices.iter().map(|(_, first, last)| of(last).saturating_sub(of(first))).sum()
+        };
+        let kind = |requests, bytes| KindFigures { requests, bytes, ..KindFigures::default() };
+        let devices = self.devices.iter().map(|(name, first, last)| DeviceFigures {
+            name: name.clone(),
+            read_bytes: last.read_bytes.saturating_sub(first.read_bytes),
+            write_bytes: last.write_bytes.saturating_sub(first.write_bytes),
+            requests: last.reads.saturating_sub(first.reads)
+                + last.writes.saturating_sub(first.writes),
+            ..DeviceFigures::default()
+        });
+        let figures = Figures {
+            span_ns,
+            reads: kind(grown(|one| one.reads), grown(|one| one.read_bytes)),
+            writes: kind(grown(|one| one.writes), grown(|one| one.write_bytes)),
+            discards: kind(grown(|one| one.discards), grown(|one| one.discard_bytes)),
+            flushes: grown(|one| one.flushes),
+            merges: grown(|one| one.merges),
+            depth_mean: self.depth_ns as f64 / span_ns.max(1) as f64,
+            depth_max: self.depth_max,
+            devices: devices.collect(),
+            ..Figures::default()
+        };
+        let course = std::mem::take(&mut self.course);
+        self.devices.iter_mut().for_each(|(_, first, last)| *first = *last);
+        self.begin_ns = self.now_ns;
+        (self.depth_ns, self.depth_max) = (0, 0);
+        Digest { figures, course, maps: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CounterCourse, Counters};
+
+    #[test]
+    fn counters_are_read_and_become_rates() {
+        let text = "   100 5 800 30 50 2 400 20 3 40 50 7 0 56 1 4 2\n";
+        let first = Counters::parse(text).unwrap();
+        assert_eq!((first.reads, first.read_bytes, first.write_bytes), (100, 409_600, 204_800));
+        assert_eq!((first.merges, first.in_flight, first.flushes), (7, 3, 4));
+        assert_eq!(Counters::parse("1 2 3"), None);
+        let mut course = CounterCourse::new(1_000_000_000, vec![("sda".to_owned(), first)]);
+        let then = Counters { reads: 150, read_bytes: 819_200, in_flight: 2, ..first };
+        course.look(1_100_000_000, &[then]);
+        let figures = course.cut().figures;
+        assert_eq!((figures.reads.requests, figures.reads.bytes), (50, 409_600));
+        assert_eq!((figures.writes.requests, figures.span_ns), (0, 100_000_000));
+        assert!((figures.depth_mean - 2.0).abs() < 1e-12);
+        assert_eq!(course.cut().figures.reads.requests, 0);
+    }
+}

@@ -1,0 +1,190 @@
+//! What happened in each slice of time. Slices become twice as long when there are too many.
+
+use serde::{Deserialize, Serialize};
+
+/// Slices at most; there are at least half as many once they have become longer.
+const SLOTS_MAX: usize = 2048;
+
+/// Nanoseconds of a slice at first.
+const SLOT_NS: u64 = 1_000_000;
+
+/// Slices of equal length from the beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Nanoseconds of a slice.
+    pub slot_ns: u64,
+    /// The slices.
+    pub slots: Vec<Slot>,
+}
+
+/// A slice of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// Reads done.
+    #[serde(default, skip_serializing_if = "none")]
+    pub reads: u64,
+    /// Bytes read.
+    #[serde(default, skip_serializing_if = "none")]
+    pub read_bytes: u64,
+    /// Writes done.
+    #[serde(default, skip_serializing_if = "none")]
+    pub writes: u64,
+    /// Bytes written.
+    #[serde(default, skip_serializing_if = "none")]
+    pub write_bytes: u64,
+    /// Seeks.
+    #[serde(default, skip_serializing_if = "none")]
+    pub seeks: u64,
+    /// The requests that the device had, each times the nanoseconds it had them.
+    #[serde(default, skip_serializing_if = "none")]
+    pub depth_ns: u64,
+    /// The most requests that it had.
+    #[serde(default, skip_serializing_if = "none")]
+    pub depth_max: u64,
+    /// Requests whose time from issue to completion is known.
+    #[serde(default, skip_serializing_if = "none")]
+    pub timed: u64,
+    /// All these times, in nanoseconds.
+    #[serde(default, skip_serializing_if = "none")]
+    pub latency_ns: u64,
+    /// The longest of them.
+    #[serde(default, skip_serializing_if = "none")]
+    pub latency_ns_max: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn none(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self { slot_ns: SLOT_NS, slots: Vec::new() }
+    }
+}
+
+impl Slot {
+    fn add(&mut self, other: &Self) {
+        let sums = [
+            (&mut self.reads, other.reads),
+            (&mut self.read_bytes, other.read_bytes),
+            (&mut self.writes, other.writes),
+            (&mut self.write_bytes, other.write_bytes),
+            (&mut self.seeks, other.seeks),
+            (&mut self.depth_ns, other.depth_ns),
+            (&mut self.timed, other.timed),
+            (&mut self.latency_ns, other.latency_ns),
+        ];
+        for (sum, number) in sums {
+            *sum = sum.saturating_add(number);
+        }
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+    }
+}
+
+impl Course {
+    /// The slice of a time after the beginning.
+    pub(super) fn at(&mut self, after_ns: u64) -> &mut Slot {
+        while after_ns / self.slot_ns >= SLOTS_MAX as u64 {
+            self.halve();
+        }
+        let place = usize::try_from(after_ns / self.slot_ns).unwrap_or(0).min(SLOTS_MAX - 1);
+        if self.slots.len() <= place {
+            self.slots.resize_with(place + 1, Slot::default);
+        }
+        &mut self.slots[place]
+    }
+
+    /// Two slices become one.
+    fn halve(&mut self) {
+        self.slot_ns = self.slot_ns.saturating_mul(2);
+        let pairs = self.slots.chunks(2).map(|pair| {
+            let mut sum = pair[0].clone();
+            pair.get(1).into_iter().for_each(|other| sum.add(other));
+            sum
+        });
+        self.slots = pairs.collect();
+    }
+
+    /// So many requests were with the device from one time to another.
+    pub(super) fn depth(&mut self, depth: u64, from_ns: u64, until_ns: u64) {
+        if depth == 0 || until_ns < from_ns {
+            return;
+        }
+        let mut from = from_ns;
+        self.at(until_ns);
+        while from <= until_ns {
+            let end = (from / self.slot_ns + 1).saturating_mul(self.slot_ns);
+            let part = end.min(until_ns).saturating_sub(from);
+            let slot = self.at(from);
+            slot.depth_ns = slot.depth_ns.saturating_add(depth.saturating_mul(part));
+            slot.depth_max = slot.depth_max.max(depth);
+            if end <= from || end > until_ns {
+                break;
+            }
+            from = end;
+        }
+    }
+
+    /// One request less was with the device from one time to another than was said.
+    pub(super) fn one_less(&mut self, from_ns: u64, until_ns: u64) {
+        let slot_ns = self.slot_ns;
+        for (number, slot) in (0_u64..).zip(&mut self.slots) {
+            let start = number.saturating_mul(slot_ns);
+            let end = start.saturating_add(slot_ns);
+            let part = until_ns.min(end).saturating_sub(from_ns.max(start));
+            slot.depth_ns = slot.depth_ns.saturating_sub(part);
+            if part == slot_ns {
+                slot.depth_max = slot.depth_max.saturating_sub(1);
+            }
+        }
+    }
+
+    /// The same in at most so many slices.
+    pub fn in_slots(&self, most: usize) -> Self {
+        let mut course = self.clone();
+        while course.slots.len() > most.max(1) {
+            course.halve();
+        }
+        course
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Course, SLOT_NS, SLOTS_MAX};
+
+    #[test]
+    fn nothing_is_lost_when_slices_become_longer() {
+        let mut course = Course::default();
+        let times = [0, SLOT_NS * 3, SLOT_NS * 2047, SLOT_NS * 5000, SLOT_NS * 4_000_000];
+        for time in times {
+            course.at(time).reads += 1;
+            course.at(time).depth_max = time / SLOT_NS;
+        }
+        assert!(course.slots.len() <= SLOTS_MAX);
+        assert_eq!(course.slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
+        assert_eq!(course.slots.iter().map(|slot| slot.depth_max).max(), Some(4_000_000));
+        assert_eq!(course.in_slots(10).slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
+        course.at(u64::MAX).reads += 1;
+        assert!(course.slots.len() <= SLOTS_MAX);
+    }
+
+    #[test]
+    fn depth_is_spread_over_the_slices() {
+        let mut course = Course::default();
+        course.depth(2, SLOT_NS / 2, SLOT_NS * 3 + 100);
+        let depths: Vec<u64> = course.slots.iter().map(|slot| slot.depth_ns).collect();
+        assert_eq!(depths, [SLOT_NS, SLOT_NS * 2, SLOT_NS * 2, 200]);
+        let mut less = course.clone();
+        less.one_less(SLOT_NS / 2, SLOT_NS * 3 + 100);
+        let depths: Vec<u64> = less.slots.iter().map(|slot| slot.depth_ns).collect();
+        assert_eq!(depths, [SLOT_NS / 2, SLOT_NS, SLOT_NS, 100]);
+        assert_eq!((less.slots[0].depth_max, less.slots[1].depth_max), (2, 1));
+        course.depth(1, 5, 5);
+        course.depth(0, 0, u64::MAX);
+        course.depth(3, 9, 2);
+        assert_eq!(course.slots[0].depth_ns, SLOT_NS);
+    }
+}

@@ -1,0 +1,282 @@
+//! Requests that are under way: which completion belongs to which issue, and to what was asked for.
+//!
+//! A completion may be of a part; a request may be made of several that were merged, and what was
+//! asked for may be split into several requests.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::event::{DeviceNumber, Event, Operation};
+
+/// Requests that are held at most. More are never under way; the events that ended them were lost.
+const HELD_MAX: usize = 1 << 20;
+
+/// Completions that are held for issues that come late: an event may be told after one that
+/// happened later on another CPU.
+const EARLY_MAX: usize = 1024;
+
+/// A request that is older, and after which so many others of its device were done, is done too:
+/// the kernel did not tell of it, which happens once in some ten thousand.
+const FORGOTTEN_NS: u64 = 1_000_000_000;
+const FORGOTTEN_LATER: u64 = 1024;
+/// One of this age is in any case: the block layer itself gives up after 30 s.
+const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
+
+/// Where a request begins; several may begin at a place, told apart by a number.
+type Key = (DeviceNumber, u64, u64);
+
+/// Requests between their events.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    issued: BTreeMap<Key, Issued>,
+    queued: BTreeMap<Key, Queued>,
+    /// When requests were done whose issue is not known.
+    early: BTreeMap<(DeviceNumber, u64), u64>,
+    number: u64,
+    /// Requests that each device gave back.
+    done: BTreeMap<DeviceNumber, u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    time_ns: u64,
+    sectors: u64,
+    /// Requests that the device had given back before.
+    done_before: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    time_ns: u64,
+    end: u64,
+    /// Sectors of it that are not done.
+    left: u64,
+    operation: Operation,
+}
+
+/// A request without data has no place.
+fn place(event: &Event) -> u64 {
+    if event.bytes == 0 { 0 } else { event.sector }
+}
+
+impl Flight {
+    /// How many requests the devices have.
+    pub(super) fn depth(&self) -> u64 {
+        self.issued.len() as u64
+    }
+
+    fn key(&mut self, event: &Event) -> Key {
+        self.number += 1;
+        (event.device, place(event), self.number)
+    }
+
+    pub(super) fn queue(&mut self, event: &Event) {
+        if event.bytes == 0 {
+            return;
+        }
+        if self.queued.len() >= HELD_MAX {
+            self.queued.clear();
+        }
+        let key = self.key(event);
+        let queued = Queued {
+            time_ns: event.time_ns,
+            end: event.end(),
+            left: event.sectors(),
+            operation: event.operation,
+        };
+        self.queued.insert(key, queued);
+    }
+
+    /// The device has it. How long it had it, where it is known already that it is done.
+    pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
+        if let Some(done_ns) = self.early.remove(&(event.device, place(event)))
+            && done_ns >= event.time_ns
+        {
+            return Some(done_ns - event.time_ns);
+        }
+        if self.issued.len() >= HELD_MAX {
+            self.issued.clear();
+        }
+        let key = self.key(event);
+        let done_before = self.done.get(&event.device).copied().unwrap_or(0);
+        let (time_ns, sectors) = (event.time_ns, event.sectors());
+        self.issued.insert(key, Issued { time_ns, sectors, done_before });
+        None
+    }
+
+    /// Lets go of requests whose end was never told: when each was issued.
+    pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
+        let Self { issued, done, .. } = self;
+        let mut all = Vec::new();
+        issued.retain(|key, issued| {
+            let age = now_ns.saturating_sub(issued.time_ns);
+            let later = done.get(&key.0).map_or(0, |done| done - issued.done_before);
+            let is_gone =
+                age >= FORGOTTEN_SURELY_NS || age >= FORGOTTEN_NS && later >= FORGOTTEN_LATER;
+            all.extend(is_gone.then_some(issued.time_ns));
+            !is_gone
+        });
+        all
+    }
+
+    /// The device gave it back.
+    pub(super) fn requeue(&mut self, event: &Event) {
+        if let Some(key) = self.first_issued(event) {
+            self.issued.remove(&key);
+        }
+    }
+
+    fn first_issued(&self, event: &Event) -> Option<Key> {
+        let sector = place(event);
+        let range = (event.device, sector, 0)..=(event.device, sector, u64::MAX);
+        self.issued.range(range).next().map(|(key, _)| *key)
+    }
+
+    /// How long the device had it; nothing where its issue is not known, or a part is left.
+    pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
+        *self.done.entry(event.device).or_default() += 1;
+        let Some(key) = self.first_issued(event) else {
+            if self.early.len() >= EARLY_MAX {
+                self.early.clear();
+            }
+            self.early.insert((event.device, place(event)), event.time_ns);
+            return None;
+        };
+        let issued = self.issued.remove(&key)?;
+        let done = event.sectors();
+        if done > 0 && done < issued.sectors {
+            let rest = (key.0, event.end(), key.2);
+            self.issued.insert(rest, Issued { sectors: issued.sectors - done, ..issued });
+            return None;
+        }
+        Some(event.time_ns.saturating_sub(issued.time_ns))
+    }
+
+    /// Tells how long each took that was asked for and is done with this.
+    pub(super) fn answered(&mut self, event: &Event, mut each: impl FnMut(u64)) {
+        if self.queued.is_empty() || event.bytes == 0 {
+            return;
+        }
+        let (device, end) = (event.device, event.end());
+        let first = (device, event.sector, 0);
+        // One that began before may reach into this, or over it.
+        let before = self.queued.range((Bound::Unbounded, Bound::Excluded(first))).next_back();
+        let before = before.map(|(key, queued)| (*key, *queued));
+        let mut touched: Vec<Key> = Vec::new();
+        if let Some((key, queued)) = before
+            && key.0 == device
+            && queued.end > event.sector
+        {
+            touched.push(key);
+        }
+        touched.extend(self.queued.range(first..(device, end, 0)).map(|(key, _)| *key));
+        for key in touched {
+            let Some(queued) = self.queued.get_mut(&key) else { continue };
+            if queued.operation != event.operation {
+                continue;
+            }
+            let common = queued.end.min(end).saturating_sub(key.1.max(event.sector));
+            queued.left = queued.left.saturating_sub(common);
+            if queued.left == 0 {
+                each(event.time_ns.saturating_sub(queued.time_ns));
+                self.queued.remove(&key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Flight;
+    use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
+
+    fn event(time_ns: u64, sector: u64, sectors: u32) -> Event {
+        Event {
+            time_ns,
+            sector,
+            bytes: sectors * 512,
+            device: DeviceNumber::new(7, 0),
+            action: Action::Queue,
+            operation: Operation::Write,
+            flags: Flags::default(),
+            process: 1,
+            cpu: 0,
+            error: 0,
+        }
+    }
+
+    fn answered(flight: &mut Flight, event: &Event) -> Vec<u64> {
+        let mut all = Vec::new();
+        flight.answered(event, |ns| all.push(ns));
+        all
+    }
+
+    #[test]
+    fn parts_of_a_request_are_one() {
+        let mut flight = Flight::default();
+        flight.issue(&event(10, 100, 8));
+        assert_eq!(flight.complete(&event(20, 100, 4)), None);
+        assert_eq!(flight.depth(), 1);
+        assert_eq!(flight.complete(&event(30, 104, 4)), Some(20));
+        assert_eq!(flight.complete(&event(40, 104, 4)), None);
+        assert_eq!(flight.depth(), 0);
+    }
+
+    #[test]
+    fn two_at_one_place_are_told_apart() {
+        let mut flight = Flight::default();
+        flight.issue(&event(10, 100, 8));
+        flight.issue(&event(15, 100, 8));
+        assert_eq!(flight.complete(&event(20, 100, 8)), Some(10));
+        assert_eq!(flight.complete(&event(35, 100, 8)), Some(20));
+        flight.issue(&event(40, 7, 0));
+        flight.requeue(&event(41, 9, 0));
+        assert_eq!(flight.depth(), 0);
+    }
+
+    #[test]
+    fn an_issue_that_is_told_late_is_known_to_be_done() {
+        let mut flight = Flight::default();
+        assert_eq!(flight.complete(&event(30, 100, 8)), None);
+        assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
+        assert_eq!(flight.depth(), 0);
+        // A completion of before is none of a later request.
+        assert_eq!(flight.complete(&event(40, 100, 8)), None);
+        assert_eq!(flight.issue(&event(50, 100, 8)), None);
+        assert_eq!(flight.depth(), 1);
+    }
+
+    #[test]
+    fn a_request_whose_end_is_never_told_does_not_stay() {
+        let mut flight = Flight::default();
+        flight.issue(&event(10, 100, 8));
+        for time in 0..2000 {
+            flight.issue(&event(20 + time, 9000, 8));
+            flight.complete(&event(21 + time, 9000, 8));
+        }
+        assert!(flight.forgotten(900_000_000).is_empty(), "it may take long");
+        assert_eq!(flight.forgotten(1_100_000_000), [10]);
+        assert_eq!(flight.depth(), 0);
+        flight.issue(&event(2_000_000_000, 100, 8));
+        assert!(flight.forgotten(40_000_000_000).is_empty(), "nothing came after it");
+        assert_eq!(flight.forgotten(70_000_000_000), [2_000_000_000]);
+    }
+
+    #[test]
+    fn merged_and_split_requests_are_answered_when_all_is_done() {
+        let mut flight = Flight::default();
+        flight.queue(&event(1, 100, 8));
+        flight.queue(&event(2, 108, 8));
+        assert_eq!(answered(&mut flight, &event(11, 100, 16)), [10, 9]);
+        flight.queue(&event(20, 200, 16));
+        assert_eq!(answered(&mut flight, &event(30, 200, 8)), [0; 0]);
+        assert_eq!(answered(&mut flight, &event(33, 208, 8)), [13]);
+        assert_eq!(answered(&mut flight, &event(34, 208, 8)), [0; 0]);
+        flight.queue(&event(40, 300, 8));
+        let read = Event { operation: Operation::Read, ..event(50, 300, 8) };
+        assert_eq!(answered(&mut flight, &read), [0; 0]);
+        let elsewhere = Event { device: DeviceNumber::new(7, 1), ..event(50, 300, 8) };
+        assert_eq!(answered(&mut flight, &elsewhere), [0; 0]);
+        assert_eq!(answered(&mut flight, &event(60, 300, 8)), [20]);
+    }
+}

@@ -1,0 +1,19 @@
+//! What a trace says of a device: figures, their course over time, and a map of offsets over time.
+//! Everything is worked out as events pass, in memory that does not grow with their number.
+
+mod analyst;
+mod counters;
+mod course;
+mod digest;
+mod flight;
+mod map;
+mod metrics;
+mod summary;
+mod tally;
+
+pub use analyst::Analyst;
+pub use counters::{CounterCourse, Counters};
+pub use course::{Course, Slot};
+pub use digest::{DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures};
+pub use map::Map;
+pub use summary::{Summary, Window, summarise};

@@ -1,0 +1,130 @@
+//! A whole trace at once, with its phases, or what of it lies in a window.
+
+use super::analyst::Analyst;
+use super::digest::Digest;
+use crate::error::TraceFileError;
+use crate::event::{Entry, Event};
+
+/// Phases of a trace that are told apart; more are one.
+const PHASES_MAX: usize = 1000;
+
+/// What of a trace is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// From when to when, in nanoseconds after the beginning of the trace.
+    pub times_ns: Option<(u64, u64)>,
+    /// From where to where, in bytes of the device.
+    pub offsets: Option<(u64, u64)>,
+}
+
+/// A trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// What it says as a whole.
+    pub whole: Digest,
+    /// What its phases say, by name; none where it has none.
+    pub phases: Vec<(String, Digest)>,
+    /// Nanoseconds of the trace's clock at its beginning.
+    pub begin_ns: u64,
+}
+
+impl Window {
+    fn holds(&self, event: &Event, begin_ns: u64) -> bool {
+        let after = event.time_ns.saturating_sub(begin_ns);
+        let offset = event.sector.saturating_mul(512);
+        self.times_ns.is_none_or(|(from, until)| (from..until).contains(&after))
+            && self.offsets.is_none_or(|(from, until)| (from..until).contains(&offset))
+    }
+}
+
+/// Reads a trace to its end, entry by entry, and says what is in the window.
+///
+/// # Errors
+/// What `next` says.
+pub fn summarise(
+    window: Window,
+    mut next: impl FnMut() -> Result<Option<Entry>, TraceFileError>,
+) -> Result<Summary, TraceFileError> {
+    let mut work = Work::default();
+    while let Some(entry) = next()? {
+        work.entry(&entry, window);
+    }
+    Ok(work.end(window))
+}
+
+/// The whole, and beside it the phase that is under way.
+#[derive(Debug, Default)]
+struct Work {
+    whole: Option<Analyst>,
+    phase: Option<(String, Analyst)>,
+    phases: Vec<(String, Digest)>,
+    /// Devices come before the first time is known.
+    waiting: Vec<Entry>,
+    begin_ns: u64,
+    now_ns: u64,
+}
+
+impl Work {
+    fn entry(&mut self, entry: &Entry, window: Window) {
+        match entry {
+            Entry::Event(event) => {
+                self.begin(event.time_ns, window);
+                self.now_ns = self.now_ns.max(event.time_ns);
+                if window.holds(event, self.begin_ns) {
+                    self.tell(entry);
+                }
+            }
+            Entry::Phase { time_ns, name } => {
+                self.begin(*time_ns, window);
+                self.now_ns = self.now_ns.max(*time_ns);
+                self.end_phase();
+                if !name.is_empty() && self.phases.len() < PHASES_MAX {
+                    let mut analyst = Analyst::new(*time_ns);
+                    self.waiting.iter().for_each(|device| analyst.entry(device));
+                    self.phase = Some((name.clone(), analyst));
+                }
+            }
+            Entry::Device(_) => {
+                if self.waiting.len() < 4096 {
+                    self.waiting.push(entry.clone());
+                }
+                self.tell(entry);
+            }
+            Entry::Lost { .. } => {
+                self.begin(self.now_ns, window);
+                self.tell(entry);
+            }
+            Entry::Process { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, time_ns: u64, window: Window) {
+        if self.whole.is_some() {
+            return;
+        }
+        self.begin_ns = time_ns;
+        let from = window.times_ns.map_or(0, |(from, _)| from);
+        let mut analyst = Analyst::new(time_ns.saturating_add(from));
+        self.waiting.iter().for_each(|device| analyst.entry(device));
+        self.whole = Some(analyst);
+    }
+
+    fn tell(&mut self, entry: &Entry) {
+        let phase = self.phase.as_mut().map(|(_, analyst)| analyst);
+        self.whole.iter_mut().chain(phase).for_each(|analyst| analyst.entry(entry));
+    }
+
+    fn end_phase(&mut self) {
+        if let Some((name, mut analyst)) = self.phase.take() {
+            self.phases.push((name, analyst.cut(self.now_ns)));
+        }
+    }
+
+    fn end(mut self, window: Window) -> Summary {
+        self.end_phase();
+        let until = window.times_ns.map(|(_, until)| self.begin_ns.saturating_add(until));
+        let until = until.map_or(self.now_ns, |until| until.min(self.now_ns));
+        let whole = self.whole.map(|mut analyst| analyst.cut(until)).unwrap_or_default();
+        Summary { whole, phases: self.phases, begin_ns: self.begin_ns }
+    }
+}

@@ -1,0 +1,184 @@
+//! Counters that need little room whatever they count: sizes and distances, and the order of requests.
+
+use std::collections::BTreeMap;
+
+use treering_model::Latency;
+
+use super::digest::LatencyFigures;
+use crate::event::{DeviceNumber, Event, Operation};
+
+/// Sectors between requests from which on a disk is said to seek: 64 KiB, as seekwatcher has it.
+pub(super) const SEEK_SECTORS: u64 = 128;
+
+/// Sectors of a block of the layout score.
+const BLOCK_SECTORS: u64 = 8;
+
+/// Devices that are kept apart; events of more are counted, but have no order.
+const DEVICES_MAX: usize = 4096;
+
+/// Numbers by their size: eight classes for each power of two, which keeps them to 6 %.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sizes {
+    classes: Vec<u64>,
+    count: u64,
+    max: u64,
+}
+
+const CLASSES: u32 = 8;
+
+impl Sizes {
+    pub(super) fn add(&mut self, value: u64) {
+        let class = Self::class(value);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] += 1;
+        self.count += 1;
+        self.max = self.max.max(value);
+    }
+
+    fn class(value: u64) -> usize {
+        let bits = u64::BITS - value.leading_zeros();
+        let shift = bits.saturating_sub(4);
+        usize::try_from(u64::from(shift * CLASSES) + (value >> shift)).unwrap_or(0)
+    }
+
+    /// The largest value of a class.
+    fn highest(class: usize) -> u64 {
+        let class = class as u64;
+        let shift = (class / u64::from(CLASSES)).saturating_sub(1);
+        let head = class - shift * u64::from(CLASSES);
+        (u128::from(head + 1) << shift).saturating_sub(1).try_into().unwrap_or(u64::MAX)
+    }
+
+    /// The value that this share does not exceed; 0 without any.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count is a count"
+    )]
+    pub(super) fn quantile(&self, share: f64) -> u64 {
+        let wanted = ((self.count as f64 * share).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (class, count) in self.classes.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return Self::highest(class).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    pub(super) fn max(&self) -> u64 {
+        self.max
+    }
+}
+
+/// Where requests went, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order {
+    /// Where the last of each device ended, of any kind and of reads.
+    ends: BTreeMap<DeviceNumber, (u64, Option<u64>)>,
+    pub(super) count: OrderCount,
+}
+
+/// What the order says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OrderCount {
+    pub(super) requests: u64,
+    pub(super) seeks: u64,
+    pub(super) seek_bytes: u64,
+    pub(super) distances: Sizes,
+    pub(super) sequential: u64,
+    pub(super) blocks: u64,
+    pub(super) following: u64,
+    pub(super) read_blocks: u64,
+    pub(super) read_following: u64,
+    /// Seeks of each device.
+    pub(super) seeks_of: BTreeMap<DeviceNumber, u64>,
+}
+
+impl Order {
+    /// Takes the next request with data; whether the disk seeks for it.
+    pub(super) fn next(&mut self, event: &Event) -> bool {
+        let is_read = event.operation == Operation::Read;
+        let blocks = event.sectors().div_ceil(BLOCK_SECTORS);
+        let room = self.ends.len() < DEVICES_MAX;
+        let before = self.ends.get(&event.device).copied();
+        if before.is_some() || room {
+            let read_end =
+                if is_read { Some(event.end()) } else { before.and_then(|(_, read)| read) };
+            self.ends.insert(event.device, (event.end(), read_end));
+        }
+        let count = &mut self.count;
+        count.requests += 1;
+        count.blocks += blocks;
+        let inside = blocks.saturating_sub(1);
+        count.following += inside;
+        if is_read {
+            count.read_blocks += blocks;
+            count.read_following += inside;
+            let continues = before.and_then(|(_, read)| read) == Some(event.sector);
+            count.read_following += u64::from(continues);
+        }
+        let Some((end, _)) = before else { return false };
+        let distance = end.abs_diff(event.sector);
+        count.sequential += u64::from(distance == 0);
+        count.following += u64::from(distance == 0);
+        let seeks = distance > SEEK_SECTORS;
+        if seeks {
+            let bytes = distance.saturating_mul(512);
+            count.seeks += 1;
+            count.seek_bytes = count.seek_bytes.saturating_add(bytes);
+            count.distances.add(bytes);
+            *count.seeks_of.entry(event.device).or_default() += 1;
+        }
+        seeks
+    }
+}
+
+pub(super) fn figures_of(latency: &Latency) -> LatencyFigures {
+    if latency.samples() == 0 {
+        return LatencyFigures::default();
+    }
+    LatencyFigures {
+        samples: latency.samples(),
+        mean_ns: latency.mean_ns(),
+        p50_ns: latency.quantile_ns(0.5),
+        p90_ns: latency.quantile_ns(0.9),
+        p99_ns: latency.quantile_ns(0.99),
+        p999_ns: latency.quantile_ns(0.999),
+        max_ns: latency.max_ns(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::Sizes;
+
+    proptest! {
+        #[test]
+        fn quantiles_are_kept_to_an_eighth(mut values in
+                proptest::collection::vec(any::<u64>(), 1..200), share in 0.0f64..1.0) {
+            let mut sizes = Sizes::default();
+            values.iter().for_each(|value| sizes.add(*value));
+            values.sort_unstable();
+            let place = ((values.len() as f64 * share).ceil() as usize).max(1) - 1;
+            let (exact, told) = (values[place], sizes.quantile(share));
+            assert!(told >= exact && told - exact <= exact / 8, "{told} {exact}");
+            assert_eq!(sizes.max(), *values.last().unwrap());
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_exact() {
+        for value in 0..=15 {
+            let mut sizes = Sizes::default();
+            sizes.add(value);
+            assert_eq!(sizes.quantile(0.5), value);
+        }
+        assert_eq!(Sizes::default().quantile(0.5), 0);
+    }
+}

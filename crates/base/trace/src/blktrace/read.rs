@@ -1,0 +1,254 @@
+//! Reading what blktrace wrote: the files of all CPUs at once, their events in the order of time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io::{BufReader, ErrorKind, Read};
+
+use super::record::{MAGIC, RECORD_2_BYTES, RECORD_BYTES, Record, VERSION, VERSION_2};
+use crate::error::TraceFileError;
+use crate::event::{Device, DeviceNumber, Entry};
+
+/// Records of a file that are held: so far may a file be out of order.
+const HELD: usize = 4096;
+
+/// Devices that are told; more are in no honest trace.
+const DEVICES_MAX: usize = 4096;
+
+/// Reads the files of a trace.
+#[derive(Debug)]
+pub struct BlktraceReader<R: Read> {
+    files: Vec<CpuFile<R>>,
+    /// What is held, the earliest first; files and numbers keep equal times in their order.
+    held: BinaryHeap<Reverse<Held>>,
+    devices: Vec<DeviceNumber>,
+    ready: VecDeque<Entry>,
+    number: u64,
+    begun: bool,
+}
+
+#[derive(Debug)]
+struct Held {
+    time_ns: u64,
+    number: u64,
+    file: usize,
+    record: Record,
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
+    }
+}
+
+impl<R: Read> BlktraceReader<R> {
+    /// Begins to read the files of all CPUs, in any order.
+    ///
+    /// # Errors
+    /// When one is no file of blktrace, or one of a form that is not known.
+    pub fn new(inputs: Vec<R>) -> Result<Self, TraceFileError> {
+        let files = inputs.into_iter().map(CpuFile::new).collect::<Result<_, _>>()?;
+        Ok(Self {
+            files,
+            held: BinaryHeap::new(),
+            devices: Vec::new(),
+            ready: VecDeque::new(),
+            number: 0,
+            begun: false,
+        })
+    }
+
+    /// The next entry; none at the end.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or a record is none.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
+        if !self.begun {
+            self.begun = true;
+            for file in 0..self.files.len() {
+                (0..HELD).try_for_each(|_| self.hold(file))?;
+            }
+        }
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                return Ok(Some(entry));
+            }
+            let Some(Reverse(held)) = self.held.pop() else { return Ok(None) };
+            self.hold(held.file)?;
+            self.tell(&held.record);
+        }
+    }
+
+    /// Whether no file ends within a record.
+    pub fn is_whole(&self) -> bool {
+        self.files.iter().all(|file| !file.cut_off)
+    }
+
+    /// Takes the next record of a file that tells something.
+    fn hold(&mut self, file: usize) -> Result<(), TraceFileError> {
+        while let Some(record) = self.files[file].record()? {
+            if record.event().is_none() && record.process_name().is_none() {
+                continue;
+            }
+            let (time_ns, number) = (record.time_ns, self.number);
+            self.number += 1;
+            self.held.push(Reverse(Held { time_ns, number, file, record }));
+            break;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, record: &Record) {
+        if let Some(name) = record.process_name() {
+            self.ready.push_back(Entry::Process { process: record.process, name });
+        }
+        let Some(event) = record.event() else { return };
+        if !self.devices.contains(&event.device) && self.devices.len() < DEVICES_MAX {
+            self.devices.push(event.device);
+            let (number, name) = (event.device, event.device.to_string());
+            self.ready.push_back(Entry::Device(Device { number, name, sectors: 0 }));
+        }
+        self.ready.push_back(Entry::Event(event));
+    }
+}
+
+/// The file of a CPU.
+#[derive(Debug)]
+struct CpuFile<R: Read> {
+    input: BufReader<R>,
+    byte: u64,
+    /// The magic of the first record, which was read to see what it is.
+    first: Option<[u8; 4]>,
+    big: bool,
+    cut_off: bool,
+}
+
+impl<R: Read> CpuFile<R> {
+    fn new(input: R) -> Result<Self, TraceFileError> {
+        let input = BufReader::with_capacity(1 << 16, input);
+        let mut file = Self { input, byte: 0, first: None, big: false, cut_off: false };
+        let mut magic = [0; 4];
+        // A CPU on which nothing happened has an empty file.
+        if !file.fill(&mut magic)? {
+            return Ok(file);
+        }
+        file.big = u32::from_be_bytes(magic) & !0xff == MAGIC;
+        file.first = Some(magic);
+        file.version(magic, 0)?;
+        Ok(file)
+    }
+
+    /// The version of a record with this magic, which is one that is known.
+    fn version(&self, magic: [u8; 4], byte: u64) -> Result<u32, TraceFileError> {
+        let magic = if self.big { u32::from_be_bytes(magic) } else { u32::from_le_bytes(magic) };
+        let what = match (magic & !0xff, magic & 0xff) {
+            (MAGIC, version @ (VERSION | VERSION_2)) => return Ok(version),
+            (MAGIC, version) => {
+                format!("a record of version {version}; {VERSION} and {VERSION_2} are known")
+            }
+            _ => format!("{magic:#x} is not how a record of blktrace begins"),
+        };
+        Err(TraceFileError::damaged(byte, what))
+    }
+
+    /// Fills the buffer; false at the end of the file, also within the buffer.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<bool, TraceFileError> {
+        match self.input.read_exact(buffer) {
+            Ok(()) => {
+                self.byte += buffer.len() as u64;
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(source) => Err(TraceFileError::Io { byte: self.byte, source }),
+        }
+    }
+
+    /// The next record.
+    fn record(&mut self) -> Result<Option<Record>, TraceFileError> {
+        let begin = self.byte;
+        let mut magic = [0; 4];
+        match self.first.take() {
+            Some(first) => magic = first,
+            None => {
+                if self.cut_off || !self.fill(&mut magic)? {
+                    return Ok(None);
+                }
+            }
+        }
+        let second = self.version(magic, begin)? == VERSION_2;
+        let mut rest = [0u8; RECORD_2_BYTES - 4];
+        let length = if second { RECORD_2_BYTES } else { RECORD_BYTES } - 4;
+        if !self.fill(&mut rest[..length])? {
+            self.cut_off = true;
+            return Ok(None);
+        }
+        let mut record = self.fields(&rest, second);
+        let length = self.narrow(&rest[if second { 46 } else { 42 }..]);
+        let mut data = vec![0; usize::from(length)];
+        if !self.fill(&mut data)? {
+            self.cut_off = true;
+            return Ok(None);
+        }
+        // Of the data nothing but names is kept, which are short.
+        data.truncate(64);
+        data.shrink_to_fit();
+        record.data = data;
+        Ok(Some(record))
+    }
+
+    /// The fields behind the magic.
+    fn fields(&self, rest: &[u8; RECORD_2_BYTES - 4], second: bool) -> Record {
+        let common = Record {
+            time_ns: self.wide(&rest[4..]),
+            sector: self.wide(&rest[12..]),
+            bytes: self.word(&rest[20..]),
+            ..Record::default()
+        };
+        if second {
+            return Record {
+                process: self.word(&rest[24..]),
+                action: self.wide(&rest[28..]),
+                device: self.word(&rest[36..]),
+                cpu: self.word(&rest[40..]),
+                error: self.narrow(&rest[44..]),
+                ..common
+            };
+        }
+        Record {
+            action: u64::from(self.word(&rest[24..])),
+            process: self.word(&rest[28..]),
+            device: self.word(&rest[32..]),
+            cpu: self.word(&rest[36..]),
+            error: self.narrow(&rest[40..]),
+            ..common
+        }
+    }
+
+    fn wide(&self, bytes: &[u8]) -> u64 {
+        let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bytes.get(at).copied().unwrap_or(0));
+        if self.big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+
+    fn word(&self, bytes: &[u8]) -> u32 {
+        let bytes = [0, 1, 2, 3].map(|at| bytes.get(at).copied().unwrap_or(0));
+        if self.big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    fn narrow(&self, bytes: &[u8]) -> u16 {
+        let bytes = [0, 1].map(|at| bytes.get(at).copied().unwrap_or(0));
+        if self.big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
+    }
+}

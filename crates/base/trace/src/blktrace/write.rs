@@ -1,0 +1,111 @@
+//! Writing files as blktrace does, in its first form, which every viewer reads.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::io::{self, Write};
+
+use super::record::Record;
+use crate::event::{DeviceNumber, Entry, Event};
+
+/// CPUs that files are made for; what happened on others goes to the file of the remainder.
+const CPUS_MAX: u32 = 1024;
+
+/// Names of processes that are held for devices whose files are not yet there.
+const NAMES_MAX: usize = 65_536;
+
+/// The number of the note that tells the time at which the trace began.
+const TIME_STAMP: u64 = 1;
+
+/// Writes a trace into a file for each device and CPU.
+#[derive(Debug)]
+pub struct BlktraceWriter<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> {
+    make: F,
+    files: BTreeMap<(DeviceNumber, u32), CpuFile<W>>,
+    origin_ns: u64,
+    names: BTreeMap<u32, String>,
+    named: std::collections::BTreeSet<(DeviceNumber, u32)>,
+}
+
+#[derive(Debug)]
+struct CpuFile<W> {
+    out: W,
+    records: u32,
+}
+
+impl<W: Write> CpuFile<W> {
+    fn put(&mut self, record: &Record) -> io::Result<()> {
+        // The first has the number 1.
+        self.records = self.records.wrapping_add(1);
+        self.out.write_all(&record.to_bytes(self.records))
+    }
+}
+
+impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> BlktraceWriter<W, F> {
+    /// Begins; times are written as from this one on. `make` makes the file of a device and CPU.
+    pub fn new(origin_ns: u64, make: F) -> Self {
+        Self {
+            make,
+            files: BTreeMap::new(),
+            origin_ns,
+            names: BTreeMap::new(),
+            named: std::collections::BTreeSet::new(),
+        }
+    }
+
+    /// Writes an entry. Phases and losses have no place in these files.
+    ///
+    /// # Errors
+    /// As the files, and their making.
+    pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        match entry {
+            Entry::Event(event) => self.event(event),
+            Entry::Process { process, name } => {
+                if self.names.len() < NAMES_MAX {
+                    self.names.insert(*process, name.clone());
+                }
+                Ok(())
+            }
+            Entry::Device(_) | Entry::Phase { .. } | Entry::Lost { .. } => Ok(()),
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let (device, cpu) = (event.device, event.cpu % CPUS_MAX);
+        let file = match self.files.entry((device, cpu)) {
+            Slot::Occupied(there) => there.into_mut(),
+            Slot::Vacant(free) => {
+                let mut file = CpuFile { out: (self.make)(device, cpu)?, records: 0 };
+                // Seconds and nanoseconds of the wall clock, which nobody asks for.
+                file.put(&Record::note(TIME_STAMP, 0, device, vec![0; 8]))?;
+                free.insert(file)
+            }
+        };
+        if self.named.len() < NAMES_MAX
+            && let Some(name) = self.names.get(&event.process)
+            && self.named.insert((device, event.process))
+        {
+            let mut data = name.as_bytes().to_vec();
+            data.truncate(15);
+            data.resize(16, 0);
+            let mut note = Record::note(0, event.process, device, data);
+            note.time_ns = event.time_ns.saturating_sub(self.origin_ns);
+            note.cpu = cpu;
+            file.put(&note)?;
+        }
+        let time_ns = event.time_ns.saturating_sub(self.origin_ns);
+        file.put(&Record::of(&Event { time_ns, cpu, ..*event }))
+    }
+
+    /// Sees to it that everything is written.
+    ///
+    /// # Errors
+    /// As the files.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.files.values_mut().try_for_each(|file| file.out.flush())
+    }
+
+    /// The files with what they are of.
+    pub fn into_files(self) -> impl Iterator<Item = ((DeviceNumber, u32), W)> {
+        self.files.into_iter().map(|(key, file)| (key, file.out))
+    }
+}

@@ -1,0 +1,254 @@
+//! Reading our own file of a trace, whatever stands in it.
+
+use std::io::{ErrorKind, Read};
+
+use super::{
+    BEGINNING, Before, DEVICE, DEVICES_MAX, END, EVENT, LOST, NAME_BYTES_MAX, PHASE, PROCESS,
+    Place, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
+};
+use crate::error::TraceFileError;
+use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
+
+/// Bytes that are read at once.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Reads a trace.
+#[derive(Debug)]
+pub struct TraceReader<R: Read> {
+    input: R,
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be read.
+    at: usize,
+    until: usize,
+    /// Bytes of the file before the buffer.
+    passed: u64,
+    before: Before,
+    whole: bool,
+    ended: bool,
+}
+
+/// The file ends within an entry, or it is wrong.
+enum Stop {
+    CutOff,
+    Wrong(TraceFileError),
+}
+
+impl From<TraceFileError> for Stop {
+    fn from(error: TraceFileError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// When it is no trace of ours, or one of a newer form.
+    pub fn new(input: R) -> Result<Self, TraceFileError> {
+        let mut reader = Self {
+            input,
+            buffer: vec![0; BUFFER_BYTES],
+            at: 0,
+            until: 0,
+            passed: 0,
+            before: Before::default(),
+            whole: false,
+            ended: false,
+        };
+        let mut beginning = Vec::new();
+        while beginning.len() < BEGINNING.len() {
+            match reader.byte() {
+                Ok(byte) => beginning.push(byte),
+                Err(Stop::CutOff) => break,
+                Err(Stop::Wrong(error)) => return Err(error),
+            }
+        }
+        let known = BEGINNING.len() - 2;
+        if beginning == BEGINNING {
+            Ok(reader)
+        } else if beginning.starts_with(&BEGINNING[..known]) && beginning.len() > known {
+            let what = "a trace of another version than 1: a newer treering wrote it";
+            Err(TraceFileError::damaged(0, what))
+        } else {
+            Err(TraceFileError::damaged(0, "no trace of treering, which begins `treering trace 1`"))
+        }
+    }
+
+    /// The next entry; none at the end, and where the file is cut off.
+    ///
+    /// # Errors
+    /// When it cannot be read, or says what cannot be.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let entry = self.read_entry();
+        self.ended = !matches!(entry, Ok(Some(_)));
+        match entry {
+            Ok(entry) => Ok(entry),
+            Err(Stop::CutOff) => Ok(None),
+            Err(Stop::Wrong(error)) => Err(error),
+        }
+    }
+
+    /// Whether the end was read, and nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    fn place(&self) -> u64 {
+        self.passed + self.at as u64
+    }
+
+    fn read_entry(&mut self) -> Result<Option<Entry>, Stop> {
+        let place = self.place();
+        let kind = self.byte()?;
+        let entry = match kind {
+            EVENT.. => Entry::Event(self.event(kind)?),
+            DEVICE => Entry::Device(self.device()?),
+            PROCESS => Entry::Process { process: self.narrow()?, name: self.name()? },
+            PHASE => Entry::Phase { time_ns: self.number()?, name: self.name()? },
+            LOST => Entry::Lost { events: self.number()? },
+            END => {
+                let _events = self.number()?;
+                self.whole = true;
+                return Ok(None);
+            }
+            _ => {
+                let what = format!("{kind} is no kind of entry");
+                return Err(TraceFileError::damaged(place, what).into());
+            }
+        };
+        Ok(Some(entry))
+    }
+
+    fn device(&mut self) -> Result<Device, Stop> {
+        let place = self.place();
+        let number = DeviceNumber(self.narrow()?);
+        let sectors = self.number()?;
+        let name = self.name()?;
+        if !self.before.devices.iter().any(|known| known.number == number) {
+            if self.before.devices.len() == DEVICES_MAX {
+                let what = format!("more than {DEVICES_MAX} devices");
+                return Err(TraceFileError::damaged(place, what).into());
+            }
+            self.before.devices.push(Place { number, sector: 0 });
+        }
+        Ok(Device { number, name, sectors })
+    }
+
+    fn event(&mut self, kind: u8) -> Result<Event, Stop> {
+        let place = self.place();
+        let (action, operation) = (usize::from(kind >> 3 & 15), usize::from(kind & 7));
+        let known = Action::ALL.get(action).zip(Operation::ALL.get(operation));
+        let Some((&action, &operation)) = known else {
+            let what = format!("{kind} is no kind of event");
+            return Err(TraceFileError::damaged(place - 1, what).into());
+        };
+        let bits = self.byte()?;
+        let time_ns = self.before.time_ns.wrapping_add(unfolded(self.number()?));
+        let place = self.place();
+        let device = match bits & SAME_DEVICE {
+            0 => usize::try_from(self.number()?).unwrap_or(usize::MAX),
+            _ => self.before.device,
+        };
+        let Some(known) = self.before.devices.get(device) else {
+            let devices = self.before.devices.len();
+            let what = format!("an event of device {device} of {devices}");
+            return Err(TraceFileError::damaged(place, what).into());
+        };
+        let (number, last) = (known.number, known.sector);
+        let sector = last.wrapping_add(unfolded(self.number()?));
+        let place = self.place();
+        let bytes = self.number()?;
+        let bytes = if bytes & 1 == 0 { (bytes >> 1).checked_mul(512) } else { Some(bytes >> 1) };
+        let Some(bytes) = bytes.and_then(|bytes| u32::try_from(bytes).ok()) else {
+            return Err(TraceFileError::damaged(place, "a request of 4 GiB or more").into());
+        };
+        let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
+        let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.before.cpu };
+        let error = u16::try_from(self.number()?).unwrap_or(u16::MAX);
+        let flags = Flags::of_bits(bits);
+        let event = Event {
+            time_ns,
+            sector,
+            bytes,
+            device: number,
+            action,
+            operation,
+            flags,
+            process,
+            cpu,
+            error,
+        };
+        self.before.keep(&event, device);
+        Ok(event)
+    }
+
+    #[inline]
+    fn byte(&mut self) -> Result<u8, Stop> {
+        if self.at == self.until {
+            self.fill()?;
+        }
+        self.at += 1;
+        Ok(self.buffer[self.at - 1])
+    }
+
+    fn fill(&mut self) -> Result<(), Stop> {
+        self.passed += self.until as u64;
+        (self.at, self.until) = (0, 0);
+        loop {
+            match self.input.read(&mut self.buffer) {
+                Ok(0) => return Err(Stop::CutOff),
+                Ok(bytes) => {
+                    self.until = bytes.min(self.buffer.len());
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) => {
+                    return Err(TraceFileError::Io { byte: self.passed, source }.into());
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<u64, Stop> {
+        let place = self.place();
+        let mut number = 0u64;
+        for shift in (0..70).step_by(7) {
+            let byte = self.byte()?;
+            let digits = u64::from(byte & 0x7f);
+            if shift == 63 && digits > 1 {
+                break;
+            }
+            number |= digits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(TraceFileError::damaged(place, "a number of more than 64 bits").into())
+    }
+
+    fn narrow(&mut self) -> Result<u32, Stop> {
+        let place = self.place();
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_wide| {
+            TraceFileError::damaged(place, format!("{number} has more than 32 bits")).into()
+        })
+    }
+
+    fn name(&mut self) -> Result<String, Stop> {
+        let place = self.place();
+        let length = self.number()?;
+        if length > NAME_BYTES_MAX as u64 {
+            let what = format!("a name of {length} bytes; {NAME_BYTES_MAX} is the most");
+            return Err(TraceFileError::damaged(place, what).into());
+        }
+        let mut name = Vec::new();
+        for _ in 0..length {
+            name.push(self.byte()?);
+        }
+        Ok(String::from_utf8_lossy(&name).into_owned())
+    }
+}

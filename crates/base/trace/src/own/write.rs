@@ -1,0 +1,144 @@
+//! Writing our own file of a trace.
+
+use std::io::{self, Write};
+
+use super::{
+    BEGINNING, Before, DEVICE, END, EVENT, LOST, NAME_BYTES_MAX, PHASE, PROCESS, Place, SAME_CPU,
+    SAME_DEVICE, SAME_PROCESS, folded,
+};
+use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
+
+/// Writes a trace.
+#[derive(Debug)]
+pub struct TraceWriter<W: Write> {
+    out: W,
+    before: Before,
+    entry: Vec<u8>,
+    events: u64,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// As the writer.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(BEGINNING)?;
+        Ok(Self { out, before: Before::default(), entry: Vec::new(), events: 0 })
+    }
+
+    /// Writes an entry.
+    ///
+    /// # Errors
+    /// As the writer.
+    pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        self.entry.clear();
+        match entry {
+            Entry::Device(device) => self.device(device),
+            Entry::Process { process, name } => {
+                self.entry.push(PROCESS);
+                self.number(u64::from(*process));
+                self.name(name);
+            }
+            Entry::Event(event) => self.event(event),
+            Entry::Phase { time_ns, name } => {
+                self.entry.push(PHASE);
+                self.number(*time_ns);
+                self.name(name);
+            }
+            Entry::Lost { events } => {
+                self.entry.push(LOST);
+                self.number(*events);
+            }
+        }
+        self.out.write_all(&self.entry)
+    }
+
+    /// Ends the file: whoever reads it knows that it is whole.
+    ///
+    /// # Errors
+    /// As the writer.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.entry.clear();
+        self.entry.push(END);
+        self.number(self.events);
+        self.out.write_all(&self.entry)?;
+        self.out.flush()
+    }
+
+    fn device(&mut self, device: &Device) {
+        self.entry.push(DEVICE);
+        self.number(u64::from(device.number.0));
+        self.number(device.sectors);
+        self.name(&device.name);
+        if !self.before.devices.iter().any(|place| place.number == device.number) {
+            self.before.devices.push(Place { number: device.number, sector: 0 });
+        }
+    }
+
+    fn place_of(&mut self, number: DeviceNumber) -> usize {
+        let devices = &self.before.devices;
+        if devices.get(self.before.device).is_some_and(|place| place.number == number) {
+            return self.before.device;
+        }
+        if let Some(place) = devices.iter().position(|place| place.number == number) {
+            return place;
+        }
+        self.device(&Device { number, name: String::new(), sectors: 0 });
+        self.before.devices.len() - 1
+    }
+
+    fn event(&mut self, event: &Event) {
+        let device = self.place_of(event.device);
+        let same = [
+            (device == self.before.device, SAME_DEVICE),
+            (event.process == self.before.process, SAME_PROCESS),
+            (event.cpu == self.before.cpu, SAME_CPU),
+        ];
+        let bits = same.iter().filter(|(same, _)| *same).fold(0, |bits, (_, bit)| bits | bit);
+        let action = Action::ALL.iter().position(|action| *action == event.action);
+        let operation = Operation::ALL.iter().position(|one| *one == event.operation);
+        let kind = action.unwrap_or(0) << 3 | operation.unwrap_or(0);
+        self.entry.push(EVENT | u8::try_from(kind).unwrap_or(0));
+        self.entry.push(event.flags.bits() | bits);
+        self.number(folded(event.time_ns.wrapping_sub(self.before.time_ns)));
+        if bits & SAME_DEVICE == 0 {
+            self.number(device as u64);
+        }
+        let last = self.before.devices.get(device).map_or(0, |place| place.sector);
+        self.number(folded(event.sector.wrapping_sub(last)));
+        // Whole sectors, as nearly all are, take fewer digits.
+        let bytes = u64::from(event.bytes);
+        self.number(if bytes.is_multiple_of(512) { (bytes / 512) << 1 } else { bytes << 1 | 1 });
+        if bits & SAME_PROCESS == 0 {
+            self.number(u64::from(event.process));
+        }
+        if bits & SAME_CPU == 0 {
+            self.number(u64::from(event.cpu));
+        }
+        self.number(u64::from(event.error));
+        self.events += 1;
+        self.before.keep(event, device);
+    }
+
+    fn number(&mut self, mut number: u64) {
+        loop {
+            let digits = number.to_le_bytes()[0];
+            number >>= 7;
+            if number == 0 {
+                // What is left has no eighth bit.
+                return self.entry.push(digits & 0x7f);
+            }
+            self.entry.push(0x80 | digits);
+        }
+    }
+
+    fn name(&mut self, name: &str) {
+        let mut length = name.len().min(NAME_BYTES_MAX);
+        while !name.is_char_boundary(length) {
+            length -= 1;
+        }
+        self.number(length as u64);
+        self.entry.extend_from_slice(&name.as_bytes()[..length]);
+    }
+}

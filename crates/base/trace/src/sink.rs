@@ -1,0 +1,42 @@
+//! What hears the entries of a trace.
+
+use std::io::{self, Write};
+
+use crate::blktrace::BlktraceWriter;
+use crate::event::{DeviceNumber, Entry};
+use crate::own::TraceWriter;
+
+/// A listener, as a file is.
+pub trait EntrySink {
+    /// Takes the next entry.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn entry(&mut self, entry: &Entry) -> io::Result<()>;
+
+    /// There are no more.
+    ///
+    /// # Errors
+    /// When what it took is not kept.
+    fn end(&mut self) -> io::Result<()>;
+}
+
+impl<W: Write> EntrySink for TraceWriter<W> {
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        Self::entry(self, entry)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.finish()
+    }
+}
+
+impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> EntrySink for BlktraceWriter<W, F> {
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        Self::entry(self, entry)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}

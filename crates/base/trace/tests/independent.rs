@@ -1,0 +1,280 @@
+//! Figures of random traces against a second calculation that is simple and slow: it looks at every
+//! pair of events instead of working as they pass.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "places in lists of a test"
+)]
+
+use proptest::prelude::*;
+use treering_model::{Scope, Unit};
+use treering_trace::{
+    Action, Analyst, Device, DeviceNumber, Digest, Direction, Entry, Event, Flags, Operation,
+    Window, summarise,
+};
+
+/// A request: when it is asked for, when issued, when done, and what it is.
+#[derive(Clone, Debug)]
+struct Request {
+    queued: u64,
+    issued: u64,
+    done: u64,
+    sector: u64,
+    sectors: u32,
+    operation: Operation,
+    device: DeviceNumber,
+}
+
+impl Request {
+    fn event(&self, action: Action, time_ns: u64) -> Event {
+        Event {
+            time_ns,
+            sector: self.sector,
+            bytes: self.sectors * 512,
+            device: self.device,
+            action,
+            operation: self.operation,
+            flags: Flags::default(),
+            process: 1,
+            cpu: 0,
+            error: 0,
+        }
+    }
+}
+
+/// Requests that do not overlap, so that every completion has one issue only.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let one = (0u64..2_000_000_000, 1u64..5_000_000, 1u64..5_000_000, 0u64..3000, 1u32..64);
+    let kind = (any::<bool>(), 0u32..2);
+    prop::collection::vec((one, kind), 1..80).prop_map(|all| {
+        let request = |(number, ((queued, wait, work, gap, sectors), (write, minor)))| Request {
+            queued,
+            issued: queued + wait,
+            done: queued + wait + work,
+            sector: (number as u64 * 7919 % 97) * 4096 + gap,
+            sectors,
+            operation: if write { Operation::Write } else { Operation::Read },
+            device: DeviceNumber::new(7, minor),
+        };
+        all.into_iter().enumerate().map(request).collect()
+    })
+}
+
+fn events(requests: &[Request]) -> Vec<Event> {
+    let mut events: Vec<Event> = requests
+        .iter()
+        .flat_map(|one| {
+            [
+                one.event(Action::Queue, one.queued),
+                one.event(Action::Issue, one.issued),
+                one.event(Action::Complete, one.done),
+            ]
+        })
+        .collect();
+    events.sort_by_key(|event| event.time_ns);
+    events
+}
+
+fn digest(events: &[Event]) -> Digest {
+    let mut entries = events.iter().map(|event| Entry::Event(*event));
+    summarise(Window::default(), || Ok(entries.next())).expect("nothing is read").whole
+}
+
+/// Seeks, their distances and the share of blocks that follow, of requests in the order of issue.
+fn order(requests: &[Request]) -> (u64, u64, u64, u64, u64) {
+    let mut sorted: Vec<&Request> = requests.iter().collect();
+    sorted.sort_by_key(|one| one.issued);
+    let (mut seeks, mut distance, mut sequential, mut blocks, mut following) = (0, 0, 0, 0, 0);
+    for (place, one) in sorted.iter().enumerate() {
+        let own = u64::from(one.sectors).div_ceil(8);
+        blocks += own;
+        following += own - 1;
+        let before = sorted[..place].iter().rev().find(|other| other.device == one.device);
+        let Some(before) = before else { continue };
+        let end = i128::from(before.sector) + i128::from(before.sectors);
+        let apart = (i128::from(one.sector) - end).unsigned_abs() as u64;
+        sequential += u64::from(apart == 0);
+        following += u64::from(apart == 0);
+        if apart > 128 {
+            seeks += 1;
+            distance += apart * 512;
+        }
+    }
+    (seeks, distance, sequential, blocks, following)
+}
+
+/// The mean and the most requests with the devices, from every moment at which one comes or goes.
+fn depth(requests: &[Request], begin: u64, end: u64) -> (f64, u64) {
+    let mut moments: Vec<u64> = requests.iter().flat_map(|one| [one.issued, one.done]).collect();
+    moments.extend([begin, end]);
+    moments.sort_unstable();
+    moments.dedup();
+    let at = |time: u64| {
+        requests.iter().filter(|one| one.issued <= time && time < one.done).count() as u64
+    };
+    let sum: f64 = moments.windows(2).map(|two| at(two[0]) as f64 * (two[1] - two[0]) as f64).sum();
+    (sum / (end - begin).max(1) as f64, moments.iter().map(|time| at(*time)).max().unwrap_or(0))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn figures_are_those_of_a_slow_calculation(requests in requests()) {
+        let mut starts: Vec<u64> = requests.iter().map(|one| one.issued).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        // Two at one moment have no order that both calculations must agree on.
+        prop_assume!(starts.len() == requests.len());
+        let all = events(&requests);
+        let figures = digest(&all).figures;
+        let (begin, end) = (all[0].time_ns, all[all.len() - 1].time_ns);
+        prop_assert_eq!(figures.span_ns, end - begin);
+        prop_assert_eq!(figures.events, all.len() as u64);
+        let of = |operation: Operation| requests.iter().filter(move |one| one.operation == operation);
+        for (operation, told) in [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)] {
+            prop_assert_eq!(told.requests, of(operation).count() as u64);
+            let bytes: u64 = of(operation).map(|one| u64::from(one.sectors) * 512).sum();
+            prop_assert_eq!(told.bytes, bytes);
+            for (latency, from) in [
+                (&told.issue_to_complete, (|one: &Request| one.issued) as fn(&Request) -> u64),
+                (&told.queue_to_complete, |one: &Request| one.queued),
+            ] {
+                let mut times: Vec<u64> = of(operation).map(|one| one.done - from(one)).collect();
+                times.sort_unstable();
+                prop_assert_eq!(latency.samples, times.len() as u64);
+                if times.is_empty() { continue; }
+                for (share, told) in [(0.5, latency.p50_ns), (0.99, latency.p99_ns)] {
+                    let place = ((times.len() as f64 * share).ceil() as usize).max(1) - 1;
+                    let exact = times[place] as f64;
+                    prop_assert!((told as f64 - exact).abs() <= exact * 0.01 + 1.0);
+                }
+            }
+        }
+        let (seeks, distance, sequential, blocks, following) = order(&requests);
+        prop_assert_eq!(figures.ordered_by, Direction::Issue);
+        prop_assert_eq!((figures.seeks, figures.seek_bytes), (seeks, distance));
+        prop_assert_eq!(figures.sequential, sequential);
+        prop_assert_eq!((figures.blocks, figures.following), (blocks, following));
+        let (mean, most) = depth(&requests, begin, end);
+        prop_assert!((figures.depth_mean - mean).abs() < 1e-6 + mean * 1e-9);
+        prop_assert!(figures.depth_max >= most && figures.depth_max <= most + 1);
+        let by_device: u64 = figures.devices.iter().map(|device| device.seeks).sum();
+        prop_assert_eq!(by_device, seeks);
+    }
+
+    #[test]
+    fn the_course_adds_up_to_the_figures(requests in requests()) {
+        let digest = digest(&events(&requests));
+        let sum = |of: fn(&treering_trace::Slot) -> u64| digest.course.slots.iter().map(of).sum::<u64>();
+        let figures = &digest.figures;
+        prop_assert_eq!(sum(|slot| slot.reads), figures.reads.requests);
+        prop_assert_eq!(sum(|slot| slot.write_bytes), figures.writes.bytes);
+        prop_assert_eq!(sum(|slot| slot.seeks), figures.seeks);
+        let depth = sum(|slot| slot.depth_ns) as f64 / figures.span_ns.max(1) as f64;
+        prop_assert!((depth - figures.depth_mean).abs() < 1e-6 + depth * 1e-9);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole(requests in requests(), cut in 0.0f64..1.0) {
+        let all = events(&requests);
+        let place = (all.len() as f64 * cut) as usize;
+        let mut analyst = Analyst::new(all[0].time_ns);
+        all[..place].iter().for_each(|event| analyst.event(event));
+        let at = all[place.saturating_sub(1)].time_ns;
+        let first = analyst.cut(at).figures;
+        all[place..].iter().for_each(|event| analyst.event(event));
+        let second = analyst.cut(all[all.len() - 1].time_ns).figures;
+        let whole = digest(&all).figures;
+        let requests = |figures: &treering_trace::Figures| {
+            (figures.reads.requests, figures.reads.issue_to_complete.samples,
+             figures.writes.queue_to_complete.samples, figures.writes.bytes)
+        };
+        let (a, b) = (requests(&first), requests(&second));
+        prop_assert_eq!((a.0 + b.0, a.1 + b.1, a.2 + b.2, a.3 + b.3), requests(&whole));
+        if first.events == 0 || first.ordered_by == whole.ordered_by {
+            prop_assert_eq!(first.seeks + second.seeks, whole.seeks);
+        }
+    }
+}
+
+#[test]
+fn a_trace_made_by_hand_says_what_it_says() {
+    let device = DeviceNumber::new(8, 1);
+    let ms = 1_000_000;
+    let read = |number: u64, sector: u64, sectors: u32| Request {
+        queued: number * 10 * ms,
+        issued: number * 10 * ms + ms,
+        done: number * 10 * ms + 5 * ms,
+        sector,
+        sectors,
+        operation: Operation::Read,
+        device,
+    };
+    // Two in a row, one 128 sectors further (no seek), one far behind 2^33 (a seek), one back.
+    let far = (1u64 << 33) + 1;
+    let requests = [
+        read(0, 0, 64),
+        read(1, 64, 64),
+        read(2, 256, 64),
+        read(3, far, 64),
+        read(4, far + 64 + 129, 8),
+    ];
+    let device =
+        Entry::Device(Device { number: device, name: "sda1".to_owned(), sectors: 1 << 34 });
+    let mut entries = std::iter::once(device)
+        .chain([Entry::Phase { time_ns: 0, name: "read".to_owned() }])
+        .chain(events(&requests).into_iter().map(Entry::Event))
+        .chain([Entry::Phase { time_ns: 100 * ms, name: String::new() }]);
+    let summary = summarise(Window::default(), || Ok(entries.next())).unwrap();
+    assert_eq!(summary.phases.len(), 1);
+    let figures = &summary.phases[0].1.figures;
+    assert_eq!(figures.span_ns, 100 * ms);
+    assert_eq!((figures.seeks, figures.sequential), (2, 1));
+    assert_eq!(figures.seek_bytes, (far - 320 + 129) * 512);
+    // 33 blocks, of which all but the first of each request follow, and that of the second.
+    assert_eq!((figures.blocks, figures.following), (33, 29));
+    assert!((figures.layout_score().unwrap() - 29.0 / 32.0).abs() < 1e-12);
+    assert!((figures.depth_mean - 0.2).abs() < 1e-12);
+    assert_eq!(figures.devices[0].name, "sda1");
+    let metrics = figures.metrics(&Scope::Phase("read".to_owned()));
+    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap();
+    assert_eq!(value("trace_seeks").value, 2.0);
+    assert_eq!(value("trace_requests_per_second").value, 50.0);
+    assert_eq!(value("trace_read_mib_per_second").unit, Unit::MibPerSecond);
+    assert!(
+        (value("trace_read_mib_per_second").value - 264.0 * 512.0 / 1_048_576.0 * 10.0).abs()
+            < 1e-9
+    );
+    let p50 = value("trace_read_issue_to_complete_p50_ns").value;
+    assert!((p50 / 4e6 - 1.0).abs() < 0.01, "{p50}");
+    // The map has every request where it went, and nothing else.
+    let map = &summary.whole.maps[0];
+    let marks: Vec<_> = map.marks(&map.reads).collect();
+    assert!(map.row_sectors * map.rows >= far && map.first_sector == 0);
+    assert_eq!(marks.len(), 5);
+}
+
+#[test]
+fn a_window_leaves_the_rest_out() {
+    let far = 1u64 << 30;
+    let requests: Vec<Request> = (0..100)
+        .map(|number| Request {
+            queued: number * 1000,
+            issued: number * 1000 + 100,
+            done: number * 1000 + 500,
+            sector: if number % 2 == 0 { number * 8 } else { far + number * 8 },
+            sectors: 8,
+            operation: Operation::Write,
+            device: DeviceNumber::new(7, 0),
+        })
+        .collect();
+    let all = events(&requests);
+    let within = |window: Window| {
+        let mut entries = all.iter().map(|event| Entry::Event(*event));
+        summarise(window, || Ok(entries.next())).unwrap().whole.figures
+    };
+    let near = within(Window { offsets: Some((0, far * 512)), times_ns: None });
+    assert_eq!((near.writes.requests, near.seeks), (50, 0));
+    let early = within(Window { times_ns: Some((0, 50_000)), offsets: None });
+    assert_eq!((early.writes.requests, early.seeks), (50, 49));
+}

@@ -1,0 +1,51 @@
+//! Bodies of artifacts, packed: JSON of thousands of numbers becomes a tenth of its size.
+
+/// How hard to pack: the usual level, some hundred MB a second.
+const LEVEL: i32 = 3;
+
+/// The longest body that is kept, and so the most that unpacking takes of the memory.
+pub(crate) const BODY_BYTES_MOST: usize = 256 << 20;
+
+/// Packs a body.
+pub(crate) fn pack(body: &str) -> Result<Vec<u8>, String> {
+    if body.len() > BODY_BYTES_MOST {
+        return Err(format!("{} bytes, where {BODY_BYTES_MOST} is the most", body.len()));
+    }
+    zstd::bulk::compress(body.as_bytes(), LEVEL).map_err(|error| error.to_string())
+}
+
+/// A packed body as it was, which had this many bytes.
+pub(crate) fn unpack(packed: &[u8], bytes: usize) -> Result<String, String> {
+    if bytes > BODY_BYTES_MOST {
+        return Err(format!("{bytes} bytes, where {BODY_BYTES_MOST} is the most"));
+    }
+    let body = zstd::bulk::decompress(packed, bytes).map_err(|error| error.to_string())?;
+    if body.len() != bytes {
+        return Err(format!("{} bytes where {bytes} were packed", body.len()));
+    }
+    String::from_utf8(body).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BODY_BYTES_MOST, pack, unpack};
+
+    #[test]
+    fn a_body_comes_back_as_it_was() {
+        for body in ["", "[]", &"[1,2,3]".repeat(10_000)] {
+            let packed = pack(body).unwrap();
+            assert_eq!(unpack(&packed, body.len()).unwrap(), body);
+        }
+    }
+
+    #[test]
+    fn what_was_not_packed_here_is_refused() {
+        let packed = pack("[1,2]").unwrap();
+        assert!(unpack(&packed, 4).is_err());
+        assert!(unpack(&packed, 6).unwrap_err().contains("5 bytes where 6"));
+        assert!(unpack(&packed, BODY_BYTES_MOST + 1).is_err());
+        assert!(unpack(b"no frame", 5).is_err());
+        let not_text = zstd::bulk::compress(&[0xff, 0xfe], 1).unwrap();
+        assert!(unpack(&not_text, 2).is_err());
+    }
+}

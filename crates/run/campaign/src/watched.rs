@@ -1,0 +1,139 @@
+//! Events as they pass the observers: what these see of a task or a phase follows its event.
+
+use treering_engine::HeatLog;
+use treering_model::{Artifact, HeatReport, SinkError, TrialEvent, TrialSink};
+use treering_observe::{Seen, Watching};
+
+/// Passes events on and tells the observers of them.
+pub(crate) struct Watched<'a> {
+    sink: &'a mut dyn TrialSink,
+    watching: Watching,
+    heat: Option<&'a HeatLog>,
+}
+
+impl<'a> Watched<'a> {
+    /// `heat` is what the engine writes down of reads and writes, where that is wanted.
+    pub(crate) fn new(
+        sink: &'a mut dyn TrialSink,
+        watching: Watching,
+        heat: Option<&'a HeatLog>,
+    ) -> Self {
+        Self { sink, watching, heat }
+    }
+
+    /// Which data were hot in a phase.
+    fn hot_data(&self, phase: u32) -> Option<Artifact> {
+        let report = self.heat?.report()?;
+        let artifact = Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report).ok()?;
+        Some(Artifact { phase: Some(phase), ..artifact })
+    }
+
+    /// Ends the watch: what the observers saw of the whole.
+    pub(crate) fn end(self) -> Seen {
+        self.watching.end()
+    }
+}
+
+impl TrialSink for Watched<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if let TrialEvent::PhaseBegan { phase, name, .. } = event {
+            self.watching.phase_begins(*phase, name);
+        }
+        self.sink.accept(event)?;
+        match event {
+            TrialEvent::TaskEnded(totals) => tell(self.watching.task_ended(totals), self.sink),
+            TrialEvent::PhaseEnded(totals) => {
+                let mut seen = self.watching.phase_ended(totals);
+                seen.artifacts.extend(self.hot_data(totals.phase));
+                tell(seen, self.sink)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Everything that was seen, as events; nothing where nothing was.
+pub(crate) fn tell(seen: Seen, sink: &mut dyn TrialSink) -> Result<(), SinkError> {
+    let Seen { facts, cautions, metrics, artifacts } = seen;
+    if !facts.is_empty() {
+        sink.accept(&TrialEvent::Environment { facts })?;
+    }
+    let cautions = cautions.into_iter().map(TrialEvent::Cautioned);
+    let metrics = metrics.into_iter().map(TrialEvent::Measured);
+    let artifacts = artifacts.into_iter().map(TrialEvent::Produced);
+    cautions.chain(metrics).chain(artifacts).try_for_each(|event| sink.accept(&event))
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{
+        Artifact, Fact, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
+    };
+    use treering_observe::{Seen, Watch, Watching};
+
+    use super::{Watched, tell};
+
+    /// Writes down what it is told of.
+    struct Ears(Vec<String>);
+
+    impl Watch for Ears {
+        fn phase_begins(&mut self, phase: u32, name: &str) {
+            self.0.push(format!("{phase} {name}"));
+        }
+
+        fn task_ended(&mut self, totals: &TaskTotals) -> Seen {
+            self.0.push(totals.kind.clone());
+            Seen::default()
+        }
+
+        fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+            let artifact = Artifact {
+                kind: "ears".to_owned(),
+                version: 1,
+                phase: Some(totals.phase),
+                name: String::new(),
+                body: format!("{:?}", std::mem::take(&mut self.0)),
+            };
+            Seen { artifacts: vec![artifact], ..Seen::default() }
+        }
+
+        fn end(self: Box<Self>) -> Seen {
+            let fact = Fact { name: "ears".to_owned(), value: self.0.len().to_string() };
+            Seen { facts: vec![fact], ..Seen::default() }
+        }
+    }
+
+    #[derive(Default)]
+    struct Events(Vec<TrialEvent>);
+
+    impl TrialSink for Events {
+        fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+            self.0.push(event.clone());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_was_seen_of_a_phase_follows_its_end() {
+        let mut events = Events::default();
+        let mut watched =
+            Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]), None);
+        let kind = "create".to_owned();
+        for event in [
+            TrialEvent::PhaseBegan { phase: 3, name: "work".to_owned(), at_ns: 0 },
+            TrialEvent::TaskEnded(TaskTotals { kind, ..TaskTotals::default() }),
+            TrialEvent::PhaseEnded(PhaseTotals { phase: 3, ..PhaseTotals::default() }),
+        ] {
+            watched.accept(&event).unwrap();
+        }
+        let seen = watched.end();
+        tell(seen, &mut events).unwrap();
+        let [_, _, TrialEvent::PhaseEnded(_), TrialEvent::Produced(made), last] = &events.0[..]
+        else {
+            panic!("{:?}", events.0);
+        };
+        assert_eq!((made.phase, &*made.body), (Some(3), r#"["3 work", "create"]"#));
+        let TrialEvent::Environment { facts } = last else { panic!("{last:?}") };
+        assert_eq!(facts[0].value, "0");
+    }
+}

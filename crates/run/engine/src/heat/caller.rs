@@ -1,0 +1,208 @@
+//! A caller that notes what each call reads and writes, and where.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::io;
+
+use treering_script::{Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step};
+use treering_stats::Access;
+use treering_sys::monotonic_ns;
+
+use super::book::{FileNumber, HeatBook};
+use crate::{CallFailure, Caller, Reply};
+
+/// A file that a worker has open.
+#[derive(Clone, Copy, Debug)]
+struct OpenFile {
+    /// None when the book is full.
+    number: Option<FileNumber>,
+    position: u64,
+    appends: bool,
+}
+
+/// Does what another caller does, and keeps a book of it.
+#[derive(Debug)]
+pub(crate) struct Noting<C> {
+    caller: C,
+    notes: Notes,
+}
+
+#[derive(Debug)]
+struct Notes {
+    half_life_ns: u64,
+    book: HeatBook,
+    roots: Vec<String>,
+    /// The names of open directories, each with a slash behind it.
+    dirs: HashMap<u16, String>,
+    files: HashMap<u8, OpenFile>,
+}
+
+impl<C> Noting<C> {
+    pub(super) fn new(caller: C, half_life_ns: u64, roots: &[String], worker: u16) -> Self {
+        let own = roots.get(usize::from(worker) % roots.len().max(1)).cloned().unwrap_or_default();
+        let mut notes = Notes {
+            half_life_ns,
+            book: HeatBook::new(half_life_ns),
+            roots: roots.to_vec(),
+            dirs: HashMap::new(),
+            files: HashMap::new(),
+        };
+        notes.dirs.insert(Dir::TARGET.0, as_dir(own));
+        Self { caller, notes }
+    }
+}
+
+/// A name with a slash behind it, where it is one.
+fn as_dir(mut name: String) -> String {
+    if !name.is_empty() && !name.ends_with('/') {
+        name.push('/');
+    }
+    name
+}
+
+impl<C: Caller> Caller for Noting<C> {
+    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
+        let Self { caller, notes } = self;
+        let reply = caller.call(step)?;
+        notes.note(&step.call, &reply.outcome);
+        Ok(reply)
+    }
+
+    fn open_through(&mut self, direct: bool, synchronous: bool) {
+        self.caller.open_through(direct, synchronous);
+    }
+
+    fn by_vectors(&mut self, are: bool) {
+        self.caller.by_vectors(are);
+    }
+
+    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
+        self.caller.open_queue(queue)
+    }
+
+    fn close_all(&mut self) {
+        self.caller.close_all();
+        self.notes.dirs.retain(|slot, _| *slot == Dir::TARGET.0);
+        self.notes.files.clear();
+    }
+
+    fn take_heat(&mut self) -> Option<HeatBook> {
+        let empty = HeatBook::new(self.notes.half_life_ns);
+        Some(std::mem::replace(&mut self.notes.book, empty)).filter(|book| !book.is_empty())
+    }
+}
+
+impl Notes {
+    fn path(&self, at: Dir, name: &CStr) -> String {
+        let dir = self.dirs.get(&at.0).map_or("", String::as_str);
+        format!("{dir}{}", name.to_string_lossy())
+    }
+
+    /// What a call that succeeded did.
+    fn note(&mut self, call: &Call<'_>, outcome: &Outcome<'_>) {
+        if matches!(outcome, Outcome::Refused | Outcome::Failed(_)) {
+            return;
+        }
+        match *call {
+            Call::OpenDir { at, path, into } => {
+                let name = as_dir(self.path(at, path));
+                self.dirs.insert(into.0, name);
+            }
+            Call::OpenRoot { root, into } => {
+                let name = self.roots.get(usize::from(root)).cloned().unwrap_or_default();
+                self.dirs.insert(into.0, as_dir(name));
+            }
+            Call::Create { at, path, how, into } => {
+                let number = self.open(at, path, into, how == CreateHow::Append);
+                let cuts = matches!(how, CreateHow::Truncate | CreateHow::TruncateToRead);
+                if let Some(number) = number.filter(|_| cuts) {
+                    self.book.set_end(number, 0);
+                }
+            }
+            Call::Open { how: OpenHow::Directory, into, .. } => {
+                self.files.remove(&into.0);
+            }
+            Call::Open { at, path, how, into } => {
+                let number = self.open(at, path, into, how == OpenHow::Append);
+                if let (Some(number), Outcome::Size(bytes)) = (number, outcome) {
+                    self.book.set_end(number, *bytes);
+                }
+            }
+            Call::Close { file } => {
+                self.files.remove(&file.0);
+            }
+            Call::Unlink { at, path } => {
+                let name = self.path(at, path);
+                self.book.remove(&name);
+            }
+            Call::Rename { at, from, to_at, to } => {
+                let (from, to) = (self.path(at, from), self.path(to_at, to));
+                self.book.rename(&from, &to);
+            }
+            Call::Seek { file, position } => {
+                if let Some(open) = self.files.get_mut(&file.0) {
+                    open.position = position;
+                }
+            }
+            Call::Truncate { file, bytes } => {
+                let number = self.files.get(&file.0).and_then(|open| open.number);
+                number.into_iter().for_each(|number| self.book.set_end(number, bytes));
+            }
+            ref other => self.moved(other, outcome),
+        }
+    }
+
+    /// A file was opened into a slot.
+    fn open(&mut self, at: Dir, path: &CStr, into: File, appends: bool) -> Option<FileNumber> {
+        let name = self.path(at, path);
+        let number = self.book.file(&name);
+        self.files.insert(into.0, OpenFile { number, position: 0, appends });
+        number
+    }
+
+    /// What a call moved, where it moves anything.
+    fn moved(&mut self, call: &Call<'_>, outcome: &Outcome<'_>) {
+        if let (Call::Submit { requests }, Outcome::Taken(taken)) = (call, outcome) {
+            let taken = usize::try_from(*taken).unwrap_or(usize::MAX);
+            for request in requests.iter().take(taken) {
+                let bytes = u64::from(request.bytes);
+                self.count(request.file, Some(request.position), request.writes, 1, bytes);
+            }
+            return;
+        }
+        let (Outcome::Bytes(bytes) | Outcome::Full(bytes)) = *outcome else { return };
+        match *call {
+            Call::Read { file, .. } => self.count(file, None, false, 1, bytes),
+            Call::ReadEach { file, .. } => self.count(file, None, false, bytes, bytes),
+            Call::Write { file, .. } => self.count(file, None, true, 1, bytes),
+            Call::WriteEach { file, .. } => self.count(file, None, true, bytes, bytes),
+            Call::ReadAt { file, position, .. } | Call::ReadMapped { file, position, .. } => {
+                self.count(file, Some(position), false, 1, bytes);
+            }
+            Call::WriteAt { file, position, .. } | Call::WriteMapped { file, position, .. } => {
+                self.count(file, Some(position), true, 1, bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts bytes at a place, or at the file's position, which moves on.
+    fn count(&mut self, file: File, place: Option<u64>, writes: bool, count: u64, bytes: u64) {
+        let Some(open) = self.files.get_mut(&file.0) else { return };
+        if bytes == 0 {
+            return;
+        }
+        let position = match place {
+            Some(position) => position,
+            None => {
+                let appends = writes && open.appends;
+                let end = open.number.filter(|_| appends).map(|number| self.book.end(number));
+                let position = end.unwrap_or(open.position);
+                open.position = position.saturating_add(bytes);
+                position
+            }
+        };
+        let access = Access { at_ns: monotonic_ns(), writes, count, bytes };
+        self.book.access(open.number, position, access);
+    }
+}

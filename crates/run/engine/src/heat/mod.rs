@@ -1,0 +1,105 @@
+//! Which data are hot: reads and writes as they are issued, by file and by range.
+//!
+//! Asked for, a place is wrapped in a [`Heated`] one, whose callers keep a book beside each call;
+//! not asked for, nothing of it is in the way of a call. The page cache answers many of these reads
+//! and gathers many of the writes: what reaches the disk is another matter.
+
+mod book;
+mod caller;
+
+use std::cell::RefCell;
+use std::io;
+use std::time::Duration;
+
+use treering_model::{Caution, HeatReport};
+use treering_script::{Program, ProgramEnd};
+use treering_sys::{DropCachesError, StopFlag};
+
+use crate::{EngineError, Payload, Place, TrialClock};
+pub use book::HeatBook;
+pub(crate) use caller::Noting;
+
+/// What was read and written in a trial.
+#[derive(Debug)]
+pub struct HeatLog {
+    half_life_ns: u64,
+    /// What stands before the names of files, by place; workers take turns at the places.
+    roots: Vec<String>,
+    book: RefCell<HeatBook>,
+}
+
+impl HeatLog {
+    /// An empty log of a temperature with this half life, at these places.
+    pub fn new(half_life: Duration, roots: Vec<String>) -> Self {
+        let half_life_ns = u64::try_from(half_life.as_nanos()).unwrap_or(u64::MAX).max(1);
+        // The names of files at a single place begin there.
+        let roots = match roots.len() {
+            0 | 1 => vec![String::new()],
+            _ => roots,
+        };
+        let book = RefCell::new(HeatBook::new(half_life_ns));
+        Self { half_life_ns, roots, book }
+    }
+
+    /// What it came to since this was asked last; nothing when nothing was read or written.
+    pub fn report(&self) -> Option<HeatReport> {
+        let mut book = self.book.borrow_mut();
+        let report = book.has_accesses().then(|| book.report());
+        book.cool();
+        report
+    }
+}
+
+/// A place of which a log is kept.
+pub(crate) struct Heated<'p, P: ?Sized> {
+    place: &'p P,
+    log: &'p HeatLog,
+}
+
+impl<'p, P: Place + ?Sized> Heated<'p, P> {
+    pub(crate) const fn new(place: &'p P, log: &'p HeatLog) -> Self {
+        Self { place, log }
+    }
+}
+
+impl<P: Place + ?Sized> Place for Heated<'_, P> {
+    type Caller = Noting<P::Caller>;
+
+    fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller> {
+        let caller = self.place.caller(payload, worker)?;
+        Ok(Noting::new(caller, self.log.half_life_ns, &self.log.roots, worker))
+    }
+
+    fn drop_caches(&self) -> Result<(), DropCachesError> {
+        self.place.drop_caches()
+    }
+
+    fn shell(&self, command: &str) -> io::Result<()> {
+        self.place.shell(command)
+    }
+
+    fn program(
+        &self,
+        program: &Program,
+        clock: TrialClock,
+        stop: &StopFlag,
+    ) -> io::Result<ProgramEnd> {
+        self.place.program(program, clock, stop)
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.place.cautions()
+    }
+
+    fn is_renewed(&self) -> bool {
+        self.place.is_renewed()
+    }
+
+    fn renew(&self) -> Result<(), EngineError> {
+        self.place.renew()
+    }
+
+    fn gather(&self, book: HeatBook) {
+        self.log.book.borrow_mut().merge(book);
+    }
+}

@@ -1,0 +1,239 @@
+//! Looking into a filesystem without touching it: a directory as it is, a device or an image where
+//! it is mounted already, or else through a mount of our own that only reads and that nobody sees.
+//!
+//! Such a mount hangs on nothing but a descriptor, and the loop device of an image on the mount:
+//! both are gone when the look is over, however we end. So they are in no register.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use treering_sys::{
+    DeviceUse, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
+    device_bytes, dir_again, mount_detached, open_device, open_top,
+};
+
+use crate::device::unfit;
+use crate::guard::find_signatures;
+use crate::machine::{DeviceNumber, Machine, block_number, names, word};
+use crate::{DeviceError, LabError};
+
+/// By this a loop device is known as ours.
+const MARK: &str = "treering looks";
+/// Every filesystem takes sectors of this size.
+const SECTOR_BYTES: u32 = 512;
+
+/// What is mounted how to be looked at: the names of its signatures, its type for the kernel, and
+/// the options with which nothing of it is changed, the journal included.
+const TYPES: [(&[&str], &str, &str); 4] = [
+    (&["ext2", "ext3", "ext4"], "ext4", "ro,noload"),
+    (&["XFS"], "xfs", "ro,norecovery,nouuid"),
+    (&["btrfs"], "btrfs", "ro,rescue=nologreplay"),
+    (&["f2fs", "F2FS"], "f2fs", "ro,norecovery"),
+];
+
+/// How a filesystem is looked into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SightKind {
+    /// A directory that was named.
+    Directory,
+    /// Through the mount that was there.
+    Mounted {
+        /// Where.
+        point: PathBuf,
+        /// The part of the filesystem that is mounted there: `/` for all of it.
+        root: PathBuf,
+    },
+    /// Through a mount of our own.
+    Private {
+        /// Its type.
+        fs_type: &'static str,
+        /// Its options.
+        options: &'static str,
+    },
+}
+
+/// A filesystem that is being looked into.
+#[derive(Debug)]
+pub struct Sight {
+    // In this order: the mount goes before the loop device below it.
+    root: OwnedFd,
+    kind: SightKind,
+    /// The mount of our own, which ends with this.
+    _mount: Option<OwnedFd>,
+    /// Kept until the mount is gone.
+    _below: Option<LoopDevice>,
+}
+
+impl Sight {
+    /// Opens a directory, a device or an image.
+    ///
+    /// # Errors
+    /// When there is nothing, it is none of these, it carries no filesystem that can be looked
+    /// into, or the kernel does not mount it. A device that is not mounted needs root.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+        let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
+        if metadata.is_dir() {
+            let opened = open_top(&resolved);
+            let root =
+                opened.map_err(|errno| LabError::io("cannot open", &resolved)(errno.into()))?;
+            return Ok(Self { root, kind: SightKind::Directory, _mount: None, _below: None });
+        }
+        let machine = Machine::default();
+        if metadata.file_type().is_block_device() {
+            let number = DeviceNumber::from_stat(metadata.rdev());
+            return match mounted(&machine, number)? {
+                Some(sight) => Ok(sight),
+                None => of_device(&resolved),
+            };
+        }
+        if metadata.is_file() {
+            let file = (metadata.dev(), metadata.ino());
+            return match mounted_image(&machine, file)? {
+                Some(sight) => Ok(sight),
+                None => of_image(&resolved),
+            };
+        }
+        Err(unfit(format!("{} is no directory, block device or image", resolved.display())))
+    }
+
+    /// The top of what is looked into.
+    pub fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
+    /// How.
+    pub fn kind(&self) -> &SightKind {
+        &self.kind
+    }
+}
+
+/// Looks through the mount of a device, if there is one.
+fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, LabError> {
+    let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+    let family = family(machine, number);
+    let is_on_it = |mount: &&Mount| {
+        let (major, minor) = mount.device;
+        let here = DeviceNumber { major, minor };
+        // btrfs has numbers of its own, and is known by its source.
+        here == number
+            || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
+    };
+    let mut found: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
+    // The one that shows most of it.
+    found.sort_by_key(|mount| mount.root.components().count());
+    for mount in found {
+        let Ok(root) = open_top(&mount.point) else { continue };
+        // Something else may be mounted over it.
+        if table.of(&root).is_some_and(|there| there.id == mount.id) {
+            let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
+            return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
+        }
+    }
+    Ok(None)
+}
+
+/// The devices of the mounted btrfs that this one belongs to; else only itself.
+fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
+    let top = machine.sys.join("fs/btrfs");
+    let of_one = |uuid: String| -> Vec<DeviceNumber> {
+        let folder = top.join(uuid).join("devices");
+        let numbers = names(&folder).into_iter();
+        numbers.filter_map(|name| word(&folder.join(name).join("dev"))?.parse().ok()).collect()
+    };
+    let mut families = names(&top).into_iter().map(of_one);
+    families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
+}
+
+/// Looks through the mount of a loop device on this file, if there is one.
+fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<Sight>, LabError> {
+    for (_, folder) in machine.block_devices_with("loop") {
+        let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
+        let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
+        let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
+        if let Some(number) = number.filter(|_| is_it)
+            && let Some(sight) = mounted(machine, number)?
+        {
+            return Ok(Some(sight));
+        }
+    }
+    Ok(None)
+}
+
+fn of_device(path: &Path) -> Result<Sight, LabError> {
+    let failed = |errno: Errno| LabError::io("cannot open", path)(errno.into());
+    let device = open_device(path, DeviceUse::Look).map_err(failed)?;
+    let bytes = device_bytes(&device).map_err(failed)?;
+    let (fs_type, options) = type_of(path, &device, bytes)?;
+    private(path, path, fs_type, options, None)
+}
+
+fn of_image(path: &Path) -> Result<Sight, LabError> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = File::options().read(true).custom_flags(flags).open(path);
+    let image = opened.map_err(LabError::io("cannot open", path))?;
+    let bytes = image.metadata().map_err(LabError::io("cannot look at", path))?.len();
+    let (fs_type, options) = type_of(path, &image, bytes)?;
+    needs_root()?;
+    let device =
+        attach_loop_to_read(image.as_fd(), SECTOR_BYTES, MARK).map_err(DeviceError::Loop)?;
+    let node = device.path.clone();
+    private(path, &node, fs_type, options, Some(device))
+}
+
+fn needs_root() -> Result<(), LabError> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let what = "looking into a device or image that is not mounted";
+    Err(DeviceError::NotRoot { what }.into())
+}
+
+/// What it carries, and how that is mounted.
+fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
+    let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
+    let known = |name: &str| TYPES.iter().find(|(names, ..)| names.contains(&name));
+    if let Some((_, fs_type, options)) = found.iter().find_map(|signature| known(signature.name)) {
+        return Ok((fs_type, options));
+    }
+    let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();
+    let what = if carried.is_empty() {
+        "no filesystem that treering knows".to_owned()
+    } else {
+        format!("{}, not a filesystem that treering looks into", carried.join(", "))
+    };
+    Err(unfit(format!("{} carries {what}", path.display())))
+}
+
+fn private(
+    path: &Path,
+    node: &Path,
+    fs_type: &'static str,
+    options: &'static str,
+    below: Option<LoopDevice>,
+) -> Result<Sight, LabError> {
+    needs_root()?;
+    let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
+    match mount_detached(node.as_os_str(), fs_type, &parsed) {
+        Ok(mount) => {
+            // The mount itself can only be walked from.
+            let root = dir_again(&mount)
+                .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
+            let kind = SightKind::Private { fs_type, options };
+            Ok(Sight { root, kind, _mount: Some(mount), _below: below })
+        }
+        Err((errno, words)) => {
+            let why = match (errno, words) {
+                (Errno::NOSYS, _) => "the kernel is older than Linux 5.2; mount it read-only \
+                                      yourself and name the directory"
+                    .to_owned(),
+                (errno, Some(words)) => format!("{errno}: {words}"),
+                (errno, None) => errno.to_string(),
+            };
+            let (mount_source, options) = (path.to_owned(), options.to_owned());
+            Err(DeviceError::Mount { mount_source, fs_type, options, why }.into())
+        }
+    }
+}

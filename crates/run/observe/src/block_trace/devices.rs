@@ -1,0 +1,218 @@
+//! The block devices below a directory: those whose requests the kernel's block layer tells.
+//!
+//! A partition is told apart from the rest of its disk; of a filesystem on several devices, and of
+//! what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is one:
+//! what its backing file costs elsewhere is not looked at.
+
+use std::collections::BTreeSet;
+use std::fs::{File, read_dir, read_to_string};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use treering_sys::MountTable;
+use treering_trace::{Device, DeviceNumber};
+
+use super::BlockTraceError;
+
+/// How deep devices may be stacked.
+const DEPTH_MAX: usize = 16;
+
+/// A device whose requests are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedDevice {
+    /// The device or partition.
+    pub device: Device,
+    /// The disk: the device itself, or that which it is a partition of.
+    pub disk: DeviceNumber,
+    /// Where on the disk it begins, in sectors.
+    pub first_sector: u64,
+}
+
+impl TracedDevice {
+    /// Whether it is a part of a disk.
+    pub fn is_partition(&self) -> bool {
+        self.disk != self.device.number
+    }
+
+    /// Where on this device an event of the kernel is; `None` when it is not of it. Requests
+    /// without data have no place.
+    pub(super) fn place(&self, number: DeviceNumber, sector: u64, sectors: u64) -> Option<u64> {
+        if sectors == 0 {
+            return (number == self.disk || number == self.device.number).then_some(0);
+        }
+        if !self.is_partition() {
+            return (number == self.disk).then_some(sector);
+        }
+        // A partition's bios tell the place on the disk too.
+        let place = sector.checked_sub(self.first_sector)?;
+        let ours = number == self.device.number || number == self.disk;
+        (ours && place < self.device.sectors).then_some(place)
+    }
+
+    /// The kernel's filter for its events.
+    pub(super) fn filter(&self) -> String {
+        let disk = self.disk.0;
+        if !self.is_partition() {
+            return format!("dev == {disk}");
+        }
+        let (from, own) = (self.first_sector, self.device.number.0);
+        let until = from.saturating_add(self.device.sectors);
+        format!(
+            "dev == {own} || (dev == {disk} && \
+             ((sector >= {from} && sector < {until}) || nr_sector == 0))"
+        )
+    }
+}
+
+/// The devices that a directory is on.
+///
+/// # Errors
+/// When it cannot be read, or is on none: tmpfs, a network's filesystem.
+pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
+    let sys = Path::new("/sys");
+    let unread = |source| BlockTraceError::Unreadable { what: dir.display().to_string(), source };
+    let open = File::open(dir).map_err(unread)?;
+    let number = open.metadata().map_err(unread)?.dev();
+    if let Some(folder) = folder(sys, split(number)) {
+        return bottom(&[folder], dir);
+    }
+    let none = || BlockTraceError::NoDevice { what: dir.display().to_string() };
+    let table = MountTable::read().map_err(unread)?;
+    let mount = table.of(&open).ok_or_else(none)?;
+    let source = std::fs::metadata(&mount.source).map_err(|_not_there| none())?;
+    if !source.file_type().is_block_device() {
+        return Err(none());
+    }
+    let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
+    let all = if mount.fs_type == "btrfs" { btrfs(sys, &mounted) } else { None };
+    bottom(&all.unwrap_or_else(|| vec![mounted]), dir)
+}
+
+/// The device of this node, with what it is made of.
+///
+/// # Errors
+/// When it is no block device.
+pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
+    let what = node.display().to_string();
+    let about = std::fs::metadata(node)
+        .map_err(|source| BlockTraceError::Unreadable { what: what.clone(), source })?;
+    if !about.file_type().is_block_device() {
+        return Err(BlockTraceError::NotADevice { what });
+    }
+    let sys = Path::new("/sys");
+    let found = folder(sys, split(about.rdev())).ok_or(BlockTraceError::NoDevice { what })?;
+    bottom(&[found], node)
+}
+
+/// Major and minor of a number as programs see it.
+fn split(number: u64) -> (u32, u32) {
+    (rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+fn folder(sys: &Path, (major, minor): (u32, u32)) -> Option<PathBuf> {
+    sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
+}
+
+/// All devices of the btrfs of which this is one.
+fn btrfs(sys: &Path, mounted: &Path) -> Option<Vec<PathBuf>> {
+    let filesystems = read_dir(sys.join("fs/btrfs")).ok()?;
+    for filesystem in filesystems.flatten() {
+        let Ok(members) = read_dir(filesystem.path().join("devices")) else { continue };
+        let mut members: Vec<PathBuf> =
+            members.flatten().filter_map(|member| member.path().canonicalize().ok()).collect();
+        members.sort();
+        if members.iter().any(|member| member == mounted) {
+            return Some(members);
+        }
+    }
+    None
+}
+
+/// The devices at the bottom of these.
+fn bottom(folders: &[PathBuf], of: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    folders.iter().for_each(|folder| descend(folder, 0, &mut seen, &mut found));
+    if found.is_empty() {
+        return Err(BlockTraceError::NoDevice { what: of.display().to_string() });
+    }
+    Ok(found)
+}
+
+fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<TracedDevice>) {
+    if depth > DEPTH_MAX || !seen.insert(at.to_owned()) {
+        return;
+    }
+    let below = read_dir(at.join("slaves")).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> =
+        below.filter_map(|slave| slave.path().canonicalize().ok()).collect();
+    below.sort();
+    if below.is_empty() {
+        found.extend(traced(at));
+    }
+    below.iter().for_each(|slave| descend(slave, depth + 1, seen, found));
+}
+
+fn traced(at: &Path) -> Option<TracedDevice> {
+    let word = |folder: &Path, file: &str| {
+        read_to_string(folder.join(file)).ok().map(|text| text.trim().to_owned())
+    };
+    let number_of = |folder: &Path| {
+        let word = word(folder, "dev")?;
+        let (major, minor) = word.split_once(':')?;
+        Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
+    };
+    let count = |file: &str| word(at, file)?.parse::<u64>().ok();
+    let number = number_of(at)?;
+    let is_partition = at.join("partition").exists();
+    let disk = if is_partition { number_of(at.parent()?)? } else { number };
+    let name = at.file_name()?.to_string_lossy().into_owned();
+    let first_sector = if is_partition { count("start")? } else { 0 };
+    let device = Device { number, name, sectors: count("size").unwrap_or(0) };
+    Some(TracedDevice { device, disk, first_sector })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use treering_trace::{Device, DeviceNumber};
+
+    use super::{TracedDevice, device_at, devices_under};
+    use crate::block_trace::BlockTraceError;
+
+    fn partition() -> TracedDevice {
+        let device =
+            Device { number: DeviceNumber::new(8, 2), name: "sda2".to_owned(), sectors: 1000 };
+        TracedDevice { device, disk: DeviceNumber::new(8, 0), first_sector: 2048 }
+    }
+
+    #[test]
+    fn places_are_told_from_the_beginning_of_a_partition() {
+        let (part, disk) = (partition(), DeviceNumber::new(8, 0));
+        assert_eq!(part.place(disk, 2048, 8), Some(0));
+        assert_eq!(part.place(disk, 3047, 1), Some(999));
+        assert_eq!(part.place(disk, 3048, 1), None);
+        assert_eq!(part.place(disk, 2047, 1), None);
+        assert_eq!(part.place(DeviceNumber::new(8, 2), 2056, 8), Some(8));
+        assert_eq!(part.place(DeviceNumber::new(8, 1), 2056, 8), None);
+        assert_eq!(part.place(disk, u64::MAX, 0), Some(0));
+        let filter = part.filter();
+        assert!(filter.contains("sector >= 2048 && sector < 3048"), "{filter}");
+        let whole = TracedDevice { disk: DeviceNumber::new(8, 2), first_sector: 0, ..part };
+        assert_eq!(whole.filter(), format!("dev == {}", 8 << 20 | 2));
+        assert_eq!(whole.place(DeviceNumber::new(8, 2), 7, 1), Some(7));
+    }
+
+    #[test]
+    fn what_is_on_no_device_is_told() {
+        let none = devices_under(Path::new("/proc")).unwrap_err();
+        assert!(matches!(none, BlockTraceError::NoDevice { .. }), "{none}");
+        let none = devices_under(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(none.to_string().contains("/nowhere/at/all"), "{none}");
+        assert!(matches!(
+            device_at(Path::new("/dev/null")),
+            Err(BlockTraceError::NotADevice { .. })
+        ));
+    }
+}

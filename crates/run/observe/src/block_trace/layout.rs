@@ -1,0 +1,113 @@
+//! Where the kernel's tracepoints of the block layer have what we want, and how it is read.
+
+use treering_sys::{TraceField, TraceFormat};
+use treering_trace::{Action, DeviceNumber, Flags, Operation};
+
+/// The tracepoints, with what they tell and whether nothing can be said without them.
+pub(super) const POINTS: [(&str, Action, bool); 6] = [
+    ("block_rq_issue", Action::Issue, true),
+    ("block_rq_complete", Action::Complete, true),
+    ("block_bio_queue", Action::Queue, false),
+    ("block_bio_backmerge", Action::BackMerge, false),
+    ("block_bio_frontmerge", Action::FrontMerge, false),
+    ("block_rq_requeue", Action::Requeue, false),
+];
+
+/// Where an event of a tracepoint has its fields.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) id: u32,
+    action: Action,
+    device: TraceField,
+    sector: TraceField,
+    sectors: TraceField,
+    letters: TraceField,
+    process: Option<TraceField>,
+    name: Option<TraceField>,
+    error: Option<TraceField>,
+}
+
+/// An event as the kernel tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told<'a> {
+    pub(super) action: Action,
+    pub(super) device: DeviceNumber,
+    pub(super) sector: u64,
+    pub(super) sectors: u64,
+    pub(super) operation: Operation,
+    pub(super) flags: Flags,
+    pub(super) process: u32,
+    /// The name of the process, with zeros behind it; empty where it is not told.
+    pub(super) name: &'a [u8],
+    pub(super) error: u16,
+}
+
+impl Layout {
+    /// From the text of the tracepoint's `format`; `None` when something is missing.
+    pub(super) fn parse(text: &str, action: Action) -> Option<Self> {
+        let format = TraceFormat::parse(text)?;
+        let field = |name: &str| format.field(name).cloned();
+        Some(Self {
+            id: format.id,
+            action,
+            device: field("dev")?,
+            sector: field("sector")?,
+            sectors: field("nr_sector")?,
+            letters: field("rwbs")?,
+            process: field("common_pid"),
+            name: field("comm"),
+            // Early kernels call it `errors`.
+            error: field("error").or_else(|| field("errors")),
+        })
+    }
+
+    /// Reads an event; `None` when it is too short.
+    pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Told<'a>> {
+        let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
+        let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
+        let (operation, flags) = Flags::of_letters(self.letters.of(event)?);
+        let error = low(number(&self.error).unwrap_or(0)).cast_signed().unsigned_abs();
+        Some(Told {
+            action: self.action,
+            device: DeviceNumber(low(self.device.number(event)?)),
+            sector: self.sector.number(event)?,
+            sectors: self.sectors.number(event)?,
+            operation,
+            flags,
+            process: low(number(&self.process).unwrap_or(0)),
+            name: self.name.as_ref().and_then(|field| field.of(event)).unwrap_or_default(),
+            error: u16::try_from(error).unwrap_or(u16::MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_trace::{Action, Operation};
+
+    use super::Layout;
+
+    #[test]
+    fn an_event_is_read_by_its_format() {
+        let text = "ID: 7\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+            \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+            \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+            \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
+            \tfield:int error;\toffset:28;\tsize:4;\tsigned:1;\n\
+            \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n";
+        let layout = Layout::parse(text, Action::Complete).unwrap();
+        let mut event = [0u8; 40];
+        event[4..8].copy_from_slice(&99u32.to_ne_bytes());
+        event[8..12].copy_from_slice(&(7u32 << 20 | 1).to_ne_bytes());
+        event[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
+        event[24..28].copy_from_slice(&8u32.to_ne_bytes());
+        event[28..32].copy_from_slice(&(-5i32).to_ne_bytes());
+        event[32..34].copy_from_slice(b"RA");
+        let told = layout.read(&event).unwrap();
+        assert_eq!((told.sector, told.sectors, told.error, told.process), (1 << 40, 8, 5, 99));
+        assert_eq!((told.operation, told.flags.ahead), (Operation::Read, true));
+        assert_eq!(told.device.to_string(), "7:1");
+        assert!(layout.read(&event[..39]).is_none());
+        assert!(Layout::parse("ID: 7\n", Action::Issue).is_none());
+    }
+}

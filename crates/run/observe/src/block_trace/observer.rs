@@ -1,0 +1,131 @@
+//! The observer of a trial: each phase's requests as metrics and an artifact.
+
+use treering_model::{Artifact, Caution, CautionCode, Op, PhaseTotals, Scope};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest};
+
+use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
+use crate::environment::fact;
+use crate::{Observer, Scene, Seen, Watch};
+
+/// Records the requests of the devices under test, when it is asked to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockTrace;
+
+impl Observer for BlockTrace {
+    fn name(&self) -> &'static str {
+        "block_trace"
+    }
+
+    fn look(&self, _scene: &Scene<'_>) -> Seen {
+        Seen::default()
+    }
+
+    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+        scene.wanted.trace.then(|| Box::new(Watching::begin(scene)) as Box<dyn Watch>)
+    }
+}
+
+/// What records.
+enum Recorder {
+    Events(BlockRecorder),
+    Counters(StatisticsRecorder),
+    Nothing,
+}
+
+struct Watching {
+    recorder: Recorder,
+    /// The names of the devices.
+    devices: Vec<String>,
+    /// Why there are no events.
+    missing: Option<BlockTraceError>,
+    lost: u64,
+}
+
+impl Watching {
+    fn begin(scene: &Scene<'_>) -> Self {
+        let mut watching =
+            Self { recorder: Recorder::Nothing, devices: Vec::new(), missing: None, lost: 0 };
+        let devices = match devices_under(scene.target) {
+            Ok(devices) => devices,
+            Err(error) => return Self { missing: Some(error), ..watching },
+        };
+        watching.devices = devices.iter().map(|device| device.device.name.clone()).collect();
+        match BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new()) {
+            Ok(recorder) => watching.recorder = Recorder::Events(recorder),
+            Err(error) => {
+                watching.missing = Some(error);
+                if let Ok(recorder) = StatisticsRecorder::begin(&devices) {
+                    watching.recorder = Recorder::Counters(recorder);
+                }
+            }
+        }
+        watching
+    }
+
+    fn cut(&self) -> Option<Digest> {
+        match &self.recorder {
+            Recorder::Events(recorder) => recorder.cut(),
+            Recorder::Counters(recorder) => recorder.cut(),
+            Recorder::Nothing => None,
+        }
+    }
+}
+
+impl Watch for Watching {
+    fn phase_begins(&mut self, _phase: u32, _name: &str) {
+        // What happened since the phase before is no phase's.
+        if let Some(between) = self.cut() {
+            self.lost += between.figures.lost_events;
+        }
+    }
+
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+        let Some(mut digest) = self.cut() else { return Seen::default() };
+        self.lost += digest.figures.lost_events;
+        let written = totals.ops.iter().filter(|totals| totals.op == Op::Write);
+        digest.figures.program_write_bytes = Some(written.map(|totals| totals.bytes).sum());
+        let metrics = digest.figures.metrics(&Scope::Phase(totals.name.clone()));
+        let body = serde_json::to_string(&digest).unwrap_or_default();
+        let artifact = Artifact {
+            kind: ARTIFACT_KIND.to_owned(),
+            version: ARTIFACT_VERSION,
+            phase: Some(totals.phase),
+            name: totals.name.clone(),
+            body,
+        };
+        Seen { metrics, artifacts: vec![artifact], ..Seen::default() }
+    }
+
+    fn end(self: Box<Self>) -> Seen {
+        let mut seen = Seen::default();
+        let way = match &self.recorder {
+            Recorder::Events(recorder) => recorder.way().to_string(),
+            Recorder::Counters(_) => "statistics".to_owned(),
+            Recorder::Nothing => "none".to_owned(),
+        };
+        seen.facts.push(fact("trace.way", way));
+        seen.facts.push(fact("trace.devices", self.devices.join(" ")));
+        let mut doubt =
+            |message| seen.cautions.push(Caution { code: CautionCode::TraceIncomplete, message });
+        if let Some(missing) = &self.missing {
+            let instead = match &self.recorder {
+                Recorder::Counters(_) => "; the device's counters tell rates only",
+                _ => "",
+            };
+            doubt(format!("{missing}{instead}"));
+        }
+        let mut lost = self.lost;
+        if let Recorder::Events(recorder) = self.recorder
+            && let Some(recorded) = recorder.stop()
+        {
+            lost = lost.max(recorded.lost_events);
+        }
+        if lost > 0 {
+            doubt(format!(
+                "{lost} events of requests were lost: figures of the trace are too small"
+            ));
+        }
+        seen.facts.push(fact("trace.lost_events", lost));
+        seen
+    }
+}

@@ -1,0 +1,85 @@
+//! The last resort: the counters of the devices in `/sys`, looked at ten times a second. Anybody may
+//! read them; they tell rates and queue depth, and nothing of where requests go.
+
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use treering_sys::monotonic_ns;
+use treering_trace::{CounterCourse, Counters, Digest};
+
+use super::{BlockTraceError, TracedDevice};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Looks at counters on a thread of its own.
+#[derive(Debug)]
+pub struct StatisticsRecorder {
+    cuts: Option<Sender<Sender<Digest>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StatisticsRecorder {
+    /// Begins to look.
+    ///
+    /// # Errors
+    /// When the counters cannot be read, or no thread can be made.
+    pub fn begin(devices: &[TracedDevice]) -> Result<Self, BlockTraceError> {
+        let stats: Vec<PathBuf> = devices
+            .iter()
+            .map(|device| PathBuf::from(format!("/sys/dev/block/{}/stat", device.device.number)))
+            .collect();
+        let first = stats.iter().zip(devices).map(|(path, device)| {
+            let unread =
+                |source| BlockTraceError::Unreadable { what: path.display().to_string(), source };
+            let text = read_to_string(path).map_err(unread)?;
+            Ok((device.device.name.clone(), Counters::parse(&text).unwrap_or_default()))
+        });
+        let first = first.collect::<Result<Vec<_>, BlockTraceError>>()?;
+        let course = CounterCourse::new(monotonic_ns(), first);
+        let (cuts, heard) = channel();
+        let thread = std::thread::Builder::new()
+            .name("block statistics".to_owned())
+            .spawn(move || run(&stats, course, &heard))
+            .map_err(BlockTraceError::Thread)?;
+        Ok(Self { cuts: Some(cuts), thread: Some(thread) })
+    }
+
+    /// What was seen since the last cut; the next part begins.
+    pub fn cut(&self) -> Option<Digest> {
+        let (to, from) = channel();
+        self.cuts.as_ref()?.send(to).ok()?;
+        from.recv().ok()
+    }
+}
+
+impl Drop for StatisticsRecorder {
+    fn drop(&mut self) {
+        // Without anybody who could ask, the thread ends.
+        self.cuts = None;
+        if let Some(thread) = self.thread.take() {
+            let _it_has_nothing_to_tell = thread.join();
+        }
+    }
+}
+
+fn run(stats: &[PathBuf], mut course: CounterCourse, cuts: &Receiver<Sender<Digest>>) {
+    loop {
+        let asked = cuts.recv_timeout(PAUSE);
+        let look = |path: &PathBuf| {
+            read_to_string(path).ok().and_then(|text| Counters::parse(&text)).unwrap_or_default()
+        };
+        let counters: Vec<Counters> = stats.iter().map(look).collect();
+        course.look(monotonic_ns(), &counters);
+        match asked {
+            Ok(to) => {
+                let _nobody_waits = to.send(course.cut());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Free space of btrfs: its tree of free space, in the block groups for data. Addresses are those
+//! of btrfs itself, as of the extents of its files.
+
+use std::ops::ControlFlow;
+use std::os::fd::BorrowedFd;
+
+use treering_model::LayoutUse;
+use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
+use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
+
+use super::{space::Space, told};
+
+/// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
+const CHUNK_TREE: u64 = 3;
+const FREE_SPACE_TREE: u64 = 10;
+const CHUNK: u8 = 228;
+const DEVICE: u8 = 216;
+const FREE_SPACE_INFO: u8 = 198;
+const FREE_SPACE_EXTENT: u8 = 199;
+const FREE_SPACE_BITMAP: u8 = 200;
+/// What block groups are for.
+const DATA: u64 = 1;
+const METADATA: u64 = 4;
+/// What the kernel keeps for emergencies: a part of the metadata.
+const RESERVED: u64 = 1 << 49;
+
+/// A block group: a stretch of addresses with one use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    start: u64,
+    length: u64,
+    flags: u64,
+    block_bytes: u64,
+}
+
+/// Looks at a mounted btrfs.
+pub(super) fn look(
+    filesystem: BorrowedFd<'_>,
+    mut space: Space,
+    map: Option<&mut MapMeasures>,
+) -> Space {
+    if let Ok(spaces) = btrfs_spaces(filesystem) {
+        let of = |use_bit| {
+            let of_it =
+                spaces.iter().filter(move |s| s.flags & use_bit != 0 && s.flags & RESERVED == 0);
+            of_it.fold(LayoutUse::default(), |sum, space| LayoutUse {
+                used_bytes: sum.used_bytes.saturating_add(space.used_bytes),
+                total_bytes: sum.total_bytes.saturating_add(space.total_bytes),
+            })
+        };
+        space.fullness.data = of(DATA);
+        space.fullness.metadata = Some(of(METADATA));
+    }
+    // Their number is not limited.
+    space.fullness.inodes = None;
+    match free_space(filesystem, &mut space, map) {
+        Ok(()) => {}
+        Err(Errno::PERM) => {
+            space.problem = Some(
+                "btrfs tells only root where its free space is (CAP_SYS_ADMIN): run as root to \
+                 have it"
+                    .to_owned(),
+            );
+        }
+        Err(Errno::NOENT) => {
+            space.problem = Some(
+                "this btrfs has no tree of free space (it was mounted with space_cache=v1): mount \
+                 it once with space_cache=v2 to have it"
+                    .to_owned(),
+            );
+        }
+        Err(errno) => {
+            space.problem = Some(format!("btrfs does not tell where its free space is: {errno}"));
+        }
+    }
+    space
+}
+
+fn free_space(
+    filesystem: BorrowedFd<'_>,
+    space: &mut Space,
+    mut map: Option<&mut MapMeasures>,
+) -> Result<(), Errno> {
+    let (groups, unallocated) = chunks(filesystem)?;
+    let data: Vec<Group> = groups.into_iter().filter(|group| group.flags & DATA != 0).collect();
+    if let Some(map) = &mut map {
+        data.iter().for_each(|group| map.space(group.start, group.length));
+    }
+    let mut free = FreeSpaceMeasures::default();
+    for group in &data {
+        of_group(filesystem, *group, &mut |start, length| {
+            free.add(length);
+            if let Some(map) = &mut map {
+                map.free(start, length);
+            }
+        })?;
+    }
+    space.free = Some(told::free(&free.layout()));
+    space.fullness.unallocated_bytes = Some(unallocated);
+    Ok(())
+}
+
+/// The block groups, and bytes of the devices that none of them has.
+fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
+    let (mut groups, mut unallocated) = (Vec::new(), 0u64);
+    btrfs_items(filesystem, CHUNK_TREE, BtrfsKey::FIRST, BtrfsKey::LAST, |key, item| {
+        match key.kind {
+            // length, owner, stripe length, type; then sizes of blocks.
+            CHUNK => {
+                if let (Some(length), Some(flags)) = (word(item, 0), word(item, 24)) {
+                    let sector = half(item, 40).filter(|bytes| bytes.is_power_of_two());
+                    let block_bytes = sector.map_or(4096, u64::from);
+                    groups.push(Group { start: key.offset, length, flags, block_bytes });
+                }
+            }
+            // id, bytes, bytes in use.
+            DEVICE => {
+                if let (Some(total), Some(used)) = (word(item, 8), word(item, 16)) {
+                    unallocated = unallocated.saturating_add(total.saturating_sub(used));
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((groups, unallocated))
+}
+
+/// Hands every free stretch of a block group to `each`. Free blocks that the tree keeps as bits are
+/// joined to stretches, also over the ends of bitmaps.
+fn of_group(
+    filesystem: BorrowedFd<'_>,
+    group: Group,
+    each: &mut dyn FnMut(u64, u64),
+) -> Result<(), Errno> {
+    let end = group.start.saturating_add(group.length);
+    let from = BtrfsKey { objectid: group.start, kind: FREE_SPACE_INFO, offset: 0 };
+    let to =
+        BtrfsKey { objectid: end.saturating_sub(1), kind: FREE_SPACE_BITMAP, offset: u64::MAX };
+    let mut bits = Bits { open: None };
+    btrfs_items(filesystem, FREE_SPACE_TREE, from, to, |key, item| {
+        let is_here = key.objectid >= group.start && key.objectid < end;
+        match key.kind {
+            FREE_SPACE_EXTENT if is_here => each(key.objectid, key.offset),
+            FREE_SPACE_BITMAP if is_here => {
+                let blocks = key.offset / group.block_bytes;
+                bits.add(key.objectid, item, blocks, group.block_bytes, each);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    if let Some((start, end)) = bits.open {
+        each(start, end - start);
+    }
+    Ok(())
+}
+
+/// Free stretches of bitmaps, of which the last may go on in the next one.
+struct Bits {
+    open: Option<(u64, u64)>,
+}
+
+impl Bits {
+    fn add(
+        &mut self,
+        start: u64,
+        bitmap: &[u8],
+        blocks: u64,
+        block_bytes: u64,
+        each: &mut dyn FnMut(u64, u64),
+    ) {
+        // Never more than there are bits.
+        let blocks = blocks.min(bitmap.len() as u64 * 8);
+        for block in 0..blocks {
+            let byte = usize::try_from(block / 8).ok().and_then(|place| bitmap.get(place));
+            if byte.is_none_or(|byte| byte >> (block % 8) & 1 == 0) {
+                continue;
+            }
+            let at = start.saturating_add(block * block_bytes);
+            let end = at.saturating_add(block_bytes);
+            self.open = match self.open {
+                Some((begin, before)) if before == at => Some((begin, end)),
+                before => {
+                    if let Some((begin, before)) = before {
+                        each(begin, before - begin);
+                    }
+                    Some((at, end))
+                }
+            };
+        }
+    }
+}
+
+fn word(item: &[u8], at: usize) -> Option<u64> {
+    let bytes = item.get(at..at.checked_add(8)?)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn half(item: &[u8], at: usize) -> Option<u32> {
+    let bytes = item.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bits;
+    use proptest::prelude::{any, prop, proptest};
+
+    fn stretches(bitmaps: &[(u64, Vec<u8>)], block_bytes: u64) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        let mut bits = Bits { open: None };
+        for (start, bitmap) in bitmaps {
+            let blocks = bitmap.len() as u64 * 8;
+            bits.add(*start, bitmap, blocks, block_bytes, &mut |at, length| {
+                found.push((at, length));
+            });
+        }
+        found.extend(bits.open.map(|(start, end)| (start, end - start)));
+        found
+    }
+
+    #[test]
+    fn free_blocks_are_joined_over_the_ends_of_bitmaps() {
+        let bitmaps = [(0, vec![0b1100_0011]), (8 * 4096, vec![0b0000_0001])];
+        assert_eq!(stretches(&bitmaps, 4096), [(0, 8192), (6 * 4096, 3 * 4096)]);
+        let apart = [(0, vec![0x80]), (9 * 4096, vec![0x01])];
+        assert_eq!(stretches(&apart, 4096).len(), 2);
+        let mut bits = Bits { open: None };
+        bits.add(0, &[0xff], u64::MAX, 4096, &mut |_, _| ());
+        assert_eq!(bits.open, Some((0, 8 * 4096)), "a bitmap that is too short ends");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_bits_there_are_all_are_counted(
+            start in any::<u64>(), bitmap in prop::collection::vec(any::<u8>(), 0..64)
+        ) {
+            let set: u64 = bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum();
+            let found = stretches(&[(start >> 8, bitmap)], 4096);
+            assert_eq!(found.iter().map(|(_, length)| length).sum::<u64>(), set * 4096);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Free space, and how full a filesystem is, as far as it tells: ext4 and xfs by their map of
+//! space, btrfs by its trees.
+
+use std::os::fd::BorrowedFd;
+
+use treering_model::{LayoutFree, LayoutFullness, LayoutInodes, LayoutUse};
+use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
+use treering_sys::{Errno, FilesystemFacts, space_map};
+
+use super::{btrfs, told};
+
+/// The space of a filesystem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Space {
+    /// What is free for data; `None` where it is not told, and why in [`Space::problem`].
+    pub(super) free: Option<LayoutFree>,
+    /// Why free space is not told, and what to do about it.
+    pub(super) problem: Option<String>,
+    /// How full it is.
+    pub(super) fullness: LayoutFullness,
+}
+
+/// Looks at the space of the filesystem that something open is on.
+pub(super) fn look(
+    filesystem: BorrowedFd<'_>,
+    facts: &FilesystemFacts,
+    map: Option<&mut MapMeasures>,
+) -> Space {
+    let used_bytes = facts.capacity_bytes.saturating_sub(facts.unused_bytes);
+    let fullness = LayoutFullness {
+        data: LayoutUse { used_bytes, total_bytes: facts.capacity_bytes },
+        inodes: facts.used_inodes.map(|(used, total)| LayoutInodes { used, total }),
+        ..LayoutFullness::default()
+    };
+    let space = Space { fullness, ..Space::default() };
+    if facts.type_name() == Some("btrfs") {
+        return btrfs::look(filesystem, space, map);
+    }
+    match of_map(filesystem, map) {
+        Ok(free) => Space { free: Some(told::free(&free)), ..space },
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
+            let name = facts.type_name().unwrap_or("this filesystem");
+            let problem = format!("{name} does not tell which of its blocks are free");
+            Space { problem: Some(problem), ..space }
+        }
+        Err(errno) => {
+            let problem = format!("the kernel does not tell which blocks are free: {errno}");
+            Space { problem: Some(problem), ..space }
+        }
+    }
+}
+
+/// By the kernel's map. Free stretches side by side are one: the kernel parts some of them where
+/// its own structures end.
+fn of_map(
+    filesystem: BorrowedFd<'_>,
+    mut map: Option<&mut MapMeasures>,
+) -> Result<FreeSpaceLayout, Errno> {
+    let mut free = FreeSpaceMeasures::default();
+    let mut open: Option<(u32, u64, u64)> = None;
+    let mut first_device = None;
+    space_map(filesystem, |record| {
+        let of_map = *first_device.get_or_insert(record.device) == record.device;
+        if let Some(map) = map.as_mut().filter(|_| of_map) {
+            map.space(record.physical, record.length);
+            if record.is_free {
+                map.free(record.physical, record.length);
+            }
+        }
+        if !record.is_free {
+            return;
+        }
+        open = match open {
+            Some((device, at, length))
+                if device == record.device && at.checked_add(length) == Some(record.physical) =>
+            {
+                Some((device, at, length.saturating_add(record.length)))
+            }
+            before => {
+                free.add(before.map_or(0, |(_, _, length)| length));
+                Some((record.device, record.physical, record.length))
+            }
+        };
+    })?;
+    free.add(open.map_or(0, |(_, _, length)| length));
+    Ok(free.layout())
+}

@@ -1,0 +1,200 @@
+//! The observer: the layout of the place under test after each phase, and, where that is asked
+//! for, after every so many tasks. What waits in memory is written to its place before.
+
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use treering_model::{
+    Artifact, Better, Fact, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
+    LAYOUT_VERSION, Layout, Metric, PhaseTotals, Scope, TaskTotals, Unit,
+};
+use treering_sys::open_top;
+
+use super::{Survey, SurveyPlan, survey};
+use crate::{Observer, Scene, Seen, Watch};
+
+/// When layouts are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayoutWanted {
+    /// After every so many tasks; 0 for after each phase only.
+    pub every_tasks: u32,
+    /// Whether the map of the device is kept, too.
+    pub map: bool,
+}
+
+/// Looks at the layout of the place under test, where it is asked to.
+#[derive(Debug)]
+pub(crate) struct LayoutObserver;
+
+impl Observer for LayoutObserver {
+    fn name(&self) -> &'static str {
+        "layout"
+    }
+
+    fn look(&self, _scene: &Scene<'_>) -> Seen {
+        Seen::default()
+    }
+
+    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+        let wanted = scene.wanted.layout?;
+        let target = scene.target.to_owned();
+        Some(Box::new(LayoutWatch { wanted, target, tasks: 0, problem: None, phase: 0 }))
+    }
+}
+
+struct LayoutWatch {
+    wanted: LayoutWanted,
+    target: PathBuf,
+    /// Tasks that ended.
+    tasks: u32,
+    /// Why there is no layout.
+    problem: Option<String>,
+    phase: u32,
+}
+
+impl Watch for LayoutWatch {
+    fn phase_begins(&mut self, phase: u32, _name: &str) {
+        self.phase = phase;
+    }
+
+    fn task_ended(&mut self, _totals: &TaskTotals) -> Seen {
+        self.tasks = self.tasks.saturating_add(1);
+        let every = self.wanted.every_tasks;
+        if every == 0 || !self.tasks.is_multiple_of(every) {
+            return Seen::default();
+        }
+        let Some(Survey { layout, .. }) = self.survey(false) else { return Seen::default() };
+        let name = format!("{LAYOUT_AFTER_TASK}{}", self.tasks);
+        Seen { artifacts: artifact(self.phase, name, &layout), ..Seen::default() }
+    }
+
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+        let Some(Survey { layout, map }) = self.survey(self.wanted.map) else {
+            return Seen::default();
+        };
+        let mut artifacts = artifact(totals.phase, String::new(), &layout);
+        let of_map = |map| Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map).ok();
+        let phase = Some(totals.phase);
+        artifacts.extend(map.and_then(of_map).map(|made| Artifact { phase, ..made }));
+        let metrics = metrics(&layout, &Scope::Phase(totals.name.clone()));
+        Seen { metrics, artifacts, ..Seen::default() }
+    }
+
+    fn end(self: Box<Self>) -> Seen {
+        let fact = |value| Fact { name: "layout.problem".to_owned(), value };
+        Seen { facts: self.problem.map(fact).into_iter().collect(), ..Seen::default() }
+    }
+}
+
+impl LayoutWatch {
+    fn survey(&mut self, map: bool) -> Option<Survey> {
+        match take(&self.target, map) {
+            Ok(survey) => Some(survey),
+            Err(problem) => {
+                self.problem.get_or_insert(problem);
+                None
+            }
+        }
+    }
+}
+
+fn take(target: &Path, map: bool) -> Result<Survey, String> {
+    let top = open_top(target).map_err(|errno| errno.to_string())?;
+    let plan = SurveyPlan { map, write_back: true, ..SurveyPlan::default() };
+    survey(top.as_fd(), &plan, &mut |_, _| ControlFlow::Continue(()))
+        .map_err(|error| error.to_string())
+}
+
+fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
+    // What cannot be written as JSON has no number in it that could be compared either.
+    let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
+    made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
+}
+
+/// The numbers of a layout by which trials are compared.
+fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
+    use Better::{Higher, Lower};
+    let free = layout.free_space.as_ref();
+    let percent = |share: Option<f64>| share.map(|share| share * 100.0);
+    let all: [(&str, Option<f64>, Unit, Better); 10] = [
+        ("layout_extents_per_file", layout.extents_per_file, Unit::Count, Lower),
+        ("layout_score_percent", percent(layout.layout_score), Unit::Percent, Higher),
+        ("layout_traversal_score_percent", percent(layout.traversal_score), Unit::Percent, Higher),
+        (
+            "layout_adjacent_siblings_percent",
+            percent(layout.adjacent_siblings),
+            Unit::Percent,
+            Higher,
+        ),
+        ("layout_gap_bytes_p90", layout.gap_bytes.map(|gap| gap.p90 as f64), Unit::Bytes, Lower),
+        ("layout_span_median", layout.span_median, Unit::Count, Lower),
+        ("layout_free_extents", free.map(|free| free.extents as f64), Unit::Count, Lower),
+        ("layout_free_mean_bytes", free.and_then(|free| free.mean_bytes), Unit::Bytes, Higher),
+        (
+            "layout_free_in_large_percent",
+            percent(free.and_then(|free| free.large_share)),
+            Unit::Percent,
+            Higher,
+        ),
+        (
+            "layout_free_in_small_percent",
+            percent(free.and_then(|free| free.small_share)),
+            Unit::Percent,
+            Lower,
+        ),
+    ];
+    let metric = |(name, value, unit, better): (&str, Option<f64>, Unit, Better)| {
+        Some(Metric::new(name, scope.clone(), value?, unit, better))
+    };
+    all.into_iter().filter_map(metric).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LayoutObserver, LayoutWanted};
+    use crate::{Observer, Scene, Wanted};
+    use std::path::Path;
+    use treering_model::{Layout, PhaseTotals, TaskTotals};
+
+    fn scene(target: &Path, wanted: Option<LayoutWanted>) -> Scene<'_> {
+        Scene { target, wanted: Wanted { layout: wanted, ..Wanted::default() } }
+    }
+
+    #[test]
+    fn it_looks_only_when_it_is_asked_to() {
+        assert!(LayoutObserver.watch(&scene(Path::new("/"), None)).is_none());
+    }
+
+    #[test]
+    fn a_place_that_does_not_tell_says_why() {
+        let wanted = LayoutWanted { every_tasks: 2, map: false };
+        let mut watch = LayoutObserver.watch(&scene(Path::new("/nowhere"), Some(wanted))).unwrap();
+        let seen = watch.phase_ended(&PhaseTotals::default());
+        assert!(seen.metrics.is_empty() && seen.artifacts.is_empty());
+        assert_eq!(watch.end().facts[0].name, "layout.problem");
+    }
+
+    #[test]
+    fn layouts_are_taken_after_tasks_and_phases() {
+        // Beside the program, where it is built: hardly ever a filesystem in memory.
+        let place = tempfile::tempdir_in(".").unwrap();
+        std::fs::write(place.path().join("file"), vec![1; 9000]).unwrap();
+        let wanted = LayoutWanted { every_tasks: 2, map: true };
+        let scene = scene(place.path(), Some(wanted));
+        let mut watch = LayoutObserver.watch(&scene).unwrap();
+        watch.phase_begins(1, "work");
+        let tasks: Vec<_> =
+            (0..5).map(|_| watch.task_ended(&TaskTotals::default()).artifacts).collect();
+        let seen = watch.phase_ended(&PhaseTotals { phase: 1, ..PhaseTotals::default() });
+        if !watch.end().facts.is_empty() {
+            return; // A filesystem that does not tell: said above.
+        }
+        let names: Vec<_> = tasks.iter().flatten().map(|made| made.name.as_str()).collect();
+        assert_eq!(names, ["after task 2", "after task 4"]);
+        assert_eq!(seen.artifacts.len(), 2);
+        let layout: Layout = serde_json::from_str(&seen.artifacts[0].body).unwrap();
+        assert_eq!(layout.files, 1);
+        assert!(seen.metrics.iter().any(|metric| metric.name == "layout_extents_per_file"));
+    }
+}

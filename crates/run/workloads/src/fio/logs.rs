@@ -1,0 +1,257 @@
+//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`.
+//!
+//! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
+//! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
+//! requests of such a time; else for one.
+
+use std::fmt::Write;
+
+use super::jobfile::Section;
+
+/// Lines of a clone that are kept; a job that makes more must put several into one.
+const LINES_MAX: usize = 3 << 20;
+
+/// The kinds of logs, and how their files are called behind the prefix.
+pub(super) const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
+const SLAT: usize = 0;
+const CLAT: usize = 1;
+const LAT: usize = 2;
+const BANDWIDTH: usize = 3;
+const IOPS: usize = 4;
+/// Stands for all that was left out.
+pub(super) const CUT: u64 = u64::MAX;
+
+/// The files that a job asks for: a prefix, empty for the job's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) latencies: Option<String>,
+    pub(crate) bandwidth: Option<String>,
+    pub(crate) iops: Option<String>,
+    /// Milliseconds that a line stands for; 0 for a line for each request.
+    pub(crate) average_ms: u64,
+}
+
+impl Wanted {
+    /// Whether there is one.
+    pub(crate) fn is_any(&self) -> bool {
+        self.latencies.is_some() || self.bandwidth.is_some() || self.iops.is_some()
+    }
+
+    fn prefix(&self, kind: usize) -> Option<&str> {
+        match kind {
+            BANDWIDTH => self.bandwidth.as_deref(),
+            IOPS => self.iops.as_deref(),
+            _ => self.latencies.as_deref(),
+        }
+    }
+}
+
+/// A line with its kind: kind, milliseconds, value, direction, bytes.
+pub(super) type Line = [u64; 5];
+
+/// A time that one line stands for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    began_ms: u64,
+    sum: u128,
+    count: u64,
+}
+
+/// A request that ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    /// Since the start.
+    pub(super) at_ms: u64,
+    /// Read 0, written 1.
+    pub(super) way: usize,
+    pub(super) bytes: u64,
+    /// Where it was queued.
+    pub(super) slat_ns: Option<u64>,
+    pub(super) clat_ns: u64,
+}
+
+/// The logs of a clone at work.
+#[derive(Clone, Debug)]
+pub(super) struct Logs {
+    wanted: Wanted,
+    lines: Vec<Line>,
+    windows: [[Window; 2]; 3],
+    /// Since when bytes and requests are summed, for both ways at once.
+    rates_began_ms: u64,
+    rates: [[u64; 2]; 2],
+    last_ms: u64,
+}
+
+impl Logs {
+    pub(super) fn new(wanted: &Wanted) -> Option<Box<Self>> {
+        wanted.is_any().then(|| {
+            Box::new(Self {
+                wanted: wanted.clone(),
+                lines: Vec::new(),
+                windows: Default::default(),
+                rates_began_ms: 0,
+                rates: Default::default(),
+                last_ms: 0,
+            })
+        })
+    }
+
+    /// A request ended.
+    pub(super) fn ended(&mut self, ended: Ended) {
+        let Ended { at_ms, way, bytes, slat_ns, clat_ns } = ended;
+        self.last_ms = at_ms;
+        if self.wanted.latencies.is_some() {
+            if let Some(slat_ns) = slat_ns {
+                self.latency(SLAT, at_ms, way, bytes, slat_ns);
+            }
+            self.latency(CLAT, at_ms, way, bytes, clat_ns);
+            self.latency(LAT, at_ms, way, bytes, clat_ns + slat_ns.unwrap_or(0));
+        }
+        if self.wanted.average_ms > 0 {
+            self.rates[way][0] += bytes;
+            self.rates[way][1] += 1;
+            self.rates_so_far(at_ms);
+            return;
+        }
+        if self.wanted.bandwidth.is_some() {
+            let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
+            let kib = u64::try_from(kib).unwrap_or(u64::MAX);
+            self.push([BANDWIDTH as u64, at_ms, kib, way as u64, bytes]);
+        }
+        if self.wanted.iops.is_some() {
+            self.push([IOPS as u64, at_ms, 1, way as u64, bytes]);
+        }
+    }
+
+    fn latency(&mut self, kind: usize, at_ms: u64, way: usize, bytes: u64, ns: u64) {
+        let average_ms = self.wanted.average_ms;
+        if average_ms == 0 {
+            self.push([kind as u64, at_ms, ns, way as u64, bytes]);
+            return;
+        }
+        let window = &mut self.windows[kind][way];
+        window.sum += u128::from(ns);
+        window.count += 1;
+        if at_ms.saturating_sub(window.began_ms) >= average_ms {
+            self.close(kind, way, at_ms);
+        }
+    }
+
+    /// Ends a time: the next one begins at a multiple of its length.
+    fn close(&mut self, kind: usize, way: usize, at_ms: u64) {
+        let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
+        let Window { sum, count, .. } =
+            std::mem::replace(&mut self.windows[kind][way], Window { began_ms, sum: 0, count: 0 });
+        if count > 0 {
+            let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
+            self.push([kind as u64, at_ms, mean, way as u64, 0]);
+        }
+    }
+
+    fn rates_so_far(&mut self, at_ms: u64) {
+        let ms = at_ms.saturating_sub(self.rates_began_ms);
+        if ms < self.wanted.average_ms {
+            return;
+        }
+        self.rates_began_ms = at_ms;
+        for (way, [bytes, requests]) in std::mem::take(&mut self.rates).into_iter().enumerate() {
+            if requests == 0 {
+                continue;
+            }
+            if self.wanted.bandwidth.is_some() {
+                self.push([BANDWIDTH as u64, at_ms, bytes * 1000 / ms / 1024, way as u64, 0]);
+            }
+            if self.wanted.iops.is_some() {
+                self.push([IOPS as u64, at_ms, requests * 1000 / ms, way as u64, 0]);
+            }
+        }
+    }
+
+    fn push(&mut self, line: Line) {
+        match self.lines.len() {
+            0..LINES_MAX => self.lines.push(line),
+            LINES_MAX => self.lines.push([CUT; 5]),
+            _ => {}
+        }
+    }
+
+    /// All lines; the last time of each latency ends where the work did.
+    pub(super) fn take(&mut self) -> Vec<Line> {
+        for kind in [SLAT, CLAT, LAT] {
+            for way in [0, 1] {
+                self.close(kind, way, self.last_ms);
+            }
+        }
+        std::mem::take(&mut self.lines)
+    }
+}
+
+/// The files of a clone, the `number`th of all from 1: path and text.
+pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (kind, name) in KINDS.into_iter().enumerate() {
+        let Some(prefix) = job.logs.prefix(kind) else { continue };
+        let prefix = if prefix.is_empty() { &job.name } else { prefix };
+        let mut text = String::new();
+        for [_, ms, value, way, bytes] in lines.iter().filter(|line| line[0] == kind as u64) {
+            // Writing into a string cannot fail.
+            let _ = writeln!(text, "{ms}, {value}, {way}, {bytes}, 0");
+        }
+        files.push((format!("{prefix}_{name}.{number}.log"), text));
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ended, Logs, Wanted};
+
+    fn wanted(average_ms: u64) -> Wanted {
+        let prefix = || Some("p".to_owned());
+        Wanted { latencies: prefix(), bandwidth: prefix(), iops: prefix(), average_ms }
+    }
+
+    fn ended(at_ms: u64, way: usize, clat_ns: u64) -> Ended {
+        Ended { at_ms, way, bytes: 4096, slat_ns: None, clat_ns }
+    }
+
+    #[test]
+    fn each_request_has_a_line_in_each_log() {
+        let mut logs = Logs::new(&wanted(0)).unwrap();
+        logs.ended(ended(3, 1, 1_000_000));
+        logs.ended(Ended { slat_ns: Some(5), ..ended(4, 0, 10) });
+        let lines = logs.take();
+        let wanted: [[u64; 5]; 9] = [
+            [1, 3, 1_000_000, 1, 4096],
+            [2, 3, 1_000_000, 1, 4096],
+            [3, 3, 4000, 1, 4096],
+            [4, 3, 1, 1, 4096],
+            [0, 4, 5, 0, 4096],
+            [1, 4, 10, 0, 4096],
+            [2, 4, 15, 0, 4096],
+            [3, 4, 400_000_000, 0, 4096],
+            [4, 4, 1, 0, 4096],
+        ];
+        assert_eq!(lines, wanted);
+        assert!(Logs::new(&Wanted::default()).is_none());
+    }
+
+    #[test]
+    fn a_line_stands_for_a_time_that_begins_at_a_multiple() {
+        let mut logs = Logs::new(&Wanted { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+        for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
+            logs.ended(ended(at_ms, 0, ns));
+        }
+        let lines: Vec<[u64; 2]> =
+            logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
+        assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
+        let mut logs = Logs::new(&Wanted { latencies: None, ..wanted(100) }).unwrap();
+        for (at_ms, way) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
+            logs.ended(ended(at_ms, way, 1));
+        }
+        assert_eq!(
+            logs.take(),
+            [[3, 100, 80, 0, 0], [4, 100, 20, 0, 0], [3, 100, 40, 1, 0], [4, 100, 10, 1, 0]]
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! What the original told of its jobs, in the words of native runs: a task for each clone, with
+//! calls and latencies, and the tallies of which the headline is made.
+
+use treering_formats::fio::{self, Direction, Job, Spread};
+use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
+use treering_script::{ProgramEnd, ToldPhase};
+
+use super::super::headline::Headline;
+use super::super::histogram::{BUCKETS, bucket};
+use super::super::jobfile::{Relayed, Way, number_of};
+use super::super::tally::{Latencies, Stat, Tally, WayTally};
+
+/// What is counted of each clone, by the names of the reader.
+const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor_faults"];
+
+/// What was told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) phases: Vec<ToldPhase>,
+    pub(super) headline: Option<Headline>,
+}
+
+/// The document in what a program said: notes may stand before it.
+pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
+    let begins = |at: &usize| *at == 0 || output[at - 1] == b'\n';
+    let starts = output.iter().enumerate().filter(|(_, byte)| **byte == b'{');
+    let at = starts.map(|(at, _)| at).find(begins)?;
+    let mut values = serde_json::Deserializer::from_slice(&output[at..]).into_iter();
+    values.next()?.ok()
+}
+
+/// A clone that was told of.
+struct Clone<'t> {
+    told: &'t Job,
+    /// The number of its job, and its place among those of the job's clones that were told of.
+    job: usize,
+    place: usize,
+}
+
+/// Reads a document: its jobs are those that were handed on.
+pub(super) fn told(document: &serde_json::Value, jobs: &[Relayed], end: &ProgramEnd) -> Told {
+    let Some(run) = fio::run(document, &mut |_odd| ()) else { return Told::default() };
+    let mut clones: Vec<Clone<'_>> = Vec::new();
+    for told in &run.jobs {
+        let Some(job) = number_of(&told.description).filter(|job| *job < jobs.len()) else {
+            continue;
+        };
+        let place = clones.iter().filter(|before| before.job == job).count();
+        clones.push(Clone { told, job, place });
+    }
+    let tallies: Vec<Tally> = clones.iter().map(|clone| tally(clone.told)).collect();
+    let tasks: Vec<TaskTotals> = clones
+        .iter()
+        .zip(&tallies)
+        .map(|(clone, tally)| {
+            let siblings = clones.iter().filter(|other| other.job == clone.job).count();
+            // The first clone is made first, then from the last one down.
+            let number = if clone.place == 0 { 0 } else { siblings - clone.place };
+            task(clone.told, tally, &jobs[clone.job].section.name, number)
+        })
+        .collect();
+    let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
+    let mut headline = Headline::of(rows(&clones, jobs).into_iter().zip(names));
+    for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
+        headline.worked(number, task, tally);
+    }
+    Told { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
+}
+
+/// Under which number each clone is told, as natively: those of a group together, where they say
+/// so.
+fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
+    let mut rows = Vec::new();
+    let (mut row, mut last) = (0_usize, None);
+    for (number, clone) in clones.iter().enumerate() {
+        let group = clone.told.group;
+        let together = jobs[clone.job].section.group_reporting && last == Some(group);
+        if number > 0 && !together {
+            row += 1;
+        }
+        last = Some(group);
+        rows.push(row);
+    }
+    rows
+}
+
+/// What lies between two stonewalls is a phase. They are told without their beginnings: the last
+/// one ended with the program.
+fn phases(
+    clones: &[Clone<'_>],
+    tasks: Vec<TaskTotals>,
+    jobs: &[Relayed],
+    end: &ProgramEnd,
+) -> Vec<ToldPhase> {
+    let mut phases: Vec<ToldPhase> = Vec::new();
+    for (number, (clone, mut task)) in clones.iter().zip(tasks).enumerate() {
+        let begins = jobs[clone.job].section.stonewall && clone.place == 0;
+        if number == 0 || begins {
+            phases.push(ToldPhase::default());
+        }
+        let Some(phase) = phases.last_mut() else { continue };
+        let name = &task.kind;
+        if phase.tasks.iter().all(|before| before.kind != *name) {
+            let comma = if phase.totals.name.is_empty() { "" } else { ", " };
+            phase.totals.name += &format!("{comma}{name}");
+        }
+        phase.totals.wall_ns = phase.totals.wall_ns.max(task.wall_ns);
+        task.worker = u16::try_from(phase.tasks.len()).unwrap_or(u16::MAX);
+        phase.tasks.push(task);
+    }
+    let mut began_ns = end.began_ns.saturating_add(end.wall_ns);
+    for ToldPhase { totals, tasks } in phases.iter_mut().rev() {
+        began_ns = began_ns.saturating_sub(totals.wall_ns).max(end.began_ns);
+        *totals = PhaseTotals { began_ns, ..std::mem::take(totals) };
+        tasks.iter_mut().for_each(|task| task.began_ns = began_ns);
+    }
+    phases
+}
+
+fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
+    let longest = tally.ways.iter().map(|way| way.runtime_ms).max().unwrap_or(0);
+    let moved = |name: &str| told.directions.iter().find(|one| one.name == name);
+    let mut ops = Vec::new();
+    for (op, word) in [(Op::Read, "read"), (Op::Write, "write")] {
+        let Some(direction) = moved(word) else { continue };
+        let bins = direction.bins.as_ref().map_or(&[][..], |(_, bins)| bins);
+        let (calls, bytes) = (direction.ios.min(FIGURE_MAX), direction.bytes.min(FIGURE_MAX));
+        ops.push(OpTotals { op, calls, errors: 0, bytes, latency: latency(bins) });
+    }
+    if let Some(sync) = &told.sync {
+        let latency = latency(&sync.bins);
+        ops.push(OpTotals {
+            op: Op::Fsync,
+            calls: sync.ios.min(FIGURE_MAX),
+            errors: 0,
+            bytes: 0,
+            latency,
+        });
+    }
+    TaskTotals {
+        kind: name.to_owned(),
+        subject: format!("{name}.{number}"),
+        wall_ns: longest.saturating_mul(1_000_000),
+        cpu: Cpu { user_ns: tally.user_ns, system_ns: tally.system_ns },
+        bytes: ops.iter().fold(0, |sum, op| sum.saturating_add(op.bytes)),
+        ops,
+        notes: tally.words(),
+        ..TaskTotals::default()
+    }
+}
+
+fn latency(bins: &[(u64, u64)]) -> Latency {
+    let mut latency = Latency::new();
+    bins.iter().for_each(|(ns, count)| latency.record_many(*ns, (*count).min(COUNT_MAX)));
+    latency
+}
+
+fn tally(of: &Job) -> Tally {
+    let mut tally =
+        Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
+    for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
+        if let Some(direction) = of.directions.iter().find(|one| one.name == word) {
+            tally.ways[way.place()] = way_tally(direction);
+        }
+    }
+    for (place, name) in COUNTS.into_iter().enumerate() {
+        let count = of.counts.iter().find(|(told, _)| *told == name);
+        tally.usage[place] = count.map_or(0, |(_, count)| (*count).min(FIGURE_MAX));
+    }
+    if let Some([user, system]) = of.cpu_percent {
+        // Percent of milliseconds.
+        let ns = |percent: f64| whole(percent / 100.0 * of.clones_ms as f64 * 1e6).min(FIGURE_MAX);
+        (tally.user_ns, tally.system_ns) = (ns(user), ns(system));
+    }
+    tally
+}
+
+/// Larger figures are none of a run: sums of those of all clones stay numbers.
+const FIGURE_MAX: u64 = 1 << 50;
+const COUNT_MAX: u64 = 1 << 40;
+
+fn way_tally(of: &Direction) -> WayTally {
+    let mut way = WayTally {
+        bytes: of.bytes.min(FIGURE_MAX),
+        requests: of.ios.min(FIGURE_MAX),
+        runtime_ms: of.runtime_ms.min(COUNT_MAX),
+        ..WayTally::default()
+    };
+    for (name, spread) in &of.times {
+        let stat = stat(of.ios, *spread);
+        match *name {
+            "slat" => way.slat = stat,
+            "clat" => way.clat.stat = stat,
+            _ => way.lat.stat = stat,
+        }
+    }
+    match &of.bins {
+        Some(("lat", bins)) => fill(&mut way.lat, bins),
+        Some(("clat", bins)) => {
+            fill(&mut way.clat, bins);
+            // Of these nothing is known but the extremes.
+            way.lat = Latencies::default();
+        }
+        _ => {}
+    }
+    way
+}
+
+fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
+    for (ns, count) in bins {
+        latencies.histogram.add(bucket(*ns).min(BUCKETS - 1), (*count).min(COUNT_MAX));
+    }
+    latencies.stat.samples = latencies.histogram.samples();
+}
+
+fn stat(samples: u64, spread: Spread) -> Stat {
+    let Spread { least, most, mean, deviation } = spread;
+    let ns = |value: f64| whole(value).min(FIGURE_MAX);
+    Stat::told(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
+}
+
+/// A figure that is none, is negative, or has no end, is 0 or the largest number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
+    use serde_json::{Value, json};
+    use treering_model::Op;
+    use treering_script::ProgramEnd;
+
+    use super::super::super::jobfile::{Relayed, Section};
+    use super::{document, told};
+
+    fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
+        let mut section = Section::default();
+        name.clone_into(&mut section.name);
+        (section.stonewall, section.group_reporting) = (stonewall, group_reporting);
+        Relayed { section, settings: Vec::new() }
+    }
+
+    fn clone(number: u64, group: u64, way: &str, bytes: u64) -> Value {
+        let latency = json!({"min": 10, "max": 30, "mean": 20.0, "stddev": 1.0, "N": 2,
+            "percentile": {"50.000000": 20}, "bins": {"10": 1, "30": 1}});
+        json!({"jobname": "x", "desc": format!("treering {number}"), "groupid": group, "error": 0,
+            "job_runtime": 1000, "usr_cpu": 10.0, "sys_cpu": 20.0, "ctx": 3, "majf": 1, "minf": 2,
+            way: {"io_bytes": bytes, "io_kbytes": bytes / 1024, "bw_bytes": bytes, "iops": 2.0,
+                "runtime": 1000, "total_ios": 2, "lat_ns": latency, "clat_ns": latency}})
+    }
+
+    #[test]
+    fn clones_become_tasks_phases_and_rows() {
+        let jobs = [job("a", false, true), job("b", true, false)];
+        let all = json!({"fio version": "fio-3.33", "jobs": [
+            clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
+            clone(7, 2, "read", 1), {"jobname": "of somebody else"}]});
+        let end = ProgramEnd { began_ns: 5, wall_ns: 3_000_000_000, ..ProgramEnd::default() };
+        let told = told(&all, &jobs, &end);
+        let phases: Vec<(&str, usize, u64)> = told
+            .phases
+            .iter()
+            .map(|phase| (phase.totals.name.as_str(), phase.tasks.len(), phase.totals.began_ns))
+            .collect();
+        assert_eq!(phases, [("a", 2, 1_000_000_005), ("b", 1, 2_000_000_005)]);
+        let task = &told.phases[0].tasks[1];
+        assert_eq!((task.subject.as_str(), task.cpu.user_ns), ("a.1", 100_000_000));
+        assert_eq!((task.ops[0].op, task.ops[0].latency.samples()), (Op::Read, 2));
+        let metrics = told.headline.unwrap().metrics();
+        let rate = metrics.iter().find(|metric| metric.name == "read_mib_per_second").unwrap();
+        assert_eq!((rate.value, rate.tasks), (2.0, 2));
+    }
+
+    #[test]
+    fn a_document_begins_a_line() {
+        assert_eq!(document(b"note: {x}\n{\"a\": 1}\nmore"), Some(json!({"a": 1})));
+        for text in [&b""[..], b"fio: no {", b"{", b"\n{\"a\":"] {
+            assert_eq!(document(text), None);
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<u64>().prop_map(|number| json!(number)),
+            any::<f64>().prop_map(|number| json!(number)),
+            Just(json!(u64::MAX)),
+            Just(Value::Null),
+            any::<String>().prop_map(Value::String),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_figures_are_an_answer(
+            figures in proptest::collection::vec(value(), 12),
+            group in 0..3_u64,
+            output in any::<Vec<u8>>(),
+        ) {
+            document(&output);
+            let jobs = [job("a", false, true), job("b", true, false)];
+            let mut one = clone(0, group, "read", 4096);
+            let at = |one: &mut Value, path: &str, figure: &Value| {
+                *one.pointer_mut(path).unwrap() = figure.clone();
+            };
+            for (path, figure) in [
+                "/job_runtime", "/usr_cpu", "/ctx", "/error", "/read/io_bytes", "/read/iops",
+                "/read/runtime", "/read/total_ios", "/read/lat_ns/mean", "/read/lat_ns/bins/10",
+                "/read/clat_ns/bins/30", "/read/lat_ns/stddev",
+            ].iter().zip(&figures) {
+                at(&mut one, path, figure);
+            }
+            let all = json!({"jobs": [one.clone(), one, clone(1, 2, "write", 9)]});
+            let end = ProgramEnd::default();
+            let told = told(&all, &jobs, &end);
+            prop_assert!(told.headline.unwrap().metrics().iter().all(|one| one.value.is_finite()));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What share of the accesses falls on what share of the data: a curve over the diagonal, which is
+//! where accesses without a preference would lie.
+
+use maud::{Markup, html};
+
+use super::Concentration;
+use super::axis::{Axis, Scale};
+use super::figure::Figure;
+use super::mark::line;
+use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, value_grid};
+use crate::escape::visible;
+
+/// Shares that have a tick below, in percent.
+const TICKS: [f64; 6] = [0.0, 20.0, 40.0, 60.0, 80.0, 100.0];
+
+pub(super) fn figure(concentration: &Concentration) -> Figure {
+    let of = visible(&concentration.of);
+    Figure {
+        class: "concentration",
+        title: format!("Accesses on the hottest data: {of}"),
+        says: ", the hottest data from the left.".to_owned(),
+        aside: String::new(),
+        key: String::new(),
+        legend: Vec::new(),
+        spoken: format!("Share of the accesses by share of the data of {of}"),
+        size: (WIDTH, HEIGHT),
+        drawing: drawing(&concentration.curve),
+        below: "The straight line: every part of the data is used alike.".to_owned(),
+    }
+}
+
+fn drawing(curve: &[(f64, f64)]) -> Markup {
+    let across = Axis::new(Scale::Linear, (0.0, 100.0), ACROSS);
+    let up = Axis::new(Scale::Linear, (0.0, 100.0), (DOWN.1, DOWN.0));
+    let at = |data: f64, accesses: f64| (across.place(data), up.place(accesses));
+    let ticks: Vec<(f64, String)> =
+        TICKS.iter().map(|percent| (across.place(*percent), format!("{percent}"))).collect();
+    let points: Vec<(f64, f64)> =
+        curve.iter().map(|(data, accesses)| at(100.0 * data, 100.0 * accesses)).collect();
+    html! {
+        (value_grid(&up, |percent| Some(format!("{percent} %"))))
+        @for (x, _) in &ticks { (line("grid", (*x, DOWN.0), (*x, DOWN.1))) }
+        (line("grid", at(0.0, 0.0), at(100.0, 100.0)))
+        (feet(&ticks, "percent of the data that was touched"))
+        g class=(class(0, 1)) {
+            @if let Some(path) = path(&points) { path class="curve" d=(path) {} }
+        }
+    }
+}

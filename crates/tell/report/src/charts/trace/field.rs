@@ -1,0 +1,148 @@
+//! Offsets over time. Devices of a run stand above each other, with a gap between.
+
+use std::fmt::Write;
+
+use maud::{Markup, html};
+use treering_trace::Map;
+
+use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun};
+use crate::escape::visible;
+
+/// Between two devices, as a share of all.
+const GAP: f64 = 0.03;
+
+/// Where on the axis of offsets each device of any run begins, in MiB.
+pub(super) struct Scale {
+    devices: Vec<Place>,
+    high: f64,
+    low: f64,
+}
+
+struct Place {
+    name: String,
+    /// The first and the last MiB that anybody used.
+    used: (f64, f64),
+    /// What is added to a place on the device.
+    shift: f64,
+}
+
+impl Scale {
+    pub(super) fn of(runs: &[TraceChartRun]) -> Self {
+        let mut devices: Vec<Place> = Vec::new();
+        for map in runs.iter().flat_map(|run| &run.digest.maps) {
+            let (low, high) = range(map);
+            match devices.iter_mut().find(|place| place.name == map.device) {
+                Some(place) => place.used = (place.used.0.min(low), place.used.1.max(high)),
+                None => {
+                    devices.push(Place { name: map.device.clone(), used: (low, high), shift: 0.0 });
+                }
+            }
+        }
+        // One device alone is drawn at its true offsets, and so is whatever begins at 0.
+        if let [only] = devices.as_slice() {
+            let (low, high) = only.used;
+            let low = if low < high * 0.5 { 0.0 } else { low };
+            return Self { devices, high, low };
+        }
+        let all: f64 = devices.iter().map(|place| place.used.1).sum();
+        let mut at = 0.0;
+        for place in &mut devices {
+            place.shift = at;
+            at += place.used.1 + all * GAP;
+        }
+        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0 }
+    }
+
+    fn shift(&self, device: &str) -> f64 {
+        self.devices.iter().find(|place| place.name == device).map_or(0.0, |place| place.shift)
+    }
+}
+
+/// The first and the last MiB of a map's rows.
+fn range(map: &Map) -> (f64, f64) {
+    let mib = |sector: f64| sector / SECTORS_PER_MIB;
+    let first = map.first_sector as f64;
+    let last = first + map.rows as f64 * map.row_sectors as f64;
+    (mib(first), mib(last).max(mib(first) + 1.0 / 256.0))
+}
+
+pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -> Markup {
+    let figures = &run.digest.figures;
+    let names: Vec<String> = run.digest.maps.iter().map(|map| visible(&map.device)).collect();
+    let title = format!(
+        "{} on {}: {} requests, {} seeks",
+        visible(&run.name),
+        names.join(", "),
+        figures.reads.requests + figures.writes.requests,
+        figures.seeks
+    );
+    let inside = html! { @for map in &run.digest.maps { (of_map(map, scale)) } };
+    let (unit, word) = unit(scale.high);
+    let tick = |value: f64, text: &str| {
+        if scale.devices.len() < 2 {
+            return format!("{text} {word}");
+        }
+        let place = |device: &&Place| device.shift <= value * unit;
+        let device = scale.devices.iter().rev().find(place);
+        let (name, shift) = device.map_or(("", 0.0), |one| (one.name.as_str(), one.shift));
+        format!("{} {:.1}", visible(name), value - shift / unit)
+    };
+    let values = (scale.low, scale.high);
+    let (title, top, height) = (title.as_str(), top, FIELD);
+    Panel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
+}
+
+/// The unit that offsets are read in most easily: how many MiB it has, and its word.
+fn unit(high_mib: f64) -> (f64, &'static str) {
+    const KIB: f64 = 1024.0;
+    match high_mib {
+        high if high >= 1.5 * KIB * KIB => (KIB * KIB, "TiB"),
+        high if high >= 1.5 * KIB => (KIB, "GiB"),
+        high if high >= 1.5 => (1.0, "MiB"),
+        _ => (1.0 / KIB, "KiB"),
+    }
+}
+
+/// The cells of a map in units of cells, stretched to milliseconds and MiB.
+fn of_map(map: &Map, scale: &Scale) -> Markup {
+    let column_ms = map.column_ns as f64 / NS_PER_MS;
+    let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB;
+    let first = map.first_sector as f64 / SECTORS_PER_MIB + scale.shift(&map.device);
+    let place = format!(
+        "translate({} {}) scale({} {})",
+        column_ms / 2.0,
+        -(first + row_mib / 2.0),
+        column_ms,
+        -row_mib
+    );
+    let kinds = [
+        ("s2", "writes", &map.writes),
+        ("s1", "reads", &map.reads),
+        ("s3", "discards", &map.discards),
+    ];
+    html! {
+        g transform=(place) data-rows=(map.rows) data-columns=(map.columns)
+            data-device=(visible(&map.device)) data-column-ms=(column_ms)
+            data-row-mib=(row_mib) {
+            @for (side, kind, runs) in kinds {
+                @let path = path(map, runs);
+                @if !path.is_empty() {
+                    g class=(side) { path class=(format!("cells {kind}")) d=(path) {} }
+                }
+            }
+        }
+    }
+}
+
+/// A stroke for every run of cells: its column, its lowest row, and how far it goes up.
+fn path(map: &Map, runs: &[u32]) -> String {
+    let mut path = String::new();
+    for (column, row, rows) in map.marks(runs) {
+        // One of no length would not be drawn.
+        let _it_is_a_string = match rows {
+            1 => write!(path, "M{column} {row}v.5"),
+            _ => write!(path, "M{column} {row}v{}", rows - 1),
+        };
+    }
+    path
+}

@@ -1,0 +1,122 @@
+//! What was measured over time, a line for each run; of one run alone reads and writes.
+
+use maud::{Markup, html};
+use treering_trace::Slot;
+
+use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
+use crate::charts::mark::{px, time_tick};
+use crate::charts::plot::class;
+
+/// Points of a line.
+const POINTS: usize = 480;
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// A panel of lines.
+pub(super) struct Measure {
+    title: &'static str,
+    lines: Vec<Line>,
+    high: f64,
+    is_time: bool,
+}
+
+struct Line {
+    class: String,
+    /// Milliseconds and values.
+    points: Vec<(f64, f64)>,
+}
+
+/// A value of a slice, of so many seconds; none where it says nothing.
+type Value = fn(&Slot, f64) -> Option<f64>;
+
+/// All that is measured of these runs.
+pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
+    let rates: [(&'static str, Value, bool); 4] = [
+        ("seeks a second", |slot, seconds| Some(slot.seeks as f64 / seconds), false),
+        ("requests a second", |slot, s| Some((slot.reads + slot.writes) as f64 / s), false),
+        ("queue depth, mean", |slot, seconds| Some(slot.depth_ns as f64 / (seconds * 1e9)), false),
+        (
+            "issue to complete, mean",
+            |slot, _| (slot.timed > 0).then(|| slot.latency_ns as f64 / slot.timed as f64),
+            true,
+        ),
+    ];
+    let mut all = vec![throughput(chart)];
+    all.extend(rates.into_iter().map(|(title, of, is_time)| {
+        let runs = chart.shown();
+        let sides = runs.iter().enumerate();
+        let lines = sides.map(|(place, run)| line(run, class(place, runs.len().max(2)), of));
+        Measure::new(title, lines.collect(), is_time)
+    }));
+    all.retain(|measure| measure.high > 0.0);
+    all
+}
+
+fn throughput(chart: &TraceChart) -> Measure {
+    let title = "throughput, MiB/s";
+    let lines = match chart.shown() {
+        [only] => vec![
+            line(only, "s1".to_owned(), |slot, s| Some(slot.read_bytes as f64 / MIB / s)),
+            line(only, "s2".to_owned(), |slot, s| Some(slot.write_bytes as f64 / MIB / s)),
+        ],
+        runs => {
+            let sides = runs.iter().enumerate();
+            let of: Value =
+                |slot, s| Some((slot.read_bytes.saturating_add(slot.write_bytes)) as f64 / MIB / s);
+            sides.map(|(place, run)| line(run, class(place, runs.len()), of)).collect()
+        }
+    };
+    Measure::new(title, lines, false)
+}
+
+fn line(run: &TraceChartRun, class: String, of: Value) -> Line {
+    let course = run.digest.course.in_slots(POINTS);
+    let span_ns = run.digest.figures.span_ns as f64;
+    let slot_ns = course.slot_ns as f64;
+    let points = course.slots.iter().enumerate().filter_map(|(place, slot)| {
+        let begin = place as f64 * slot_ns;
+        // The last slice ends with the run; what is left of it must not look like a peak.
+        let length = (span_ns - begin).clamp(slot_ns / 2.0, slot_ns);
+        let value = of(slot, length / 1e9)?;
+        value.is_finite().then_some(((begin + length / 2.0) / NS_PER_MS, value))
+    });
+    Line { class, points: points.collect() }
+}
+
+impl Measure {
+    fn new(title: &'static str, lines: Vec<Line>, is_time: bool) -> Self {
+        let values = lines.iter().flat_map(|line| &line.points).map(|(_, value)| *value);
+        let high = values.fold(0.0, f64::max);
+        // What nobody did needs no line.
+        let lines: Vec<Line> = lines
+            .into_iter()
+            .filter(|line| line.points.iter().any(|(_, value)| *value > 0.0))
+            .collect();
+        Self { title, lines, high, is_time }
+    }
+
+    pub(super) fn panel(&self, end_ms: f64, top: f64) -> Markup {
+        let high = self.high * 1.05;
+        let path = |line: &Line| {
+            let points: Vec<String> = line
+                .points
+                .iter()
+                .map(|(ms, value)| format!("{} {:.5}", px(*ms), -value / high))
+                .collect();
+            format!("M{}", points.join("L"))
+        };
+        let inside = html! {
+            g transform=(format!("scale(1 {high})")) {
+                @for line in &self.lines {
+                    g class=(line.class) { path class="curve" d=(path(line)) {} }
+                }
+            }
+        };
+        let tick = |value: f64, text: &str| {
+            if self.is_time { time_tick(value) } else { text.to_owned() }
+        };
+        let (title, values, height, unit) = (self.title, (0.0, high), LINES, 1.0);
+        let kind = "lines";
+        Panel { kind, title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
+    }
+}

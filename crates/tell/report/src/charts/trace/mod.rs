@@ -1,0 +1,201 @@
+//! Block traces above each other on one scale: for each run its offsets over time, and below them
+//! throughput, seeks, requests a second, queue depth and latency.
+//!
+//! Every panel is a drawing of its own whose units are milliseconds and MiB (or the unit of its
+//! values), so that a script zooms by changing the part that is shown, and nothing else.
+
+mod field;
+mod lines;
+
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+use treering_trace::Digest;
+
+use self::lines::Measure;
+use super::axis::{Axis, Scale};
+use super::figure::{Entry, Figure};
+use super::mark::{Shape, label, line, px, trimmed};
+use super::plot::{MOST_SIDES, class};
+use crate::escape::visible;
+
+/// Traces, drawn on one scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceChart {
+    /// The runs, from top to bottom; more than six are left out.
+    pub runs: Vec<TraceChartRun>,
+}
+
+/// A trace, or a phase of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceChartRun {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub digest: Digest,
+}
+
+const WIDTH: f64 = 960.0;
+/// From where to where the panels go.
+const ACROSS: (f64, f64) = (86.0, 950.0);
+/// The height of a panel of offsets, and of one of lines.
+const FIELD: f64 = 210.0;
+const LINES: f64 = 76.0;
+/// Above a panel, for its words.
+const HEAD: f64 = 22.0;
+const GAP: f64 = 10.0;
+const FOOT: f64 = 40.0;
+
+const NS_PER_MS: f64 = 1e6;
+const SECTORS_PER_MIB: f64 = 2048.0;
+
+impl TraceChart {
+    fn shown(&self) -> &[TraceChartRun] {
+        &self.runs[..self.runs.len().min(MOST_SIDES)]
+    }
+
+    /// The longest run in milliseconds, never 0.
+    fn end_ms(&self) -> f64 {
+        let spans = self.shown().iter().map(|run| run.digest.figures.span_ns);
+        spans.max().unwrap_or(0).max(1) as f64 / NS_PER_MS
+    }
+}
+
+pub(super) fn figure(chart: &TraceChart) -> Figure {
+    let measures = lines::measures(chart);
+    let fields = chart.shown().iter().filter(|run| !run.digest.maps.is_empty()).count();
+    let height =
+        fields as f64 * (FIELD + HEAD + GAP) + measures.len() as f64 * (LINES + HEAD + GAP) + FOOT;
+    let left_out = chart.runs.len() - chart.shown().len();
+    let below = match left_out {
+        0 => String::new(),
+        _ => format!("{left_out} more are not drawn."),
+    };
+    Figure {
+        class: "trace",
+        title: "What the device did".to_owned(),
+        says: " over time.".to_owned(),
+        aside: "Offsets are drawn where a request went, as large as the cells allow.".to_owned(),
+        key: String::new(),
+        legend: legend(chart),
+        spoken: "Offsets of requests over time, throughput, seeks, requests a second, queue depth \
+                 and latency"
+            .to_owned(),
+        size: (WIDTH, height),
+        drawing: drawing(chart, &measures, height),
+        below,
+    }
+}
+
+/// Reads and writes have colours of their own in offsets, and runs in lines.
+fn legend(chart: &TraceChart) -> Vec<Entry> {
+    let any = |of: fn(&Digest) -> bool| chart.shown().iter().any(|run| of(&run.digest));
+    let has = [
+        ("s1", "reads", any(|digest| digest.figures.reads.requests > 0)),
+        ("s2", "writes", any(|digest| digest.figures.writes.requests > 0)),
+        ("s3", "discards", any(|digest| digest.figures.discards.requests > 0)),
+    ];
+    let entry =
+        |class: String, shape, name: String, text: String| Entry { class, shape, name, text };
+    let kinds = has.into_iter().filter(|(.., there)| *there);
+    let mut legend: Vec<Entry> = kinds
+        .map(|(class, name, _)| {
+            entry(class.to_owned(), Shape::Square, name.to_owned(), String::new())
+        })
+        .collect();
+    let runs = chart.shown();
+    if runs.len() > 1 {
+        legend.extend(runs.iter().enumerate().map(|(place, run)| {
+            let figures = &run.digest.figures;
+            let text = format!("{:.2} s, {} seeks", figures.seconds(), figures.seeks);
+            entry(class(place, runs.len()), Shape::Circle, visible(&run.name), text)
+        }));
+    }
+    legend
+}
+
+fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
+    let end_ms = chart.end_ms();
+    let scale = field::Scale::of(chart.shown());
+    let mut top = 0.0;
+    let mut panels: Vec<Markup> = Vec::new();
+    for run in chart.shown().iter().filter(|run| !run.digest.maps.is_empty()) {
+        panels.push(field::panel(run, &scale, end_ms, top + HEAD));
+        top += FIELD + HEAD + GAP;
+    }
+    for measure in measures {
+        panels.push(measure.panel(end_ms, top + HEAD));
+        top += LINES + HEAD + GAP;
+    }
+    html! {
+        @for panel in &panels { (panel) }
+        (time_ticks(end_ms, top - GAP, height))
+    }
+}
+
+/// The time axis below all panels, with lines through them.
+fn time_ticks(end_ms: f64, bottom: f64, height: f64) -> Markup {
+    let (unit_ms, word) = match end_ms {
+        ms if ms >= 600_000.0 => (60_000.0, "minutes"),
+        ms if ms < 1000.0 => (1.0, "milliseconds"),
+        _ => (1000.0, "seconds"),
+    };
+    let axis = Axis::new(Scale::Linear, (0.0, end_ms / unit_ms), ACROSS);
+    let middle = f64::midpoint(ACROSS.0, ACROSS.1);
+    html! {
+        g class="times" {
+            @for (value, text) in axis.ticks(8) {
+                @let x = axis.place(value);
+                text class="tick" x=(px(x)) y=(px(bottom + 16.0)) text-anchor="middle" {
+                    (trimmed(&text))
+                }
+            }
+        }
+        text class="hint" x=(px(middle)) y=(px(height - 4.0)) text-anchor="middle" { (word) }
+    }
+}
+
+/// A panel: its words, the grid of its values, and what is drawn in its own units.
+struct Panel<'a> {
+    /// The word for what its units are.
+    kind: &'static str,
+    title: &'a str,
+    top: f64,
+    height: f64,
+    end_ms: f64,
+    /// The lowest and the highest value.
+    values: (f64, f64),
+    /// What ticks are counted in.
+    unit: f64,
+    /// How a tick is written.
+    tick: &'a dyn Fn(f64, &str) -> String,
+    inside: Markup,
+}
+
+impl Panel<'_> {
+    fn markup(&self) -> Markup {
+        let (low, high) = self.values;
+        let ends = (low / self.unit, high / self.unit);
+        let axis = Axis::new(Scale::Linear, ends, (self.top + self.height, self.top));
+        let view = format!("0 {} {} {}", -high, self.end_ms, high - low);
+        let ticks = if self.height > 100.0 { 5 } else { 2 };
+        html! {
+            text class="name" x=(px(ACROSS.0)) y=(px(self.top - 6.0)) {
+                (label(self.title, ACROSS.1 - ACROSS.0))
+            }
+            g class="values" {
+                @for (value, text) in axis.ticks(ticks) {
+                    @let y = axis.place(value);
+                    (line("grid", (ACROSS.0, y), (ACROSS.1, y)))
+                    text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(y + 4.0)) text-anchor="end" {
+                        ((self.tick)(value, &text))
+                    }
+                }
+            }
+            svg class=(format!("panel {}", self.kind)) xmlns="http://www.w3.org/2000/svg"
+                x=(px(ACROSS.0)) y=(px(self.top)) width=(px(ACROSS.1 - ACROSS.0))
+                height=(px(self.height)) viewBox=(view) preserveAspectRatio="none" {
+                (self.inside)
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Which data were hot: the sections of a trial's page that its artifacts of that kind fill.
+
+use treering_model::{HeatReport, HotData, Trial, Unit};
+
+use crate::{Cell, Chart, Column, Concentration, Number, Report, Table};
+
+/// Rows of a table.
+const ROWS_MOST: usize = 10;
+/// Phases that have a section.
+const PHASES_MOST: usize = 6;
+/// Shares of the data of which the page says how many of the accesses fall on them.
+const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
+
+/// Adds the sections, where the trial has such artifacts.
+pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
+    let reports = trial.artifacts.iter().filter_map(|artifact| {
+        let heat: HeatReport = artifact.read(HeatReport::KIND, HeatReport::VERSION)?;
+        let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
+        Some((phase.map(|phase| phase.name.clone()), heat))
+    });
+    let reports: Vec<_> = reports.collect();
+    for (phase, heat) in reports.iter().take(PHASES_MOST) {
+        add_phase(page, phase.as_deref(), heat, charts);
+    }
+    if let Some(more) = reports.len().checked_sub(PHASES_MOST).filter(|more| *more > 0) {
+        page.note(format!(
+            "The hot data of {} are left out; `treering export` has them.",
+            counted(more as u64, "more phase")
+        ));
+    }
+}
+
+fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: bool) {
+    page.heading(&match phase {
+        Some(name) => format!("Hot data: {name}"),
+        None => "Hot data".to_owned(),
+    });
+    page.paragraph(summary(heat));
+    if !heat.concentration.is_empty() {
+        page.table(concentration(heat));
+        if charts {
+            let curve = heat.concentration.clone();
+            let of = phase.map_or_else(|| counted(heat.files, "file"), str::to_owned);
+            page.chart(Chart::Concentration(Concentration { of, curve }));
+        }
+    }
+    let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
+    page.table(hottest("hot-files", caption, &heat.hottest_files, false));
+    // Of small files a range is the file.
+    if heat.ranges >= 2 * heat.files {
+        let caption = format!("The hottest ranges of 1 MiB, of {}.", heat.ranges);
+        page.table(hottest("hot-ranges", caption, &heat.hottest_ranges, true));
+    }
+}
+
+fn summary(heat: &HeatReport) -> String {
+    let reads = counted(heat.total.reads, "read");
+    let writes = counted(heat.total.writes, "write");
+    let left_out = match heat.left_out {
+        0 => String::new(),
+        more => format!(" {more} accesses were to files for which there was no more room."),
+    };
+    format!(
+        "{reads} and {writes} of {}, as they were issued: the page cache may have answered them. \
+         The temperature is the number of accesses, each counted half for every {} s that passed \
+         until the end of the phase.{left_out}",
+        counted(heat.files, "file"),
+        heat.half_life_seconds
+    )
+}
+
+fn counted(count: u64, word: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {word}{s}", Number::whole(count).text())
+}
+
+/// What share of the accesses falls on the hottest data.
+fn concentration(heat: &HeatReport) -> Table {
+    let columns = vec![
+        Column::number("hottest data", Unit::Percent),
+        Column::number("accesses", Unit::Percent),
+    ];
+    let caption = "What share of the accesses falls on what share of the data that was touched.";
+    let mut table = Table::new("concentration", caption, columns).with_keys(1);
+    let rows = SHARES.iter().map(|share| {
+        let accesses = accesses_on(&heat.concentration, *share);
+        vec![
+            Cell::measured(100.0 * share, Unit::Percent),
+            Cell::measured(100.0 * accesses, Unit::Percent),
+        ]
+    });
+    table.rows.extend(rows);
+    table
+}
+
+/// The share of the accesses on this share of the data, between two points of the curve.
+fn accesses_on(curve: &[(f64, f64)], share: f64) -> f64 {
+    let after = curve.iter().position(|(data, _)| *data >= share);
+    match after {
+        None => 1.0,
+        Some(0) => 0.0,
+        Some(place) => {
+            let ((x0, y0), (x1, y1)) = (curve[place - 1], curve[place]);
+            if x1 > x0 { y0 + (y1 - y0) * (share - x0) / (x1 - x0) } else { y1 }
+        }
+    }
+}
+
+fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table {
+    let mut columns = vec![Column::long_text("file")];
+    if ranges {
+        columns.push(Column::number("from", Unit::Bytes));
+    }
+    columns.extend([
+        Column::number("temperature", Unit::Count),
+        Column::count("reads"),
+        Column::count("writes"),
+        Column::number("mean interval", Unit::Nanoseconds),
+        Column::number("since the last", Unit::Nanoseconds),
+    ]);
+    let mut table = Table::new(name, &caption, columns).with_keys(1 + usize::from(ranges));
+    table.rows.extend(data.iter().take(ROWS_MOST).map(|one| row(one, ranges)));
+    table
+}
+
+fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
+    let time = |ns: u64| Cell::measured(ns as f64, Unit::Nanoseconds);
+    let removed = if one.removed { " (removed)" } else { "" };
+    let mut cells = vec![Cell::text(format!("{}{removed}", one.path))];
+    if ranges {
+        cells.push(Cell::measured(one.offset as f64, Unit::Bytes));
+    }
+    cells.extend([
+        Cell::measured(one.temperature, Unit::Count),
+        Cell::whole(one.counts.reads),
+        Cell::whole(one.counts.writes),
+        one.mean_interval_ns.map_or(Cell::Missing, time),
+        time(one.since_last_ns),
+    ]);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::accesses_on;
+
+    #[test]
+    fn shares_between_two_points_lie_on_their_line() {
+        let curve = [(0.0, 0.0), (0.1, 0.9), (1.0, 1.0)];
+        for (share, accesses) in [(0.0, 0.0), (0.05, 0.45), (0.1, 0.9), (0.55, 0.95), (1.0, 1.0)] {
+            assert!((accesses_on(&curve, share) - accesses).abs() < 1e-12, "{share}");
+        }
+    }
+}

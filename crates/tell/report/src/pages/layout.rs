@@ -1,0 +1,317 @@
+//! `treering layout`: where the files of a tree lie, and what is free beside them.
+
+use std::io;
+
+use serde::Serialize;
+use treering_model::{
+    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, LayoutUse, Unit,
+};
+
+use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
+
+/// What a page says beside the layout.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View<'v> {
+    /// What was looked at.
+    pub path: &'v str,
+    /// How: through which mount.
+    pub through: &'v str,
+}
+
+/// A page with nothing but the map of the device.
+pub fn map_page(path: &str, map: LayoutMap) -> Report {
+    let mut page = Report::new(format!("Map of {path}"));
+    page.chart(Chart::Map(DeviceMapChart { title: format!("What lies where: {path}"), map }));
+    page
+}
+
+/// The page. The map is for pages with pictures.
+pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
+    let mut page = Report::new(format!("Layout of {}", view.path));
+    page.key_values(about(layout, view));
+    notes(layout, &mut page);
+    page.heading("Files");
+    page.table(measures(layout));
+    page.table(extents(layout));
+    if let Some(map) = map {
+        page.heading("Map");
+        page.blocks.extend(map_page(view.path, map).blocks);
+    }
+    page.heading("Free space");
+    match &layout.free_space {
+        Some(free) => {
+            page.key_values(free_figures(free));
+            page.table(histogram(free));
+        }
+        None => {
+            let why = layout.free_space_problem.as_deref();
+            page.paragraph(format!("Not known: {}.", why.unwrap_or("it is not told")));
+        }
+    }
+    page
+}
+
+fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
+    let mut pairs = vec![
+        ("filesystem", Cell::some_text(layout.filesystem.as_deref().unwrap_or_default())),
+        ("looked at through", Cell::some_text(view.through)),
+        ("files", Cell::whole(layout.files)),
+        ("directories", Cell::whole(layout.directories)),
+        ("block", size(layout.block_bytes)),
+    ];
+    let fullness = &layout.fullness;
+    pairs.push(("space in use", used(fullness.data)));
+    if let Some(metadata) = fullness.metadata {
+        pairs.pop();
+        pairs.push(("data in use", used(fullness.data)));
+        pairs.push(("metadata in use", used(metadata)));
+    }
+    if let Some(bytes) = fullness.unallocated_bytes {
+        pairs.push(("set aside for nothing yet", size(bytes)));
+    }
+    if let Some(inodes) = fullness.inodes {
+        pairs.push(("inodes in use", of_all(inodes.used as f64, inodes.total as f64)));
+    }
+    pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+/// Bytes in use, of how many.
+fn used(of: LayoutUse) -> Cell {
+    let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text();
+    match of.share() {
+        None => Cell::Missing,
+        Some(share) => Cell::text(format!(
+            "{} of {} ({} %)",
+            bytes(of.used_bytes),
+            bytes(of.total_bytes),
+            percent(share)
+        )),
+    }
+}
+
+fn of_all(part: f64, all: f64) -> Cell {
+    let whole = |value| Number { value, unit: String::new(), style: Style::Whole }.text();
+    Cell::text(format!("{} of {} ({} %)", whole(part), whole(all), percent(part / all)))
+}
+
+fn percent(share: f64) -> String {
+    Number { value: share * 100.0, unit: String::new(), style: Style::Percent }.text()
+}
+
+fn size(bytes: u64) -> Cell {
+    Cell::measured(bytes as f64, Unit::Bytes)
+}
+
+/// What is missing in the figures.
+fn notes(layout: &Layout, page: &mut Report) {
+    if let Some(sampled) = layout.sampled_files {
+        page.note(format!(
+            "A sample of {sampled} of the {} files was measured, drawn in runs of neighbours. The \
+             intervals are of 95 %; the traversal score is that within the runs.",
+            layout.files
+        ));
+    }
+    let passed = &layout.passed;
+    for (count, one, many) in [
+        (passed.unreadable, "entry could not be looked at", "entries could not be looked at"),
+        (passed.vanished, "file was removed meanwhile", "files were removed meanwhile"),
+        (passed.mounts, "mount was not entered", "mounts were not entered"),
+        (
+            passed.hard_links,
+            "further name of a file that was met before",
+            "further names of files that were met before",
+        ),
+    ] {
+        if count > 0 {
+            page.note(format!("{count} {}.", if count == 1 { one } else { many }));
+        }
+    }
+    if layout.delayed_files > 0 {
+        page.note(format!(
+            "{} of the files have data without a place yet: they are still being written.",
+            layout.delayed_files
+        ));
+    }
+    if layout.extents.encoded.extents > 0 {
+        page.note(
+            "Of compressed extents the length on the device is not told: scores take one that \
+             begins within the length of the one before for its neighbour.",
+        );
+    }
+}
+
+fn measures(layout: &Layout) -> Table {
+    let is_sample = layout.intervals.is_some();
+    let mut columns = vec![Column::text("measure"), Column::mixed("value")];
+    if is_sample {
+        columns.push(Column::mixed("low–high"));
+    }
+    columns.push(Column::long_text("which is"));
+    let mut table = Table::new("layout", "", columns);
+    let intervals = layout.intervals.unwrap_or_default();
+    let ratio = |value: Option<f64>| number(value, Style::Ratio);
+    let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
+    let rows: [Row; 7] = [
+        (
+            "extents per file",
+            ratio(layout.extents_per_file),
+            |of| of.extents_per_file,
+            "pieces of a file with blocks; 1 is best",
+        ),
+        (
+            "fragmented files",
+            Cell::whole(layout.fragmented_files),
+            |_| None,
+            "files in more than one piece",
+        ),
+        (
+            "layout score",
+            ratio(layout.layout_score),
+            |of| of.layout_score,
+            "blocks that follow the one before in their file; 1 is best",
+        ),
+        (
+            "traversal score",
+            ratio(layout.traversal_score),
+            |of| of.traversal_score,
+            "blocks that follow the one before when the tree is read file by file; 1 is best",
+        ),
+        (
+            "adjacent siblings",
+            ratio(layout.adjacent_siblings),
+            |of| of.adjacent_siblings,
+            "files that begin where the one before in the directory ends; 1 is best",
+        ),
+        (
+            "gap p90",
+            gaps.unwrap_or(Cell::Missing),
+            |_| None,
+            "between such files, nine of ten times at most",
+        ),
+        (
+            "span median",
+            number(layout.span_median, Style::Measured),
+            |_| None,
+            "stretch over which a directory's files lie, by their bytes; 1 is best",
+        ),
+    ];
+    for (name, value, interval, meaning) in rows {
+        let mut cells = vec![Cell::text(name), value];
+        if is_sample {
+            cells.push(interval(&intervals).map_or(Cell::Missing, |(low, high)| {
+                Cell::between(ratio_number(low), ratio_number(high))
+            }));
+        }
+        cells.push(Cell::text(meaning));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// Name, value, where its interval is, and what it says.
+type Row = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
+
+fn ratio_number(value: f64) -> Number {
+    Number { value, unit: String::new(), style: Style::Ratio }
+}
+
+fn number(value: Option<f64>, style: Style) -> Cell {
+    value.map_or(Cell::Missing, |value| Number { value, unit: String::new(), style }.into())
+}
+
+fn extents(layout: &Layout) -> Table {
+    let columns = vec![
+        Column::text("extents"),
+        Column::count("count"),
+        Column::number("in files", Unit::Bytes),
+        Column::count("files"),
+    ];
+    let mut table = Table::new("extents", "", columns);
+    let of = &layout.extents;
+    let rows: [(&str, LayoutCount, Option<u64>); 6] = [
+        ("with blocks", of.placed, Some(layout.placed_files)),
+        ("of these never written", of.unwritten, None),
+        ("of these shared", of.shared, None),
+        ("of these compressed or encrypted", of.encoded, None),
+        ("among the metadata", of.inline, Some(layout.inline_files)),
+        ("without a place yet", of.delayed, Some(layout.delayed_files)),
+    ];
+    for (name, count, files) in rows {
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::whole(count.extents),
+            size(count.bytes),
+            files.map_or(Cell::Missing, Cell::whole),
+        ]);
+    }
+    let none = vec![
+        Cell::text("files without data"),
+        Cell::Missing,
+        Cell::Missing,
+        Cell::whole(layout.empty_files),
+    ];
+    table.rows.push(none);
+    table
+}
+
+fn free_figures(free: &LayoutFree) -> Vec<(String, Cell)> {
+    let share = |share: Option<f64>| Cell::measured(share.map(|s| s * 100.0), Unit::Percent);
+    let pairs = [
+        ("free extents", Cell::whole(free.extents)),
+        ("free", size(free.bytes)),
+        ("mean size", Cell::measured(free.mean_bytes, Unit::Bytes)),
+        ("largest", size(free.largest_bytes)),
+        ("in extents of 1 MiB and more", share(free.large_share)),
+        ("in extents below 64 KiB", share(free.small_share)),
+    ];
+    pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+fn histogram(free: &LayoutFree) -> Table {
+    let columns = vec![
+        Column::number("from", Unit::Bytes),
+        Column::count("free extents"),
+        Column::number("free", Unit::Bytes),
+        Column::number("of the free bytes", Unit::Percent),
+    ];
+    let mut table = Table::new("free_space", "Free extents by size", columns);
+    for bin in &free.histogram {
+        let share = bin.bytes as f64 / free.bytes as f64 * 100.0;
+        table.rows.push(vec![
+            size(bin.from_bytes),
+            Cell::whole(bin.extents),
+            size(bin.bytes),
+            Cell::measured(share, Unit::Percent),
+        ]);
+    }
+    table
+}
+
+#[derive(Serialize)]
+struct Document<'l> {
+    treering_layout: Version,
+    path: &'l str,
+    through: &'l str,
+    #[serde(flatten)]
+    layout: &'l Layout,
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+}
+
+/// Writes the layout as JSON in one line, as docs/json.md documents it.
+///
+/// # Errors
+/// When the writer does not take it.
+pub fn write_json(layout: &Layout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let document = Document {
+        treering_layout: Version { version: LAYOUT_VERSION },
+        path: view.path,
+        through: view.through,
+        layout,
+    };
+    json::write(&document, out)?;
+    writeln!(out)
+}

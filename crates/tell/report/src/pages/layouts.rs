@@ -1,0 +1,137 @@
+//! The layouts of a trial on its page: each in a row, how they move, and charts.
+
+use treering_analysis::{
+    LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
+};
+use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, Trial, Unit};
+
+use crate::{
+    Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, Number, Report, Style, Table,
+};
+
+const MIB: f64 = 1_048_576.0;
+
+/// Maps that a page has at most: the last ones.
+const MOST_MAPS: usize = 3;
+
+/// Adds what there is to say; nothing of a trial without layouts.
+pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
+    let points = layouts(trial);
+    if points.is_empty() {
+        return;
+    }
+    page.heading("Layout on disk");
+    let after: Vec<&LayoutPoint> = points.iter().filter(|point| point.tasks.is_none()).collect();
+    if !after.is_empty() {
+        page.table(phases(&after));
+    }
+    let trends = trends(&points);
+    if !trends.rows.is_empty() {
+        page.table(trends);
+    }
+    if with_charts {
+        page.blocks.extend(courses(&points).map(|course| Block::Chart(Chart::Layout(course))));
+        page.blocks.extend(maps(trial).into_iter().map(|map| Block::Chart(Chart::Map(map))));
+    }
+}
+
+fn cell(measure: &LayoutMeasure, value: Option<f64>) -> Cell {
+    Cell::measured(value, measure.unit)
+}
+
+/// A row for each phase.
+fn phases(points: &[&LayoutPoint]) -> Table {
+    let mut columns = vec![Column::text("after phase"), Column::count("files")];
+    columns.extend(LAYOUT_MEASURES.iter().map(|measure| match measure.unit {
+        Unit::Count => Column::count(measure.name),
+        unit => Column::number(measure.name, unit),
+    }));
+    let caption = "Where the files lie after each phase; docs/layout.md defines the measures.";
+    let mut table = Table::new("layouts", caption, columns);
+    for point in points {
+        let mut row = vec![Cell::text(&point.phase), Cell::whole(point.layout.files)];
+        let value = |measure: &LayoutMeasure| cell(measure, (measure.of)(&point.layout));
+        row.extend(LAYOUT_MEASURES.iter().map(value));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// How the measures move in the course of the run.
+fn trends(points: &[LayoutPoint]) -> Table {
+    let columns = vec![
+        Column::text("measure"),
+        Column::count("n"),
+        Column::mixed("first"),
+        Column::mixed("last"),
+        Column::mixed("over ten tasks"),
+        Column::mixed("low–high"),
+    ];
+    let caption = "How the layout moves within this run: change over ten tasks with its 95 % \
+                   interval (Theil-Sen). It describes this run; it is no verdict.";
+    let mut table = Table::new("layout_trends", caption, columns);
+    for measure in &LAYOUT_MEASURES {
+        let Some(trend) = layout_trend(points, measure) else { continue };
+        table.rows.push(vec![
+            Cell::text(measure.name),
+            Cell::whole(trend.layouts as u64),
+            cell(measure, Some(trend.ends.0)),
+            cell(measure, Some(trend.ends.1)),
+            change(measure, trend.per_10_tasks).into(),
+            trend.interval.map_or(Cell::Missing, |(low, high)| {
+                Cell::between(change(measure, low), change(measure, high))
+            }),
+        ]);
+    }
+    table
+}
+
+/// A change in the unit of the measure.
+fn change(measure: &LayoutMeasure, value: f64) -> Number {
+    match measure.unit {
+        Unit::Percent => Number::measured(value, Unit::Percent).styled(Style::Measured),
+        Unit::Count => Number { value, unit: String::new(), style: Style::Measured },
+        unit => Number::measured(value, unit),
+    }
+}
+
+fn courses(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutCourse> + '_ {
+    let course = |measure: &LayoutMeasure| {
+        let series = layout_series(points, measure);
+        let trend = layout_trend(points, measure);
+        // An axis of bytes would have ticks at round numbers of bytes, not of MiB.
+        let (measure_name, unit, scale) = match measure.unit {
+            Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
+            unit => (measure.name.to_owned(), unit, 1.0),
+        };
+        (series.len() >= 2).then(|| LayoutCourse {
+            measure: measure_name,
+            unit,
+            points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
+            trend: trend.map_or_else(String::new, |trend| said(measure, &trend)),
+        })
+    };
+    LAYOUT_MEASURES.iter().filter_map(course)
+}
+
+fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
+    let text = |value: f64| change(measure, value).text_with_unit();
+    let around = trend
+        .interval
+        .map_or_else(String::new, |(low, high)| format!(" ({} to {})", text(low), text(high)));
+    format!("Over ten tasks: {}{around}.", text(trend.per_10_tasks))
+}
+
+/// The maps of the last phases.
+fn maps(trial: &Trial) -> Vec<DeviceMapChart> {
+    let chart = |artifact: &treering_model::Artifact| {
+        let map: LayoutMap = artifact.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
+        let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
+        let name = phase.map_or("the end", |phase| &phase.name);
+        Some(DeviceMapChart { title: format!("What lies where after {name}"), map })
+    };
+    let mut maps: Vec<DeviceMapChart> = trial.artifacts.iter().filter_map(chart).collect();
+    let surplus = maps.len().saturating_sub(MOST_MAPS);
+    maps.drain(..surplus);
+    maps
+}

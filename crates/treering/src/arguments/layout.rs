@@ -1,0 +1,38 @@
+//! The command line of `treering layout`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::OutputArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_LAYOUT)]
+pub(crate) struct LayoutArgs {
+    /// A directory, a block device or an image of a filesystem.
+    pub(crate) path: PathBuf,
+    /// Measure about so many files, drawn at random in runs of neighbours, and give intervals: for
+    /// trees of many millions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample: Option<u64>,
+    /// The seed that decides which files are drawn.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample")]
+    pub(crate) seed: u64,
+    /// Do not have what waits in memory written to disk first: it has no place before.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    /// Also draw what lies where on the device into this file, as SVG. HTML pages have the map.
+    #[arg(long, value_name = "FILE", conflicts_with = "sample")]
+    pub(crate) map: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const AFTER_LAYOUT: &str = "\
+The layout of a tree, of all that is on a disk, and of an image, for programs:
+  treering layout /srv/build
+  treering layout /dev/sdb1
+  treering layout aged.img --format json
+
+Nothing is written. What is mounted is looked at where it is mounted; else it is mounted read-only,
+where nobody sees it, which needs root, and gone afterwards. docs/layout.md defines the measures.";

@@ -1,0 +1,104 @@
+//! Traces of each phase of a classic run, in files as blktrace writes them.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use treering_model::{SinkError, TrialEvent, TrialSink};
+use treering_observe::block_trace::{BlockRecorder, RecorderOptions, TracedDevice, device_at};
+use treering_script::ClassicTraces;
+use treering_sys::monotonic_ns;
+use treering_trace::BlktraceWriter;
+
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+
+/// Records every phase into files of its own.
+pub(crate) struct PhaseTraces {
+    asked: ClassicTraces,
+    devices: Vec<TracedDevice>,
+    recorder: Option<BlockRecorder>,
+}
+
+impl PhaseTraces {
+    /// Looks for the device.
+    pub(crate) fn begin(asked: ClassicTraces) -> Result<Self, Failure> {
+        let Some(device) = &asked.device else {
+            return Err(Failure::new(Kind::Classic, "No blktrace device specified"));
+        };
+        let devices = device_at(device).map_err(|error| Failure::of(Kind::Classic, &error))?;
+        Ok(Self { asked, devices, recorder: None })
+    }
+
+    /// What a phase's files are called, but for the number of the CPU.
+    fn stem(&self, phase: &str, number: u32) -> String {
+        let known = self.asked.names.iter().find(|(name, _)| *name == phase);
+        let name = known.map_or_else(
+            || format!("{}-{number}", phase.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
+            |(_, name)| (*name).to_owned(),
+        );
+        format!("{}-{name}", self.asked.prefix)
+    }
+
+    fn phase_begins(&mut self, phase: &str, number: u32) {
+        let stem = self.stem(phase, number);
+        remove_older(Path::new(&stem));
+        let several = self.devices.len() > 1;
+        let path = move |device: treering_trace::DeviceNumber, cpu: u32| {
+            // As blktrace has it, a name that is given stands for one device.
+            let device = if several { format!("-{}", device.minor()) } else { String::new() };
+            PathBuf::from(format!("{stem}{device}.blktrace.{cpu}"))
+        };
+        let writer = BlktraceWriter::new(monotonic_ns(), move |device, cpu| {
+            for lower in 0..cpu {
+                File::options().append(true).create(true).open(path(device, lower))?;
+            }
+            File::options()
+                .append(true)
+                .create(true)
+                .open(path(device, cpu))
+                .map(|file| BufWriter::with_capacity(1 << 16, file))
+        });
+        let options = RecorderOptions::default();
+        match BlockRecorder::begin(&self.devices, options, vec![Box::new(writer)]) {
+            Ok(recorder) => self.recorder = Some(recorder),
+            Err(error) => say(&error.to_string()),
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(recorded) = self.recorder.take().and_then(BlockRecorder::stop) else { return };
+        for error in recorded.failed {
+            say(&format!("the trace is not kept: {error}"));
+        }
+        if recorded.lost_events > 0 {
+            say(&format!("{} events of the trace were lost", recorded.lost_events));
+        }
+    }
+}
+
+/// Removes the files of an earlier trace of this name, which blktrace writes over too.
+fn remove_older(stem: &Path) {
+    let dir = stem.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(name) = stem.file_name() else { return };
+    let begins = format!("{}.blktrace.", name.to_string_lossy());
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let found = entry.file_name().to_string_lossy().into_owned();
+        let cpu = found.strip_prefix(&begins);
+        if cpu.is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit())) {
+            let _what_cannot_be_removed_is_told_when_it_is_made =
+                std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+impl TrialSink for PhaseTraces {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        match event {
+            TrialEvent::PhaseBegan { phase, name, .. } => self.phase_begins(name, *phase),
+            TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. } => self.end(),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! The requests of jobs in their order, natively: in memory, without a disk.
+
+use std::collections::HashMap;
+
+use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_model::TaskTotals;
+use treering_script::{Call, File, Job, Outcome, Step, TargetFacts, Task};
+use treering_workloads::fio::check::Moved;
+
+/// Steps after which a job that makes no request is given up.
+const STEPS_MAX: usize = 50_000_000;
+
+/// The first requests of each task of each phase but the first one, so many as are asked for.
+pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>>, String> {
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut all = Vec::new();
+    let mut phase = 0;
+    while session.next_phase().is_some() {
+        while let Some(wave) = session.next_wave() {
+            for (worker, mut task) in (0..).zip(wave.tasks) {
+                let count = if phase == 0 { None } else { wanted.get(all.len()).copied() };
+                let made = drive(&mut task, &memory, count)?;
+                if phase > 0 {
+                    all.push(made);
+                }
+                let (kind, notes) = (task.kind.clone(), task.script.notes());
+                let totals = TaskTotals { phase, worker, kind, notes, ..TaskTotals::default() };
+                session.task_ended(&totals);
+            }
+            if let Some(why) = session.failure() {
+                return Err(why);
+            }
+        }
+        phase += 1;
+    }
+    Ok(all)
+}
+
+/// Does a task until it ends, or until it has made so many requests.
+fn drive(
+    task: &mut Task,
+    memory: &MemoryFilesystem,
+    count: Option<usize>,
+) -> Result<Vec<Moved>, String> {
+    let mut caller = MemoryCaller::new(memory);
+    caller.open_queue(task.queue).map_err(|error| error.to_string())?;
+    let (mut notes, mut now_ns) = (Notes::default(), 0);
+    let mut outcome = Outcome::Start;
+    task.script.began(now_ns);
+    for _ in 0..STEPS_MAX {
+        let Some(step) = task.script.next(outcome) else { break };
+        notes.note(&step);
+        if count.is_some_and(|count| notes.made.len() >= count) {
+            break;
+        }
+        outcome = caller.call(&step).map_err(|failure| failure.to_string())?.outcome;
+        task.script.timed(now_ns, now_ns + 1);
+        now_ns += 1;
+    }
+    Ok(notes.made)
+}
+
+/// What is open, and what was moved.
+#[derive(Default)]
+struct Notes {
+    names: HashMap<File, String>,
+    /// Where the next read or write without a place of its own begins.
+    places: HashMap<File, u64>,
+    made: Vec<Moved>,
+}
+
+impl Notes {
+    fn take(&mut self, file: File, writes: bool, offset: u64, bytes: u32) {
+        let name = self.names.get(&file).cloned().unwrap_or_default();
+        self.made.push(Moved { file: name, writes, offset, bytes: bytes.into() });
+    }
+
+    fn take_next(&mut self, file: File, writes: bool, bytes: u32) {
+        let place = self.places.entry(file).or_default();
+        let offset = *place;
+        *place += u64::from(bytes);
+        self.take(file, writes, offset, bytes);
+    }
+
+    /// Takes down what a step moves.
+    fn note(&mut self, step: &Step<'_>) {
+        match step.call {
+            Call::Create { path, into, .. } | Call::Open { path, into, .. } => {
+                self.names.insert(into, path.to_string_lossy().into_owned());
+                self.places.insert(into, 0);
+            }
+            Call::Seek { file, position } => {
+                self.places.insert(file, position);
+            }
+            Call::Read { file, bytes } => self.take_next(file, false, bytes),
+            Call::Write { file, bytes, .. } => self.take_next(file, true, bytes),
+            Call::ReadAt { file, bytes, position } | Call::ReadMapped { file, bytes, position } => {
+                self.take(file, false, position, bytes);
+            }
+            Call::WriteAt { file, bytes, position }
+            | Call::WriteMapped { file, bytes, position } => {
+                self.take(file, true, position, bytes);
+            }
+            Call::Submit { requests } => requests.iter().for_each(|request| {
+                self.take(request.file, request.writes, request.position, request.bytes);
+            }),
+            _ => {}
+        }
+    }
+}

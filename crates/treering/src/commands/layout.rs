@@ -1,0 +1,113 @@
+//! `treering layout`: where files lie on disk, and what is free: of a directory, a device or an
+//! image, which are never written to.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, stderr};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use treering_lab::{Sight, SightKind};
+use treering_model::LayoutMap;
+use treering_observe::layout::{Met, Survey, SurveyError, SurveyPlan, survey};
+use treering_report::drawings;
+use treering_report::pages::layout::{View, map_page, page, write_json};
+use treering_script::with_causes;
+
+use super::output;
+use crate::arguments::LayoutArgs;
+use crate::failure::{Failure, Kind};
+
+/// Does what was asked for.
+pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
+    let sight = Sight::open(&args.path)?;
+    let is_html = output::is_html(args.output.format.as_deref());
+    let plan = SurveyPlan {
+        sample: args.sample,
+        seed: args.seed,
+        map: args.map.is_some() || (is_html && args.sample.is_none()),
+        write_back: !args.no_sync && !matches!(sight.kind(), SightKind::Private { .. }),
+    };
+    let Survey { layout, map } = watched(&sight, &plan)?;
+    let path = args.path.to_string_lossy();
+    let through = through(sight.kind());
+    let view = View { path: &path, through: &through };
+    if let (Some(file), Some(map)) = (&args.map, &map) {
+        draw(&path, map, file)?;
+    }
+    if args.output.format.as_deref() == Some("json") {
+        output::with_writer(args.output.output.as_deref(), |out| write_json(&layout, &view, out))?;
+    } else {
+        let map = map.filter(|_| is_html);
+        output::write(&page(&layout, map, &view), &args.output)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the map as a file of its own, over none but a map of ours.
+fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
+    let failed = |error: &dyn Display| {
+        let message = format!("cannot write {}: {error}", file.display());
+        Failure::new(Kind::Environment, message)
+    };
+    if !super::charts::may_be_written(file) {
+        return Err(failed(&"it is there and is no chart of treering")
+            .hint("choose another name or move the file away"));
+    }
+    let drawing = drawings(&map_page(path, map.clone())).into_iter().next();
+    let svg = drawing.map(|drawing| drawing.svg).unwrap_or_default();
+    std::fs::write(file, svg).map_err(|error| failed(&error))
+}
+
+/// In words, through what is looked.
+fn through(kind: &SightKind) -> String {
+    match kind {
+        SightKind::Directory => String::new(),
+        SightKind::Mounted { point, root } => {
+            let part = match root.to_str() {
+                Some("/") => String::new(),
+                _ => format!(", which shows only {} of it", root.display()),
+            };
+            format!("its mount at {}{part}", point.display())
+        }
+        SightKind::Private { fs_type, options } => {
+            format!("a mount of treering's own ({fs_type}, {options}): the journal is not replayed")
+        }
+    }
+}
+
+/// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
+fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
+    let bar = stderr().is_terminal().then(|| {
+        let bar = ProgressBar::new_spinner();
+        let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar
+    });
+    let mut news = |met: &Met, total: Option<u64>| {
+        if let Some(bar) = &bar {
+            bar.set_position(met.files);
+            if let (Some(total), None) = (total, bar.length()) {
+                bar.set_message(format!(" of {total}"));
+                bar.set_length(total);
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let surveyed = survey(sight.root(), plan, &mut news);
+    if let Some(bar) = &bar {
+        bar.finish_and_clear();
+    }
+    surveyed.map_err(|error| {
+        let hint = match &error {
+            SurveyError::NoExtents(_) => {
+                Some("ext4, xfs, btrfs and f2fs tell; a filesystem in memory has no places")
+            }
+            SurveyError::Failed(..) | SurveyError::Stopped => None,
+        };
+        Failure::new(Kind::Environment, with_causes(&error)).maybe_hint(hint)
+    })
+}

@@ -1,0 +1,46 @@
+//! What is said of traces, as a page, as JSON or as a plot.
+
+use std::process::ExitCode;
+
+use treering_report::pages::trace::{TracedRun, json, page};
+use treering_report::{drawings, formats};
+
+use super::{files, window};
+use crate::arguments::{OutputArgs, PlotArgs};
+use crate::commands::output;
+use crate::failure::{Failure, Kind};
+
+/// Writes the page as the user asked.
+pub(super) fn write(runs: &[TracedRun], args: &OutputArgs) -> Result<(), Failure> {
+    if args.format.as_deref() == Some("json") {
+        return output::with_writer(args.output.as_deref(), |out| writeln!(out, "{}", json(runs)));
+    }
+    output::write(&page(runs, output::is_html(args.format.as_deref())), args)
+}
+
+/// Draws traces.
+pub(super) fn plot(args: &PlotArgs) -> Result<ExitCode, Failure> {
+    let window = window(&args.window)?;
+    let extension = args.output.extension().map(|word| word.to_string_lossy().to_lowercase());
+    let wrong = || {
+        let message = format!("{}: a plot is an .svg or an .html", args.output.display());
+        Failure::new(Kind::Usage, message)
+    };
+    if !matches!(extension.as_deref(), Some("svg" | "html" | "htm")) {
+        return Err(wrong());
+    }
+    let read = args.files.iter().map(|path| files::summary(path, window));
+    let mut runs = read.collect::<Result<Vec<_>, _>>()?;
+    for (run, label) in runs.iter_mut().zip(&args.label) {
+        run.name.clone_from(label);
+    }
+    let page = page(&runs, true);
+    output::with_writer(Some(&args.output), |out| {
+        if extension.as_deref() == Some("svg") {
+            let drawings = drawings(&page);
+            return drawings.first().map_or(Ok(()), |first| out.write_all(first.svg.as_bytes()));
+        }
+        formats::by_name("html").map_or(Ok(()), |html| html.render(&page, out))
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,205 @@
+//! `treering trace -- COMMAND`: runs a program, and records what it makes block devices do.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::Duration;
+
+use treering_observe::block_trace::{
+    BlockRecorder, BlockTraceError, RecorderOptions, SharedSink, StatisticsRecorder, TracedDevice,
+    Way, device_at, devices_under,
+};
+use treering_report::pages::trace::TracedRun;
+use treering_sys::{
+    SignalWatch, child_has_ended, monotonic_ns, signal_child, sync_filesystem, written_by,
+};
+use treering_trace::{Digest, Entry, EntrySink, Summary, TraceWriter};
+
+use super::files::{Names, blktrace_files};
+use super::page;
+use crate::arguments::{RecordTraceArgs, size};
+use crate::classic_voice::say;
+use crate::failure::{Failure, Kind};
+
+/// How often it is looked whether the command has ended.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The exit codes of a shell for a command that cannot be run, and that is not there.
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Runs the command and shows what it did.
+pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
+    let Some((program, words)) = args.command.split_first() else {
+        return Err(Failure::new(Kind::Usage, "no command is given")
+            .hint("treering trace -- COMMAND runs it and shows its requests"));
+    };
+    let devices = devices(args)?;
+    let recording = begin(args, &devices)?;
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("signals cannot be watched: {error}"))
+    })?;
+    let child = Command::new(program).args(words).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            recording.end();
+            let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN };
+            say(&format!("{}: {error}", program.to_string_lossy()));
+            return Ok(ExitCode::from(code));
+        }
+    };
+    let (status, written) = wait(&mut child, &signals)?;
+    if args.sync {
+        sync(args)?;
+    }
+    let mut digest = recording.end();
+    digest.figures.program_write_bytes = written;
+    let summary = Summary { whole: digest, phases: Vec::new(), begin_ns: 0 };
+    let name = program.to_string_lossy().into_owned();
+    page::write(&[TracedRun { name, summary }], &args.page.output())?;
+    Ok(exit_code(status))
+}
+
+/// What is to be recorded.
+fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
+    let environment = |error: BlockTraceError| Failure::of(Kind::Environment, &error);
+    if args.device.is_empty() {
+        let dir = args.dir.as_deref().unwrap_or(Path::new("."));
+        return devices_under(dir).map_err(environment).map_err(|failure| {
+            failure.hint("--device DEVICE names a device, --dir DIR a directory on one")
+        });
+    }
+    let mut all: Vec<TracedDevice> = Vec::new();
+    for path in &args.device {
+        let found = device_at(path).map_err(environment)?;
+        all.extend(found.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+    }
+    Ok(all)
+}
+
+/// A recording of either sort.
+enum Recording {
+    Events(BlockRecorder),
+    Counters(StatisticsRecorder),
+}
+
+fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, Failure> {
+    let environment = |error: &BlockTraceError| Failure::of(Kind::Environment, error);
+    let counters =
+        || StatisticsRecorder::begin(devices).map(Recording::Counters).map_err(|e| environment(&e));
+    let way = match args.way.as_deref() {
+        Some("statistics") => return counters(),
+        Some("perf_event") => Some(Way::PerfEvent),
+        Some("tracefs") => Some(Way::Tracefs),
+        _ => None,
+    };
+    let ring = usize::try_from(size("--ring", &args.ring)?).unwrap_or(usize::MAX);
+    let options = RecorderOptions { ring_bytes: ring, way };
+    match BlockRecorder::begin(devices, options, sinks(args)?) {
+        Ok(recorder) => Ok(Recording::Events(recorder)),
+        Err(error) if way.is_some() => Err(environment(&error)),
+        Err(error) => {
+            say(&format!("{error}; the device's counters tell rates only"));
+            counters()
+        }
+    }
+}
+
+impl Recording {
+    /// Ends it, and says what went wrong with files and rings.
+    fn end(self) -> Digest {
+        match self {
+            Self::Counters(recorder) => recorder.cut().unwrap_or_default(),
+            Self::Events(recorder) => {
+                let Some(recorded) = recorder.stop() else { return Digest::default() };
+                for error in &recorded.failed {
+                    say(&format!("the trace is not kept: {error}"));
+                }
+                if recorded.lost_events > 0 {
+                    let lost = recorded.lost_events;
+                    say(&format!("{lost} events were lost: a larger --ring keeps more"));
+                }
+                recorded.digest
+            }
+        }
+    }
+}
+
+/// The files that the trace is written into.
+fn sinks(args: &RecordTraceArgs) -> Result<Vec<SharedSink>, Failure> {
+    let cannot = |path: &PathBuf, error: std::io::Error| {
+        Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+    };
+    let mut sinks: Vec<SharedSink> = Vec::new();
+    if let Some(path) = &args.out {
+        let file = File::create(path).map_err(|error| cannot(path, error))?;
+        let writer = TraceWriter::new(BufWriter::with_capacity(1 << 18, file));
+        sinks.push(Box::new(writer.map_err(|error| cannot(path, error))?));
+    }
+    if let Some(dir) = &args.blktrace_out {
+        std::fs::create_dir_all(dir).map_err(|error| cannot(dir, error))?;
+        let names = Names::default();
+        let writer = blktrace_files(dir.clone(), names.clone(), monotonic_ns());
+        sinks.push(Box::new(Named { names, writer }));
+    }
+    Ok(sinks)
+}
+
+/// Files of blktrace, whose names the devices give.
+struct Named<S> {
+    names: Names,
+    writer: S,
+}
+
+impl<S: EntrySink> EntrySink for Named<S> {
+    fn entry(&mut self, entry: &Entry) -> std::io::Result<()> {
+        self.names.hear(entry);
+        self.writer.entry(entry)
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        self.writer.end()
+    }
+}
+
+/// Waits for the command; how it ended, and the bytes that it asked to write.
+fn wait(child: &mut Child, signals: &SignalWatch) -> Result<(ExitStatus, Option<u64>), Failure> {
+    let lost = |error: &dyn std::fmt::Display| {
+        Failure::new(Kind::Environment, format!("the command cannot be waited for: {error}"))
+    };
+    let mut passed_on = false;
+    while !child_has_ended(child.id()).map_err(|error| lost(&error))? {
+        // What a terminal sends goes to the command too; what others send us we pass on.
+        if let Some(signal) = signals.flag().signal().filter(|_| !passed_on) {
+            passed_on = true;
+            let _it_has_ended = signal_child(child.id(), signal);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let written = written_by(child.id());
+    let status = child.wait().map_err(|error| lost(&error))?;
+    Ok((status, written))
+}
+
+/// Waits until what was written is on the devices.
+fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
+    let cannot =
+        |error: std::io::Error| Failure::new(Kind::Environment, format!("--sync: {error}"));
+    if args.device.is_empty() {
+        let dir = args.dir.as_deref().unwrap_or(Path::new("."));
+        let dir = File::open(dir).map_err(cannot)?;
+        return sync_filesystem(dir.as_fd()).map_err(|errno| cannot(errno.into()));
+    }
+    treering_sys::sync_machine();
+    Ok(())
+}
+
+/// The command's own exit code; that of a shell where a signal ended it.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,561 @@
+//! `treering layout`, beside the tools that know: e2freefrag, xfs_db, filefrag and btrfs.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use treering_testkit::{
+    LoopFs, Program, TempDir, require_loop_fs, require_root, skip, temp_dir_in,
+};
+
+use crate::program;
+
+/// A filesystem in a file that can be mounted and let go, also when the test panics.
+struct Image {
+    kind: &'static str,
+    file: PathBuf,
+    mounted: PathBuf,
+    is_mounted: bool,
+    _dir: TempDir,
+}
+
+impl Image {
+    fn new(kind: &'static str, mebibytes: u64, options: &[&str]) -> Self {
+        let dir = temp_dir_in(&std::env::temp_dir());
+        // Others are to look into it, too.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let (file, mounted) = (dir.path().join("image"), dir.path().join("mounted"));
+        File::create(&file).unwrap().set_len(mebibytes << 20).unwrap();
+        fs::create_dir(&mounted).unwrap();
+        said(Command::new(format!("mkfs.{kind}")).arg("-q").args(options).arg(&file));
+        let mut image = Self { kind, file, mounted, is_mounted: false, _dir: dir };
+        image.mount();
+        fs::set_permissions(&image.mounted, fs::Permissions::from_mode(0o755)).unwrap();
+        image
+    }
+
+    fn mount(&mut self) {
+        let mut mount = Command::new("mount");
+        said(mount.args(["-o", "loop", "-t", self.kind]).arg(&self.file).arg(&self.mounted));
+        self.is_mounted = true;
+    }
+
+    fn unmount(&mut self) {
+        said(Command::new("umount").arg(&self.mounted));
+        self.is_mounted = false;
+    }
+
+    /// The loop device below it.
+    fn device(&self) -> String {
+        said(Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(&self.mounted))
+            .trim()
+            .to_owned()
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            let _told_by_the_panic_before = Command::new("umount").arg(&self.mounted).status();
+        }
+    }
+}
+
+/// What a tool prints. It must succeed.
+fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {words}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn is_there(tool: &str) -> bool {
+    Command::new(tool).arg("-V").output().is_ok()
+}
+
+/// The JSON of a layout.
+fn layout(program: &Program, path: &Path, more: &[&str]) -> Value {
+    let words = [&["layout", path.to_str().unwrap(), "--format", "json"], more].concat();
+    let ran = program.run(words).ends_with(0);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn number(value: &Value, path: &str) -> f64 {
+    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    found.as_f64().unwrap_or_else(|| panic!("{path} is no number: {value}"))
+}
+
+fn whole(value: &Value, path: &str) -> u64 {
+    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    found.as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {value}"))
+}
+
+/// Extents and bytes of free space by size, from the JSON.
+fn histogram(told: &Value) -> Vec<(u64, u64, u64)> {
+    let bins = told["free_space"]["histogram"].as_array().unwrap();
+    let of =
+        |bin: &Value| (whole(bin, "/from_bytes"), whole(bin, "/extents"), whole(bin, "/bytes"));
+    bins.iter().map(of).collect()
+}
+
+/// Files of many sizes, of which every third is removed: free space in many pieces.
+fn age(dir: &Path) {
+    for folder in 0..20 {
+        let folder = dir.join(format!("d{folder}"));
+        fs::create_dir(&folder).unwrap();
+        for file in 0..60_usize {
+            let bytes = vec![b'x'; (file * 7919) % 150_000 + 5000];
+            fs::write(folder.join(format!("f{file}")), bytes).unwrap();
+        }
+        sync(dir);
+        for file in (0..60).step_by(3) {
+            fs::remove_file(folder.join(format!("f{file}"))).unwrap();
+        }
+    }
+    sync(dir);
+}
+
+fn sync(dir: &Path) {
+    said(Command::new("sync").arg("-f").arg(dir));
+}
+
+#[test]
+fn free_space_of_ext4_is_as_e2freefrag_has_it() {
+    require_loop_fs!("ext4");
+    let mut image = Image::new("ext4", 256, &[]);
+    age(&image.mounted);
+    image.unmount();
+    let told = layout(&program(), &image.file, &[]);
+    let e2freefrag = said(Command::new("e2freefrag").arg(&image.file));
+    let line = |begin: &str| {
+        let line = e2freefrag.lines().find_map(|line| line.strip_prefix(begin)).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(whole(&told, "/free_space/extents"), line("Num. free extent: "));
+    assert!(line("Num. free extent: ") > 100, "{e2freefrag}");
+    assert_eq!(whole(&told, "/free_space/bytes"), line("Free blocks: ") * line("Blocksize: "));
+    assert_eq!(histogram(&told), e2freefrag_bins(&e2freefrag, line("Blocksize: ")));
+    assert_eq!(told["filesystem"], "ext4");
+    assert!(told["through"].as_str().unwrap().contains("noload"));
+}
+
+/// Lines as `   4K...    8K-  :          1281          1281    0.37%`.
+fn e2freefrag_bins(text: &str, block_bytes: u64) -> Vec<(u64, u64, u64)> {
+    let bin = |line: &str| {
+        let (range, counts) = line.split_once(':')?;
+        let from = range.split("...").next()?.trim();
+        let unit = match from.chars().last()? {
+            'K' => 1 << 10,
+            'M' => 1 << 20,
+            'G' => 1 << 30,
+            _ => return None,
+        };
+        let from: u64 = from[..from.len() - 1].parse().ok()?;
+        let mut counts = counts.split_whitespace();
+        let extents = counts.next()?.parse().ok()?;
+        let blocks: u64 = counts.next()?.parse().ok()?;
+        Some((from * unit, extents, blocks * block_bytes))
+    };
+    text.lines().filter_map(bin).collect()
+}
+
+#[test]
+fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
+    require_loop_fs!("xfs");
+    let mut image = Image::new("xfs", 400, &[]);
+    age(&image.mounted);
+    image.unmount();
+    let told = layout(&program(), &image.file, &[]);
+    let mut freesp = Command::new("xfs_db");
+    let totals = said(freesp.args(["-r", "-c", "freesp -s"]).arg(&image.file));
+    let total = |name: &str| {
+        let line = totals.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    // Blocks that the trees of free space keep for themselves (AGFL): the kernel has them as in
+    // use, freesp as free, each by itself.
+    let one = |place: &str, name: &str| {
+        let (print, mut command) = (format!("print {name}"), Command::new("xfs_db"));
+        let text = said(command.args(["-r", "-c", place, "-c", &print]).arg(&image.file));
+        text.trim().trim_start_matches(&format!("{name} = ")).parse::<u64>().unwrap()
+    };
+    let groups = one("sb 0", "agcount");
+    let kept: u64 = (0..groups).map(|group| one(&format!("agf {group}"), "flcount")).sum();
+    assert!(kept > 0);
+    assert_eq!(whole(&told, "/free_space/extents") + kept, total("total free extents"));
+    let bytes = whole(&told, "/free_space/bytes");
+    assert_eq!(bytes / 4096 + kept, total("total free blocks"));
+    assert!(whole(&told, "/free_space/extents") > 100, "{told}");
+}
+
+#[test]
+fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
+    require_loop_fs!("btrfs");
+    let image = Image::new("btrfs", 600, &[]);
+    age(&image.mounted);
+    let told = layout(&program(), &image.mounted, &[]);
+    let device = image.device();
+    let dump = |tree: &str| {
+        said(Command::new("btrfs").args(["inspect-internal", "dump-tree", "-t", tree, &device]))
+    };
+    // Data block groups, from the tree of chunks; then the counts of the tree of free space.
+    let chunks = dump("3");
+    let mut data = Vec::new();
+    let mut start = None;
+    for line in chunks.lines() {
+        if let Some((_, key)) = line.split_once("CHUNK_ITEM ") {
+            start = key.split(')').next().and_then(|at| at.parse::<u64>().ok());
+        } else if line.contains("type DATA") {
+            data.extend(start);
+        }
+    }
+    assert!(!data.is_empty(), "{chunks}");
+    let (mut extents, mut is_data) = (0, false);
+    for line in dump("10").lines() {
+        if let Some((before, _)) = line.split_once(" FREE_SPACE_INFO ") {
+            let at = before.rsplit('(').next().and_then(|at| at.parse::<u64>().ok());
+            is_data = at.is_some_and(|at| data.contains(&at));
+        } else if let Some(count) = line.trim().strip_prefix("free space info extent count ") {
+            let count = count.split(' ').next().unwrap().parse::<u64>().unwrap();
+            extents += if is_data { count } else { 0 };
+        }
+    }
+    assert_eq!(whole(&told, "/free_space/extents"), extents);
+    assert!(extents > 50);
+    let usage = said(Command::new("btrfs").args(["filesystem", "usage", "-b"]).arg(&image.mounted));
+    let data = usage.lines().find_map(|line| line.strip_prefix("Data,single: Size:")).unwrap();
+    let mut figures = data
+        .split(", Used:")
+        .map(|figure| figure.split([' ', ',']).next().unwrap().parse::<u64>().unwrap());
+    let (size, used) = (figures.next().unwrap(), figures.next().unwrap());
+    assert_eq!(whole(&told, "/fullness/data/total_bytes"), size);
+    assert_eq!(whole(&told, "/fullness/data/used_bytes"), used);
+    assert_eq!(whole(&told, "/free_space/bytes"), size - used);
+    let line = |begin: &str| {
+        let line = usage.lines().find_map(|line| line.trim().strip_prefix(begin)).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    assert_eq!(whole(&told, "/fullness/unallocated_bytes"), line("Device unallocated:"));
+}
+
+/// Files of all sorts: in one piece, in many, with holes, never written, empty, small.
+fn all_sorts(dir: &Path) {
+    let make = |name: &str| File::create(dir.join(name)).unwrap();
+    make("whole").write_all_at(&vec![1; 300_000], 0).unwrap();
+    make("empty");
+    make("small").write_all_at(b"small", 0).unwrap();
+    let sparse = make("sparse");
+    for at in [0, 1 << 20, 9 << 20] {
+        sparse.write_all_at(&[2; 8192], at).unwrap();
+    }
+    let unwritten = dir.join("unwritten");
+    said(Command::new("fallocate").args(["-l", "1M"]).arg(&unwritten));
+    File::options().write(true).open(unwritten).unwrap().write_all_at(&[3; 4096], 40_960).unwrap();
+    // Two files that grow by turns, each piece on disk before the next: in many pieces.
+    let turns = [make("turn-a"), make("turn-b")];
+    for piece in 0..12 {
+        for file in &turns {
+            file.write_all_at(&[4; 16_384], piece * 16_384).unwrap();
+            file.sync_all().unwrap();
+        }
+    }
+    fs::hard_link(dir.join("whole"), dir.join("whole-again")).unwrap();
+    std::os::unix::fs::symlink("whole", dir.join("link")).unwrap();
+    sync(dir);
+}
+
+/// Pieces as filefrag counts them; of files with data among the metadata none.
+fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if !entry.file_type().unwrap().is_file() || name == "whole-again" {
+            continue;
+        }
+        let text = said(Command::new("filefrag").arg("-v").arg(entry.path()));
+        let last = text.lines().last().unwrap();
+        let count = last.rsplit(": ").next().unwrap().split(' ').next().unwrap();
+        let is_extent = |line: &&str| line.split(':').next().unwrap().trim().parse::<u32>().is_ok();
+        let lines: Vec<&str> = text.lines().filter(is_extent).collect();
+        if !lines.iter().any(|line| line.contains("inline")) {
+            found.push((name, count.parse().unwrap(), lines.len() as u64));
+        }
+    }
+    found
+}
+
+/// Compares the extents of files with what filefrag says.
+fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
+    let image = Image::new(kind, 400, options);
+    let dir = image.mounted.join("sorts");
+    fs::create_dir(&dir).unwrap();
+    all_sorts(&dir);
+    let can_share = kind != "ext4";
+    if can_share {
+        let mut copy = Command::new("cp");
+        said(copy.arg("--reflink=always").arg(dir.join("turn-a")).arg(dir.join("copy")));
+        sync(&dir);
+    }
+    let told = layout(&program(), &dir, &[]);
+    let found = filefrag(&dir);
+    let with_blocks: Vec<_> = found.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
+    let pieces: u64 = with_blocks.iter().map(|(_, pieces, _)| pieces).sum();
+    let extents: u64 = with_blocks.iter().map(|(_, _, extents)| extents).sum();
+    assert!(pieces > with_blocks.len() as u64, "something is in pieces: {found:?}");
+    assert_eq!(whole(&told, "/placed_files"), with_blocks.len() as u64, "{found:?}");
+    assert_eq!(whole(&told, "/extents/placed/extents"), extents, "{found:?}");
+    let mean = pieces as f64 / with_blocks.len() as f64;
+    assert!((number(&told, "/extents_per_file") - mean).abs() < 1e-12, "{found:?}\n{told}");
+    let most = with_blocks.iter().map(|(_, pieces, _)| *pieces).max();
+    assert_eq!(Some(whole(&told, "/most_extents")), most);
+    let fragmented = with_blocks.iter().filter(|(_, pieces, _)| *pieces > 1).count();
+    assert_eq!(whole(&told, "/fragmented_files"), fragmented as u64);
+    assert_eq!(whole(&told, "/files"), 7 + u64::from(can_share), "a file of two names counts once");
+    assert_eq!(whole(&told, "/passed/hard_links"), 1);
+    assert_eq!(whole(&told, "/passed/others"), 1);
+    assert_eq!(whole(&told, "/empty_files"), 1);
+    assert_eq!(whole(&told, "/inline_files"), u64::from(kind == "btrfs"));
+    let unwritten = whole(&told, "/extents/unwritten/bytes");
+    assert_eq!(unwritten, (1 << 20) - 4096, "the page that was written is not among them");
+    let shared = whole(&told, "/extents/shared/bytes");
+    assert_eq!(shared, if can_share { 2 * 12 * 16_384 } else { 0 });
+}
+
+#[test]
+fn extents_on_ext4_are_as_filefrag_has_them() {
+    require_loop_fs!("ext4");
+    has_the_extents_of_filefrag("ext4", &[]);
+}
+
+#[test]
+fn extents_on_xfs_are_as_filefrag_has_them() {
+    require_loop_fs!("xfs");
+    has_the_extents_of_filefrag("xfs", &[]);
+}
+
+#[test]
+fn extents_on_btrfs_are_as_filefrag_has_them() {
+    require_loop_fs!("btrfs");
+    has_the_extents_of_filefrag("btrfs", &[]);
+}
+
+#[test]
+fn blocks_of_another_size_are_counted_in_their_own() {
+    require_loop_fs!("ext4");
+    let image = Image::new("ext4", 64, &["-b", "1024"]);
+    fs::write(image.mounted.join("file"), vec![1; 10 * 1024]).unwrap();
+    let told = layout(&program(), &image.mounted, &[]);
+    assert_eq!(whole(&told, "/block_bytes"), 1024);
+    assert_eq!(number(&told, "/layout_score"), 1.0);
+    let smallest = histogram(&told)[0].0;
+    assert!(smallest >= 1024);
+}
+
+#[test]
+fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
+    require_loop_fs!("xfs");
+    let mut image = Image::new("xfs", 400, &[]);
+    age(&image.mounted);
+    let program = program();
+    let told = layout(&program, &image.mounted, &[]);
+    let device = image.device();
+    for path in [Path::new(&device), &image.file] {
+        let same = layout(&program, path, &[]);
+        assert!(same["through"].as_str().unwrap().contains("its mount at"), "{same}");
+        assert_eq!(same["free_space"], told["free_space"]);
+        assert_eq!(same["traversal_score"], told["traversal_score"]);
+        assert_eq!(same["files"], told["files"]);
+    }
+    image.unmount();
+    let before = fs::metadata(&image.file).unwrap().modified().unwrap();
+    let content = said(Command::new("cksum").arg(&image.file));
+    let private = layout(&program, &image.file, &[]);
+    assert!(private["through"].as_str().unwrap().contains("norecovery"), "{private}");
+    for field in ["files", "adjacent_siblings", "traversal_score", "extents_per_file"] {
+        assert_eq!(private[field], told[field], "{field}");
+    }
+    assert_eq!(fs::metadata(&image.file).unwrap().modified().unwrap(), before);
+    assert_eq!(said(Command::new("cksum").arg(&image.file)), content, "not a byte was written");
+    let attached = said(Command::new("losetup").arg("-j").arg(&image.file));
+    assert_eq!(attached, "", "no loop device is left");
+    image.mount();
+    image.unmount();
+}
+
+#[test]
+fn a_killed_look_leaves_no_mount_and_no_loop_device() {
+    require_loop_fs!("ext4");
+    let mut image = Image::new("ext4", 256, &[]);
+    for folder in 0..200 {
+        let folder = image.mounted.join(folder.to_string());
+        fs::create_dir(&folder).unwrap();
+        (0..20).for_each(|file| fs::write(folder.join(file.to_string()), "x").unwrap());
+    }
+    image.unmount();
+    let attached = || said(Command::new("losetup").arg("-j").arg(&image.file));
+    let mut seen = false;
+    for wait in [2, 5, 10, 20, 40, 80] {
+        let mut looking =
+            program().command(["layout", image.file.to_str().unwrap()]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        seen |= !attached().is_empty();
+        looking.kill().unwrap();
+        looking.wait().unwrap();
+        // The kernel lets the device go a moment after the process.
+        let gone = (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            attached().is_empty()
+        });
+        assert!(gone, "{}", attached());
+    }
+    if !seen {
+        skip("the kill came before or after the look each time");
+    }
+}
+
+#[test]
+fn without_root_the_kernel_tells_what_it_tells() {
+    require_root!();
+    require_loop_fs!("btrfs");
+    if !is_there("setpriv") {
+        skip("setpriv is not installed");
+        return;
+    }
+    for (kind, tells) in [("ext4", true), ("xfs", true), ("btrfs", false)] {
+        let image = Image::new(kind, 400, &[]);
+        fs::write(image.mounted.join("open"), vec![1; 20_000]).unwrap();
+        fs::create_dir(image.mounted.join("closed")).unwrap();
+        fs::set_permissions(image.mounted.join("closed"), fs::Permissions::from_mode(0o700))
+            .unwrap();
+        let binary = env!("CARGO_BIN_EXE_treering");
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", binary]);
+        command.args(["layout", "--format", "json"]).arg(&image.mounted).current_dir("/");
+        let told: Value = serde_json::from_str(&said(&mut command)).unwrap();
+        assert_eq!(whole(&told, "/files"), 1);
+        assert!(whole(&told, "/passed/unreadable") >= 1);
+        assert_eq!(told["free_space"].is_object(), tells, "{told}");
+        if !tells {
+            let why = told["free_space_problem"].as_str().unwrap();
+            assert!(why.contains("CAP_SYS_ADMIN"), "{why}");
+            assert!(whole(&told, "/fullness/data/total_bytes") > 0);
+        }
+    }
+}
+
+#[test]
+fn what_has_no_layout_is_refused() {
+    require_root!();
+    let program = program();
+    let memory = LoopFs::in_memory(16);
+    fs::write(memory.path().join("file"), "x").unwrap();
+    program
+        .run(["layout", memory.path().to_str().unwrap()])
+        .ends_with(3)
+        .complains("tmpfs does not tell where files lie");
+    let nothing = program.home().join("nothing");
+    program.run(["layout", nothing.to_str().unwrap()]).ends_with(3).complains("cannot find");
+    fs::write(&nothing, vec![0; 1 << 20]).unwrap();
+    let refused = program.run(["layout", nothing.to_str().unwrap()]).ends_with(3);
+    refused.complains("carries no filesystem that treering knows");
+    program.run(["layout", "/dev/null"]).ends_with(3).complains("no directory, block device");
+    program.run(["layout", "/", "--seed", "3"]).ends_with(2);
+    program.run(["layout", "/", "--sample", "0"]).ends_with(2);
+}
+
+#[test]
+fn a_damaged_image_is_refused_or_counted_and_never_hangs() {
+    require_loop_fs!("ext4");
+    let mut image = Image::new("ext4", 160, &[]);
+    age(&image.mounted);
+    image.unmount();
+    let whole = fs::read(&image.file).unwrap();
+    for seed in 0..12_u64 {
+        let mut damaged = whole.clone();
+        for turn in 0..400_u64 {
+            let draw = (seed * 1000 + turn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            // Behind the superblock, where the tables are.
+            let at = 4096 + usize::try_from(draw >> 20).unwrap() % (8 << 20);
+            damaged[at] ^= u8::try_from(draw & 0xff).unwrap() | 1;
+        }
+        fs::write(&image.file, damaged).unwrap();
+        let ran = program().run(["layout", image.file.to_str().unwrap(), "--format", "json"]);
+        assert!(matches!(ran.code, Some(0 | 3)), "{ran}");
+    }
+}
+
+#[test]
+fn a_sample_has_intervals_around_what_it_tells() {
+    require_loop_fs!("ext4");
+    let mut image = Image::new("ext4", 256, &[]);
+    age(&image.mounted);
+    let program = program();
+    let all = layout(&program, &image.mounted, &[]);
+    assert!(all["intervals"].is_null() && all["sampled_files"].is_null());
+    let told = layout(&program, &image.mounted, &["--sample", "400"]);
+    let again = layout(&program, &image.mounted, &["--sample", "400"]);
+    assert_eq!(told, again, "a seed decides");
+    assert_eq!(told["files"], all["files"]);
+    let sampled = whole(&told, "/sampled_files");
+    assert!((100..700).contains(&sampled), "{sampled}");
+    let ends = told["intervals"]["adjacent_siblings"].as_array().unwrap();
+    let value = number(&told, "/adjacent_siblings");
+    assert!(ends[0].as_f64().unwrap() <= value && value <= ends[1].as_f64().unwrap());
+    let more = layout(&program, &image.mounted, &["--sample", "100000"]);
+    assert!(more["sampled_files"].is_null(), "all of them were measured");
+    image.unmount();
+}
+
+#[test]
+fn a_deep_tree_and_a_broad_one_are_walked_to_their_ends() {
+    require_loop_fs!("ext4");
+    let image = Image::new("ext4", 256, &["-N", "30000"]);
+    // Deeper than directories are held open, and paths are long.
+    let mut dir = image.mounted.clone();
+    for level in 0..400 {
+        let name = format!("level-{level}");
+        fs::create_dir(dir.join(&name)).unwrap();
+        fs::write(dir.join(&name).join("file"), "x").unwrap();
+        dir = dir.join(&name);
+    }
+    for name in 0..5000 {
+        fs::create_dir(image.mounted.join(format!("broad-{name}"))).unwrap();
+    }
+    let told = layout(&program(), &image.mounted, &[]);
+    assert_eq!(whole(&told, "/files"), 400);
+    assert_eq!(whole(&told, "/directories"), 400 + 5000 + 2, "with lost+found and the top");
+    assert_eq!(whole(&told, "/passed/unreadable"), 0);
+}
+
+#[test]
+fn other_mounts_are_not_entered() {
+    require_loop_fs!("ext4");
+    let image = Image::new("ext4", 64, &[]);
+    fs::write(image.mounted.join("here"), "x").unwrap();
+    let inside = image.mounted.join("inside");
+    fs::create_dir(&inside).unwrap();
+    said(Command::new("mount").args(["-t", "tmpfs", "other"]).arg(&inside));
+    fs::write(inside.join("there"), "x").unwrap();
+    let told = layout(&program(), &image.mounted, &[]);
+    said(Command::new("umount").arg(&inside));
+    assert_eq!(whole(&told, "/files"), 1);
+    assert_eq!(whole(&told, "/passed/mounts"), 1);
+}
+
+#[test]
+fn every_format_takes_it() {
+    require_loop_fs!("ext4");
+    let image = Image::new("ext4", 64, &[]);
+    age_little(&image.mounted);
+    for format in ["plain", "terminal", "markdown", "html", "csv"] {
+        let ran = program().run(["layout", "--format", format, image.mounted.to_str().unwrap()]);
+        assert!(ran.ends_with(0).stdout.contains("traversal score"), "{format}");
+    }
+    program().run(["layout", "--format", "word", "/"]).ends_with(2);
+}
+
+fn age_little(dir: &Path) {
+    (0..10).for_each(|file| fs::write(dir.join(file.to_string()), vec![1; 9000]).unwrap());
+}

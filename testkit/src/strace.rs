@@ -1,0 +1,75 @@
+//! The system calls of a program, as strace tells them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{skip, temp_dir};
+
+/// A system call with the process or thread that made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// The number of the process or thread, as text.
+    pub process: String,
+    /// The call with its arguments and its result, in one piece.
+    pub call: String,
+}
+
+/// Runs a command in a directory under strace, its children too, and has these system calls of it
+/// in the order in which they ended; names of files stand behind descriptors. Nothing, and a reason
+/// to skip, where there is no strace.
+///
+/// # Panics
+/// When the command fails.
+pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<Traced>> {
+    let record = temp_dir();
+    let out = record.path().join("strace.out");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-qq", "-s", "300", "-e", &format!("trace={calls}"), "-o"]).arg(&out);
+    strace.arg(command.get_program()).args(command.get_args()).current_dir(dir);
+    for (name, value) in command.get_envs() {
+        strace.env(name, value.unwrap_or_default());
+    }
+    let Ok(output) = strace.output() else {
+        skip("strace is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text =
+        fs::read_to_string(&out).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+    Some(in_one_piece(&text))
+}
+
+/// Calls that were interrupted by those of another thread stand in two lines.
+fn in_one_piece(text: &str) -> Vec<Traced> {
+    let mut unfinished = BTreeMap::new();
+    let mut all = Vec::new();
+    for line in text.lines() {
+        let Some((process, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        if let Some((begun, _)) = call.split_once(" <unfinished") {
+            unfinished.insert(process.to_owned(), begun.to_owned());
+            continue;
+        }
+        let call = match call.split_once(" resumed>") {
+            Some((_, rest)) => unfinished.remove(process).unwrap_or_default() + rest,
+            None => call.to_owned(),
+        };
+        all.push(Traced { process: process.to_owned(), call });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_one_piece;
+
+    #[test]
+    fn a_call_in_two_lines_becomes_one() {
+        let text = "12  fsync(3 <unfinished ...>\n13  close(4) = 0\n12  <... fsync resumed>) = 0\n";
+        let calls = in_one_piece(text);
+        let calls: Vec<_> = calls.iter().map(|one| (&*one.process, &*one.call)).collect();
+        assert_eq!(calls, [("13", "close(4) = 0"), ("12", "fsync(3) = 0")]);
+    }
+}
