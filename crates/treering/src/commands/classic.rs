@@ -120,9 +120,7 @@ fn perform(
         remount: None,
     };
     let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
-    if let Some(traces) = traces {
-        listeners.push(Box::new(traces));
-    }
+    listeners.extend(traces.map(|traces| Box::new(traces) as Box<dyn TrialSink>));
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))

@@ -1,4 +1,5 @@
-//! Counters that need little room whatever they count: sizes and distances, and the order of requests.
+//! Counters that need little room whatever they count: sizes and distances, and the order of
+//! requests.
 
 use std::collections::BTreeMap;
 
