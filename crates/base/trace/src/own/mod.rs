@@ -1,6 +1,6 @@
 //! Our own file of a trace: every entry as a byte that says what it is, and numbers of as few
-//! bytes as they need, most of them as differences from the event before. An event takes about eight bytes
-//! where blktrace takes 48.
+//! bytes as they need, most of them as differences from the event before. An event takes about
+//! eight bytes where blktrace takes 48.
 //!
 //! What a killed run wrote can be read up to its last whole entry.
 
