@@ -78,8 +78,7 @@ fn perform(
     }
     let meetings = match tool.voice.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
-        Some(Met::At(meetings)) => Some(meetings),
-        None => None,
+        met => met.and_then(Met::meetings),
     };
     let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
@@ -145,6 +144,15 @@ enum Met {
     Done(String),
     /// The run goes there.
     At(Semaphores),
+}
+
+impl Met {
+    fn meetings(self) -> Option<Semaphores> {
+        match self {
+            Self::At(meetings) => Some(meetings),
+            Self::Done(_) => None,
+        }
+    }
 }
 
 /// Makes, removes or finds the semaphores at which processes of the tool meet.
