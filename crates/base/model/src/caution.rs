@@ -213,8 +213,7 @@ impl CautionCode {
                  others (dbench: --fill-lines)"
             }
             Self::TraceIncomplete => {
-                "trace as root where the kernel lets (docs/trace.md), and with larger rings where \
-                 events were lost"
+                "trace as root where the kernel lets, on a machine that is less busy"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",

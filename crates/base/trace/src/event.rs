@@ -88,7 +88,7 @@ impl Operation {
         [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::Other];
 
     /// Whether data go to or come from places of the device.
-    pub const fn moves_data(self) -> bool {
+    pub(crate) const fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 }

@@ -130,8 +130,11 @@ proptest! {
         let (begin, end) = (all[0].time_ns, all[all.len() - 1].time_ns);
         prop_assert_eq!(figures.span_ns, end - begin);
         prop_assert_eq!(figures.events, all.len() as u64);
-        let of = |operation: Operation| requests.iter().filter(move |one| one.operation == operation);
-        for (operation, told) in [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)] {
+        let of = |operation: Operation| {
+            requests.iter().filter(move |one| one.operation == operation)
+        };
+        let kinds = [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)];
+        for (operation, told) in kinds {
             prop_assert_eq!(told.requests, of(operation).count() as u64);
             let bytes: u64 = of(operation).map(|one| u64::from(one.sectors) * 512).sum();
             prop_assert_eq!(told.bytes, bytes);
@@ -165,7 +168,8 @@ proptest! {
     #[test]
     fn the_course_adds_up_to_the_figures(requests in requests()) {
         let digest = digest(&events(&requests));
-        let sum = |of: fn(&treering_trace::Slot) -> u64| digest.course.slots.iter().map(of).sum::<u64>();
+        let slots = &digest.course.slots;
+        let sum = |of: fn(&treering_trace::Slot) -> u64| slots.iter().map(of).sum::<u64>();
         let figures = &digest.figures;
         prop_assert_eq!(sum(|slot| slot.reads), figures.reads.requests);
         prop_assert_eq!(sum(|slot| slot.write_bytes), figures.writes.bytes);

@@ -78,8 +78,7 @@ fn perform(
 ) -> Result<ExitCode, Failure> {
     let meetings = match tool.voice.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
-        Some(Met::At(meetings)) => Some(meetings),
-        None => None,
+        met => met.and_then(Met::meetings),
     };
     let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
@@ -120,9 +119,7 @@ fn perform(
         remount: None,
     };
     let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
-    if let Some(traces) = traces {
-        listeners.push(Box::new(traces));
-    }
+    listeners.extend(traces.map(|traces| Box::new(traces) as Box<dyn TrialSink>));
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
@@ -147,6 +144,15 @@ enum Met {
     Done(String),
     /// The run goes there.
     At(Semaphores),
+}
+
+impl Met {
+    fn meetings(self) -> Option<Semaphores> {
+        match self {
+            Self::At(meetings) => Some(meetings),
+            Self::Done(_) => None,
+        }
+    }
 }
 
 /// Makes, removes or finds the semaphores at which processes of the tool meet.

@@ -1,5 +1,5 @@
-//! What the counters of a device say where its requests cannot be seen: rates and queue depth, but no
-//! offsets, seeks or latencies.
+//! What the counters of a device say where its requests cannot be seen: rates and queue depth, but
+//! no offsets, seeks or latencies.
 
 use super::course::Course;
 use super::digest::{DeviceFigures, Digest, Figures, KindFigures};

@@ -340,7 +340,7 @@ mod tests {
             runs in prop::collection::vec(any::<u32>(), 0..40),
             rows in 0u64..50, columns in 0u64..50,
         ) {
-            let map = Map { rows, columns, ..Map::default() };
+            let map = Map { columns, rows, ..Map::default() };
             for (column, row, length) in map.marks(&runs) {
                 prop_assert!(column < columns && row + length <= rows && length > 0);
             }

@@ -2,7 +2,8 @@
 //!
 //! Nothing is set up beforehand, and nothing is left behind but by a kill: an instance of tracefs,
 //! which the next recording removes. What is seen of a phase becomes metrics
-//! and an artifact; where recording is not allowed, one line says what is missing and the run goes on.
+//! and an artifact; where recording is not allowed, one line says what is missing and the run goes
+//! on.
 
 mod devices;
 mod error;
@@ -16,7 +17,7 @@ use std::fmt;
 
 pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
-pub use recorder::{BlockRecorder, RING_BYTES, Recorded, RecorderOptions, SharedSink};
+pub use recorder::{BlockRecorder, Recorded, RecorderOptions, SharedSink};
 pub use statistics::StatisticsRecorder;
 
 pub(crate) use observer::BlockTrace;

@@ -17,7 +17,7 @@ use super::source::{Opened, Source, open};
 use super::{BlockTraceError, TracedDevice, Way};
 
 /// Bytes of the ring of a CPU, and of all rings at most.
-pub const RING_BYTES: usize = 4 << 20;
+const RING_BYTES: usize = 4 << 20;
 const RINGS_BYTES_MAX: usize = 512 << 20;
 
 /// How long the thread sleeps where nothing happens.

@@ -1,5 +1,5 @@
-//! The last resort: the counters of the devices in `/sys`, looked at ten times a second. Anybody may
-//! read them; they tell rates and queue depth, and nothing of where requests go.
+//! The last resort: the counters of the devices in `/sys`, looked at ten times a second. Anybody
+//! may read them; they tell rates and queue depth, and nothing of where requests go.
 
 use std::fs::read_to_string;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ mod page;
 mod record;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use treering_trace::Window;
 
@@ -35,7 +36,8 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
 fn window(args: &WindowArgs) -> Result<Window, Failure> {
     let second = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
-        seconds.map(|seconds| (seconds * 1e9) as u64).ok_or_else(|| {
+        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        time.and_then(|time| u64::try_from(time.as_nanos()).ok()).ok_or_else(|| {
             Failure::new(Kind::Usage, format!("--times: '{text}' is no number of seconds"))
         })
     };
