@@ -212,14 +212,14 @@ fn bare(
             let (at, name) =
                 if by_path { (CWD, &files.paths[file]) } else { (top.dir(), &files.names[file]) };
             let stats = by_path || options.operation == Operation::Stat;
-            if options.operation != Operation::Stat {
+            if options.operation == Operation::Stat {
+                statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            } else {
                 let file = openat(at, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
                 if stats {
                     statat(at, name, AtFlags::empty())?;
                 }
                 read(&file, &mut buffer)?;
-            } else {
-                statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
             }
         }
         let after = thread_cpu();
