@@ -33,7 +33,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 10);
+    assert_eq!(plans.len(), 11);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), names("filesystems"));
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
@@ -46,6 +46,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let [ext3, btrfs] = plans["ext3-against-btrfs"].variants.as_slice() else { panic!("two") };
     assert_eq!(ext3.device, btrfs.device);
     assert_eq!(names("mail-server"), ["ext4", "xfs"]);
+    assert!(plans["webproxy-2018"].jobs.iter().all(|job| job.workload == "filebench"));
     assert_eq!(names("file-server"), ["ext4", "xfs"]);
     let directories = &plans["directories"];
     assert!(directories.variants.iter().all(|variant| variant.filesystem.is_empty()));
