@@ -115,8 +115,12 @@ fn what_is_still_to_be_written_of_before_is_told() {
     let found = thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7_u8; 4 << 20];
-            while !over.load(Ordering::Relaxed) {
-                let mut file = File::create(bulk.path().join("bulk")).unwrap();
+            // Of two files one is always whole.
+            for name in ["one", "other"].iter().cycle() {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let mut file = File::create(bulk.path().join(name)).unwrap();
                 for _ in 0..64 {
                     file.write_all(&bytes).unwrap();
                 }
@@ -127,7 +131,7 @@ fn what_is_still_to_be_written_of_before_is_told() {
             thread::yield_now();
         }
         // Somebody may sync the whole machine just then.
-        let is_told = (0..5).any(|_| {
+        let is_told = (0..10).any(|_| {
             let trial = trial(&program, "w", &["--sync", "none"]);
             caution(&trial, CautionCode::NotQuiet).is_some()
         });
