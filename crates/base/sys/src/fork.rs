@@ -8,7 +8,9 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
@@ -65,11 +67,29 @@ pub enum ForkEnd {
     Lost(String),
 }
 
+/// Whether this process is a child.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Lets a panic of a child say nothing: its words would need a lock that another thread of the
+/// parent may have held at the fork. So would setting the hook in the child: it is set here, once.
+fn silence_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_CHILD.load(Ordering::Relaxed) {
+                before(panic);
+            }
+        }));
+    });
+}
+
 /// Forks; the child passes the gate, does the work, answers and ends. It also ends with its parent.
 ///
 /// # Errors
 /// As `fork` and `pipe`.
 pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> io::Result<Forked> {
+    silence_children();
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = getpid();
     // SAFETY: the child goes on with this thread alone, and does only what is said above.
@@ -80,8 +100,7 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
     if pid == 0 {
         drop(read);
         let done = catch_unwind(AssertUnwindSafe(|| {
-            // Its words would need a lock that another thread of the parent may have held.
-            set_hook(Box::new(|_| {}));
+            IS_CHILD.store(true, Ordering::Relaxed);
             let _as_old_as_linux = set_parent_process_death_signal(Some(Signal::KILL));
             if getppid() != Some(parent) {
                 return false;

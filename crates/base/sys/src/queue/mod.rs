@@ -82,7 +82,8 @@ struct Raw {
     tag: u16,
 }
 
-/// A queue of requests.
+/// A queue of requests, for the thread that made it: others may be refused (`EEXIST`), and the
+/// buffers of what is under way are then left to the kernel.
 #[derive(Debug)]
 pub struct RequestQueue {
     kernel: Kernel,

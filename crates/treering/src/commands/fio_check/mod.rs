@@ -88,7 +88,8 @@ impl Runner<'_> {
             store: self.any.store.clone().filter(|_| !no_store),
             ..self.any.clone()
         };
-        let payload = PayloadKind::Native { compressibility: 0 };
+        // fio writes one small buffer again and again, which stays in the caches of the CPU.
+        let payload = PayloadKind::Zeros;
         let asked = Asked {
             workload: &Fio,
             job,
