@@ -7,7 +7,8 @@ use std::path::Path;
 
 use treering_script::{Call, ConfigError, Dir};
 
-use super::jobfile::Section;
+use super::file_hash::hash;
+use super::jobfile::{Distribution, Section};
 
 /// What a directory is called below the target of a native run.
 pub(super) const DIRECTORY: &str = "fio-";
@@ -73,20 +74,34 @@ impl Land {
 
     /// The files of a clone of a job.
     pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
-        let directory = match job.directories.len() as u64 {
-            0 => None,
-            count => job.directories.get(usize::try_from(clone % count).unwrap_or(0)),
-        };
+        let directory = directory_of(job, clone);
         let mut files = Vec::new();
         for number in 0..job.files {
-            let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
-            let path = match named {
-                Some(named) => named.clone(),
-                None => format_name(&job.filename_format, &job.name, clone, number),
-            };
-            files.push(self.file(job, directory.map(String::as_str), &path)?);
+            files.push(self.file(job, directory, &path_of(job, clone, number))?);
         }
         Ok(files)
+    }
+
+    /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
+    /// original gets with `--with-fio`.
+    pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
+        let by_path = match job.distribution {
+            Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => false,
+            _ => job.deed.random,
+        };
+        if !by_path {
+            return Vec::new();
+        }
+        let below =
+            |file: &Name| [beside(file.directory).as_bytes(), b"/", file.name.as_bytes()].concat();
+        let of = |(number, file): (u64, &Name)| {
+            hash(&if self.classic {
+                whole(directory_of(job, clone), &path_of(job, clone, number)).into_bytes()
+            } else {
+                below(file)
+            })
+        };
+        (0..).zip(files).map(of).collect()
     }
 
     /// The directories of a job for the original, and the names of its files where it names them,
@@ -96,7 +111,6 @@ impl Land {
         job: &Section,
     ) -> Result<(Option<String>, Option<String>), ConfigError> {
         let colons = |names: Vec<String>| names.join(":");
-        let beside = |number: u16| format!("../{}", directory(usize::from(number)));
         if job.filenames.iter().any(|path| path.contains('/')) {
             let within = job.directories.first().map(String::as_str);
             let mut paths = Vec::new();
@@ -129,11 +143,7 @@ impl Land {
         directory: Option<&str>,
         path: &str,
     ) -> Result<Name, ConfigError> {
-        // As the original: the directory, a slash, and the name, however that begins.
-        let whole = match directory {
-            Some(directory) => format!("{directory}/{path}"),
-            None => path.to_owned(),
-        };
+        let whole = whole(directory, path);
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -159,6 +169,35 @@ impl Land {
             Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
         }
     }
+}
+
+/// The directory of a clone's files, where the job names some.
+fn directory_of(job: &Section, clone: u64) -> Option<&str> {
+    let count = job.directories.len() as u64;
+    let place = usize::try_from(clone.checked_rem(count)?).ok()?;
+    job.directories.get(place).map(String::as_str)
+}
+
+/// What a file is called, in its directory if the job names one.
+fn path_of(job: &Section, clone: u64, number: u64) -> String {
+    let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
+    match named {
+        Some(named) => named.clone(),
+        None => format_name(&job.filename_format, &job.name, clone, number),
+    }
+}
+
+/// As the original: the directory, a slash, and the name, however that begins.
+fn whole(directory: Option<&str>, path: &str) -> String {
+    match directory {
+        Some(directory) => format!("{directory}/{path}"),
+        None => path.to_owned(),
+    }
+}
+
+/// A directory below the target, from one that stands beside it.
+fn beside(number: u16) -> String {
+    format!("../{}", directory(usize::from(number)))
 }
 
 /// Whether a directory, however it is named, is that of devices.

@@ -7,6 +7,7 @@
 
 pub mod check;
 mod course;
+mod file_hash;
 mod headline;
 mod histogram;
 mod job;

@@ -35,12 +35,13 @@ impl Scene {
             // The original makes the last clone first.
             for number in std::iter::once(0).chain((1..job.clones).rev()) {
                 let files = land.files(job, number)?;
+                let hashes = land.hashes(job, number, &files);
                 let thread = workers.len() as u64 + 1;
                 let draws = &job.draws;
                 let is_fresh = !draws.repeatable && !job.sets("randseed");
                 let seeds = Seeds::of(draws, job.deed.random, thread, is_fresh.then_some(fresh));
                 let job = Arc::clone(job);
-                let worker = Worker { job, section, number, group, wave, files, seeds };
+                let worker = Worker { job, section, number, group, wave, files, hashes, seeds };
                 workers.push(Arc::new(worker));
             }
         }

@@ -73,6 +73,7 @@ pub(super) enum Use {
     Block = 6,
     FileSize = 7,
     OrderRead = 10,
+    Zone = 16,
 }
 
 const REPEATABLE: u64 = 0xb189_9bed;
@@ -83,6 +84,8 @@ const USES: usize = 24;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seeds {
     seeds: [u64; USES],
+    number: u64,
+    repeatable: bool,
 }
 
 impl Seeds {
@@ -104,7 +107,18 @@ impl Seeds {
         if is_random && draws.repeatable {
             seeds[Use::Block as usize] = REPEATABLE.wrapping_mul(number);
         }
-        Self { seeds }
+        Self { seeds, number, repeatable: draws.repeatable }
+    }
+
+    /// The seed of the places of a file, where they are not drawn alike: of one path always the
+    /// same in a run that is to be repeated.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) fn of_file(&self, hash: u32) -> u32 {
+        if self.repeatable {
+            hash.wrapping_mul(self.number as u32)
+        } else {
+            self.seeds[Use::Block as usize] as u32
+        }
     }
 
     /// The generator of a kind of draw.

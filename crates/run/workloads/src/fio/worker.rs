@@ -19,6 +19,8 @@ pub(super) struct Worker {
     /// In which wave it works.
     pub(super) wave: usize,
     pub(super) files: Vec<Name>,
+    /// Of their paths as the original spells them; empty where no seed comes from them.
+    pub(super) hashes: Vec<u32>,
     pub(super) seeds: Seeds,
 }
 

@@ -4,6 +4,7 @@ use super::super::jobfile::{Section, Service};
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};
+use super::law::Law;
 use super::{Act, Course};
 
 /// Where a file stands.
@@ -17,12 +18,14 @@ pub(super) struct FileState {
     pub(super) last_end: [u64; 2],
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
+    /// By which its places are drawn, where they are not drawn alike.
+    pub(super) law: Option<Law>,
 }
 
 impl FileState {
-    pub(super) fn new(extent: Extent) -> Self {
+    pub(super) fn new(extent: Extent, law: Option<Law>) -> Self {
         let last_end = [extent.offset; 2];
-        Self { extent, open: false, done: false, last_start: [None; 2], last_end, map: None }
+        Self { extent, open: false, done: false, last_start: [None; 2], last_end, map: None, law }
     }
 
     /// Begins anew.

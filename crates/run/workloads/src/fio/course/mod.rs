@@ -4,16 +4,18 @@
 //! around a request, as opening its file, is told in order, one [`Act`] at a time.
 
 mod files;
+mod law;
 mod mix;
 mod place;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::jobfile::{Section, Way};
-use super::sizes::Extents;
+use super::jobfile::{Distribution, Section, Way};
+use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use files::{FileState, Turn};
+use law::{Law, Zeta};
 use mix::Mix;
 
 /// A request.
@@ -65,6 +67,8 @@ pub(super) struct Course {
     turn: Turn,
     mix: Mix,
     blocks: Tausworthe,
+    /// Which part of the file is next, where it has some.
+    zones: Option<Tausworthe>,
     sizes: [Tausworthe; 2],
     order: [Tausworthe; 2],
     /// Requests until the next place is drawn.
@@ -91,12 +95,22 @@ impl Issued {
 }
 
 impl Course {
-    pub(super) fn new(job: Arc<Section>, extents: &Extents, seeds: Seeds) -> Self {
-        let files = extents.files.iter().map(|extent| FileState::new(*extent)).collect();
+    /// `hashes` are those of the files' paths.
+    pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
+        let mut zeta = Zeta::default();
+        let mut hashes = hashes.iter();
+        let mut file = |extent: &Extent| {
+            let blocks = extent.bytes.min(extent.file_bytes).div_ceil(job.least_block());
+            let seed = seeds.of_file(hashes.next().copied().unwrap_or(0));
+            let law = job.deed.random.then(|| Law::new(&job.distribution, blocks, seed, &mut zeta));
+            FileState::new(*extent, law.flatten())
+        };
+        let files = extents.files.iter().map(&mut file).collect();
         let mut course = Self {
             turn: Turn::new(&job, &seeds),
             mix: Mix::new(seeds.generator(Use::Mix)),
             blocks: seeds.generator(Use::Block),
+            zones: zones(&job, &seeds),
             sizes: [seeds.generator(Use::ReadSize), seeds.generator(Use::WriteSize)],
             order: [seeds.generator(Use::OrderRead); 2],
             until_draw: 1,
@@ -197,11 +211,17 @@ impl Course {
             self.turn.reseed(&self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);
+            self.zones = zones(&self.job, &self.seeds);
             self.sizes =
                 [self.seeds.generator(Use::ReadSize), self.seeds.generator(Use::WriteSize)];
             self.order = [self.seeds.generator(Use::OrderRead); 2];
         }
     }
+}
+
+fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {
+    let has_parts = matches!(job.distribution, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
+    has_parts.then(|| seeds.generator(Use::Zone))
 }
 
 #[cfg(test)]

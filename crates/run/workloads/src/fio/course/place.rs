@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::jobfile::Way;
+use super::super::jobfile::{Distribution, Way, Zone};
 use super::super::random_map::RandomMap;
 use super::{Act, Course, Wanted};
 
@@ -83,13 +83,12 @@ impl Course {
 
     #[inline]
     fn draw(&mut self, file: usize, way: Way) -> Option<u64> {
-        let extent = self.files[file].extent;
-        let align = self.job.align(way);
-        let least = self.job.blocks(way).least;
-        let bytes = extent.bytes.min(extent.file_bytes).saturating_sub(least.saturating_sub(align));
-        let last = bytes / align;
-        if last == 0 {
-            return None;
+        if let Some(law) = &mut self.files[file].law {
+            return Some(law.draw());
+        }
+        let last = self.last_block(file, way)?;
+        if self.zones.is_some() {
+            return self.zoned(way, last);
         }
         let block = self.blocks.below(last);
         if !self.job.draws.random_map {
@@ -97,6 +96,52 @@ impl Course {
         }
         let map = self.map(file);
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
+    }
+
+    /// How many blocks can be drawn; `None` where no request fits.
+    #[inline]
+    fn last_block(&self, file: usize, way: Way) -> Option<u64> {
+        let extent = self.files[file].extent;
+        let align = self.job.align(way);
+        let least = self.job.blocks(way).least;
+        let bytes = extent.bytes.min(extent.file_bytes).saturating_sub(least.saturating_sub(align));
+        Some(bytes / align).filter(|last| *last > 0)
+    }
+
+    /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
+    fn zoned(&mut self, way: Way, last: u64) -> Option<u64> {
+        let drawn = self.zones.as_mut()?.percent();
+        let part = |zones: &[Vec<Zone>; 2]| {
+            let (mut accesses, mut begin) = (0, 0);
+            for zone in &zones[way.place()] {
+                accesses += zone.accesses;
+                if drawn <= accesses {
+                    return (begin, begin + zone.size);
+                }
+                begin += zone.size;
+            }
+            (0, begin)
+        };
+        let (begin, blocks) = match &self.job.distribution {
+            Distribution::Zoned(zones) => {
+                let (begin, end) = part(zones);
+                let percent = |percent: u64| {
+                    let blocks = u128::from(last) * u128::from(percent) / 100;
+                    u64::try_from(blocks).unwrap_or(u64::MAX)
+                };
+                (percent(begin), percent(end - begin))
+            }
+            Distribution::ZonedAbs(zones) => {
+                let (begin, end) = part(zones);
+                let align = self.job.align(way);
+                if end / align > last {
+                    return None;
+                }
+                (begin / align, end / align - begin / align)
+            }
+            _ => (0, last),
+        };
+        Some(begin + self.blocks.below(blocks))
     }
 
     #[inline]

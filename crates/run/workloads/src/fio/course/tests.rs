@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::file_hash::hash;
 use super::super::jobfile::{Machine, Surroundings, Way, parse};
 use super::super::sizes::extents;
 use super::super::tausworthe::{Seeds, Use};
@@ -18,7 +19,7 @@ fn course(settings: &str) -> Course {
     let seeds = Seeds::of(&job.draws, job.deed.random, 1, None);
     let found = vec![0; usize::try_from(job.files).unwrap()];
     let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
-    Course::new(job, &extents, seeds)
+    Course::new(job, &extents, &[hash(b"a.0.0")], seeds)
 }
 
 /// Requests until this many bytes are issued.
@@ -49,6 +50,48 @@ const DRAWN: [u64; 16] = [0, 11, 13, 7, 6, 14, 8, 5, 15, 1, 2, 10, 3, 4, 9, 12];
 fn drawn_places_come_each_once_in_the_originals_order() {
     let all = requests("rw=randread\nsize=64k", 64 << 10);
     assert_eq!(blocks(&all), (DRAWN.to_vec(), "R".repeat(16)));
+}
+
+#[test]
+fn places_follow_the_laws_as_the_original_has_them() {
+    for (law, expected) in [
+        ("zipf", "9 15 9 4 9 4 15 11 9 15 10 0 3 9 9 11 4 7 7 0"),
+        ("zipf:1.2", "9 4 9 4 9 4 4 0 9 15 15 5 3 9 9 0 4 12 12 5"),
+        ("zipf:0.8:0.25", "4 5 4 10 4 5 5 7 15 5 0 1 14 4 4 12 10 8 13 1"),
+        ("pareto", "9 9 9 9 9 9 9 15 9 9 9 4 13 9 9 15 9 6 11 4"),
+        ("pareto:0.3", "9 4 9 9 9 4 4 11 9 4 15 0 8 9 9 11 4 7 7 0"),
+        ("pareto:0.2:0.5", "8 8 8 8 8 8 8 14 8 8 8 3 12 8 8 14 8 5 10 3"),
+        ("normal", "8 13 8 14 13 9 3 3 8 13 9 13 8 8 13 8 3 14 2 14"),
+        ("normal:20", "8 8 8 14 8 9 8 13 8 9 2 13 3 2 8 8 13 2 3 8"),
+        ("normal:10:0.3", "5 10 5 11 10 11 0 10 10 6 15 10 5 15 5 5 10 15 0 5"),
+        ("zoned:60/10:30/20:10/70", "0 0 0 9 2 0 2 0 3 4 13 0 0 0 2 0 0 0 0 0"),
+        ("zoned:50/5:30/15:20/", "0 0 0 8 7 0 0 0 1 3 13 0 0 0 0 0 0 0 0 0"),
+        ("zoned_abs:60/20k:40/40k", "0 3 4 9 9 4 8 1 14 5 13 3 4 1 8 2 2 4 1 3"),
+    ] {
+        let settings = format!("rw=randread\nsize=64k\nrandom_distribution={law}");
+        let all = requests(&settings, 80 << 10);
+        let places: Vec<String> = blocks(&all).0.iter().map(u64::to_string).collect();
+        assert_eq!(places.join(" "), expected, "{law}");
+    }
+    let seeded = "rw=randread\nsize=64k\nrandrepeat=0\nrandseed=77\nrandom_distribution=zipf";
+    let first = [1, 0, 5, 5, 5, 7, 5, 1, 5, 5, 9, 5, 4, 14, 12, 0];
+    assert_eq!(blocks(&requests(seeded, 64 << 10)).0, first);
+}
+
+#[test]
+fn zones_behind_the_end_of_the_file_end_the_job() {
+    let all = requests("rw=randread\nsize=64k\nrandom_distribution=zoned_abs:100/1m", 64 << 10);
+    assert_eq!(all.len(), 0);
+}
+
+#[test]
+fn the_smallest_files_have_laws_too() {
+    for law in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
+        for size in ["4k", "8k", "12k"] {
+            let settings = format!("rw=randread\nsize={size}\nrandom_distribution={law}");
+            assert!(!requests(&settings, 16 << 10).is_empty(), "{law} of {size}");
+        }
+    }
 }
 
 #[test]

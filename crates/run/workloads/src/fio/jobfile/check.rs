@@ -4,7 +4,7 @@ use treering_script::ConfigError;
 
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Engine, Section, Way};
+use super::section::{Distribution, Engine, Section, Way};
 
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
@@ -125,7 +125,10 @@ fn settle(job: &mut Section) {
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
-    // As the original: with other alignments no map is kept.
+    // As the original: with other alignments, or where places are not alike, no map is kept.
+    if job.distribution != Distribution::Even {
+        job.draws.random_map = false;
+    }
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }

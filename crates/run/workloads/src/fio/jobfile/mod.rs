@@ -7,6 +7,7 @@
 mod apply;
 mod arithmetic;
 mod check;
+mod distribution;
 mod expand;
 mod keys;
 mod lines;
@@ -22,7 +23,9 @@ pub(super) use expand::{Environment, Machine};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
+pub(super) use section::{
+    Allocation, Distribution, Draws, Engine, Exits, Section, Service, Way, Zone,
+};
 pub(super) use show::show;
 pub(super) use values::Amount;
 

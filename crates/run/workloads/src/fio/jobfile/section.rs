@@ -203,6 +203,33 @@ impl Default for Draws {
     }
 }
 
+/// How often each place is drawn: `random_distribution`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Distribution {
+    /// All alike.
+    #[default]
+    Even,
+    /// By Zipf's law with this exponent, which is not 1.
+    Zipf { theta: f64, center: Option<f64> },
+    /// By Pareto's law: of a share `h` of the accesses goes to `1 - h` of the places.
+    Pareto { h: f64, center: Option<f64> },
+    /// Around the middle, moved by up to half of this percentage to either side.
+    Normal { deviation: f64, center: Option<f64> },
+    /// Parts of the file in percent, by [`Way::place`].
+    Zoned([Vec<Zone>; 2]),
+    /// Parts of the file in bytes, by [`Way::place`].
+    ZonedAbs([Vec<Zone>; 2]),
+}
+
+/// A part of a file that gets its share of the accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Percent of the accesses.
+    pub(crate) accesses: u64,
+    /// How long it is.
+    pub(crate) size: u64,
+}
+
 /// A section that is no `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
@@ -268,6 +295,7 @@ pub(crate) struct Section {
     pub(crate) mix_read: u64,
     pub(crate) allocation: Allocation,
     pub(crate) draws: Draws,
+    pub(crate) distribution: Distribution,
     pub(crate) create_on_open: bool,
     pub(crate) create_fsync: bool,
     pub(crate) overwrite: bool,
@@ -355,6 +383,7 @@ impl Section {
             mix_read: 50,
             allocation: Allocation::Native,
             draws: Draws::default(),
+            distribution: Distribution::Even,
             create_on_open: false,
             create_fsync: true,
             overwrite: false,

@@ -171,6 +171,7 @@ impl Section {
 
     fn resolved_report(&self, all: &mut Vec<(&'static str, String)>) {
         all.push(("norandommap", switch(!self.draws.random_map)));
+        all.push(("random_distribution", self.distribution.word()));
         all.push(("randrepeat", switch(self.draws.repeatable)));
         all.push(("allrandrepeat", switch(self.draws.all_repeatable)));
         all.push(("randseed", self.draws.seed.to_string()));

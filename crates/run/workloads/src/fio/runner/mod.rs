@@ -97,7 +97,7 @@ impl Runner {
         bells: Bells,
     ) -> Self {
         let job = &worker.job;
-        let course = Course::new(Arc::clone(job), &extents, worker.seeds);
+        let course = Course::new(Arc::clone(job), &extents, &worker.hashes, worker.seeds);
         Self {
             names: names(&land),
             directories: worker.directories(),

@@ -1,0 +1,143 @@
+//! Places that are not drawn alike: by a law over the blocks of a file.
+//!
+//! Zipf's law after Gray and others, "Quickly generating billion-record synthetic databases",
+//! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
+//! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
+//! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
+
+use super::super::jobfile::Distribution;
+use super::super::tausworthe::Tausworthe;
+
+/// Terms of the zeta function that are summed at most.
+const TERMS_MAX: u64 = 10_000_000;
+/// The golden ratio, as a share of 2^64.
+const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
+/// Numbers of which a normal one is the mean.
+const MEAN_OF: u64 = 12;
+const DRAW_MAX: f64 = 4_294_967_295.0;
+
+/// Draws blocks of one file.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    draws: Tausworthe,
+    blocks: u64,
+    moved: u64,
+    shape: Shape,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Zipf { alpha: f64, eta: f64, zeta: f64, second: f64 },
+    Pareto { power: f64 },
+    Normal { deviation: u64 },
+}
+
+/// The zeta function of an exponent up to a number of terms, kept for the next file as large.
+#[derive(Debug, Default)]
+pub(super) struct Zeta {
+    last: Option<(u64, f64)>,
+}
+
+impl Zeta {
+    fn of(&mut self, terms: u64, theta: f64) -> f64 {
+        match self.last {
+            Some((before, zeta)) if before == terms => zeta,
+            _ => {
+                let zeta = (1..=terms).map(|rank| (1.0 / rank as f64).powf(theta)).sum();
+                self.last = Some((terms, zeta));
+                zeta
+            }
+        }
+    }
+}
+
+impl Law {
+    /// The law of a file with so many blocks; none where all places are alike or go by zones.
+    pub(super) fn new(
+        distribution: &Distribution,
+        blocks: u64,
+        seed: u32,
+        zeta: &mut Zeta,
+    ) -> Option<Self> {
+        let blocks = blocks.max(1);
+        let mut draws = Tausworthe::new(seed.into());
+        let (shape, moved) = match *distribution {
+            Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => return None,
+            Distribution::Zipf { theta, center } => {
+                let zeta = zeta.of(blocks.min(TERMS_MAX), theta);
+                let two = 1.0 + 0.5_f64.powf(theta);
+                let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
+                let alpha = 1.0 / (1.0 - theta);
+                (
+                    Shape::Zipf { alpha, eta, zeta, second: two },
+                    center_of(&mut draws, blocks, center),
+                )
+            }
+            Distribution::Pareto { h, center } => {
+                let power = h.ln() / (1.0 - h).ln();
+                (Shape::Pareto { power }, center_of(&mut draws, blocks, center))
+            }
+            Distribution::Normal { deviation, center } => {
+                let deviation = whole((blocks as f64 * deviation / 100.0).ceil()).min(blocks / 2);
+                let center = center.unwrap_or(0.5) - 0.5;
+                (Shape::Normal { deviation }, wrapped(blocks as f64 * center))
+            }
+        };
+        Some(Self { draws, blocks, moved, shape })
+    }
+
+    /// The next block.
+    pub(super) fn draw(&mut self) -> u64 {
+        let blocks = self.blocks as f64;
+        let rank = match self.shape {
+            Shape::Zipf { alpha, eta, zeta, second } => {
+                let share = f64::from(self.draws.draw()) / DRAW_MAX;
+                match share * zeta {
+                    place if place < 1.0 => 0,
+                    place if place < second => 1,
+                    _ => whole(blocks * (eta * share - eta + 1.0).powf(alpha)),
+                }
+            }
+            Shape::Pareto { power } => {
+                let share = f64::from(self.draws.draw()) / DRAW_MAX;
+                whole((self.blocks - 1) as f64 * share.powf(power))
+            }
+            Shape::Normal { deviation } => self.normal(deviation),
+        };
+        rank.wrapping_mul(GOLDEN).wrapping_add(self.moved) % self.blocks
+    }
+
+    fn normal(&mut self, deviation: u64) -> u64 {
+        let each = self.blocks + 1;
+        let sum: u64 = (0..MEAN_OF).map(|_| u64::from(self.draws.draw()) % each).sum();
+        let mean = sum.div_ceil(MEAN_OF);
+        if deviation == 0 {
+            return mean;
+        }
+        let moved = self.draws.below(deviation).cast_signed() - (deviation / 2).cast_signed();
+        let mut moved = moved;
+        // The original halves it until the place is in the file, for ever where it never is.
+        while moved != 0 && mean.wrapping_add_signed(moved) >= self.blocks {
+            moved /= 2;
+        }
+        mean.wrapping_add_signed(moved)
+    }
+}
+
+/// How far all places are moved: to the center, or else by a draw.
+fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
+    let drawn = u64::from(draws.draw());
+    center.map_or(drawn, |center| whole(blocks as f64 * center))
+}
+
+/// A number above 0, cut.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as is meant")]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// The lowest 32 bits of a number that may be below 0.
+#[expect(clippy::cast_possible_truncation, reason = "as is meant")]
+fn wrapped(number: f64) -> u64 {
+    u64::from((number as i64).cast_unsigned() as u32)
+}

@@ -1,0 +1,159 @@
+//! `random_distribution`: `random`, `zipf:1.2`, `pareto:0.2:0.5`, `normal:10`, `zoned:60/10:40/90`,
+//! `zoned_abs:60/20g:40/100g`.
+
+use treering_script::ConfigError;
+
+use super::section::{Distribution, Way, Zone};
+use super::values::Given;
+
+/// What the original takes where nothing is given.
+const THETA: f64 = 1.1;
+const H: f64 = 0.2;
+/// Parts that the original takes.
+const ZONES_MAX: usize = 256;
+
+const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \
+                     pareto[:H[:CENTER]], normal[:DEVIATION[:CENTER]], zoned:ACCESSES/SIZE:..., \
+                     zoned_abs:ACCESSES/SIZE:...";
+
+impl Distribution {
+    /// From its words.
+    pub(super) fn read(given: &Given<'_>) -> Result<Self, ConfigError> {
+        let (word, rest) = match given.text.split_once(':') {
+            Some((word, rest)) => (word.trim(), Some(rest)),
+            None => (given.text, None),
+        };
+        match (word, rest) {
+            ("random", None) => Ok(Self::Even),
+            ("zipf", rest) => {
+                let (theta, center) = numbers(given, rest, THETA)?;
+                let right = "the exponent is a number other than 1, as zipf:1.2";
+                if theta == 1.0 {
+                    return Err(given.refuse("has an exponent for which there is no law", right));
+                }
+                Ok(Self::Zipf { theta, center })
+            }
+            ("pareto", rest) => {
+                let (h, center) = numbers(given, rest, H)?;
+                if h <= 0.0 || h >= 1.0 {
+                    let right = "its share is above 0 and below 1, as pareto:0.2";
+                    return Err(given.refuse("has no share that can be", right));
+                }
+                Ok(Self::Pareto { h, center })
+            }
+            ("normal", rest) => {
+                let (deviation, center) = numbers(given, rest, 0.0)?;
+                if deviation >= 100.0 {
+                    let right = "the deviation is from 0 up to, but without, 100 percent";
+                    return Err(given.refuse("has no deviation that can be", right));
+                }
+                Ok(Self::Normal { deviation, center })
+            }
+            ("zoned", Some(rest)) => zones(given, rest, false).map(Self::Zoned),
+            ("zoned_abs", Some(rest)) => zones(given, rest, true).map(Self::ZonedAbs),
+            _ => Err(given.refuse("is not known here", WORDS)),
+        }
+    }
+
+    /// As it is written.
+    pub(super) fn word(&self) -> String {
+        let law = |name: &str, number: f64, center: Option<f64>| match center {
+            Some(center) => format!("{name}:{number}:{center}"),
+            None => format!("{name}:{number}"),
+        };
+        let parts = |name: &str, zones: &[Vec<Zone>; 2]| {
+            let of = |way: Way| -> Vec<String> {
+                let zones = zones[way.place()].iter();
+                zones.map(|zone| format!("{}/{}", zone.accesses, zone.size)).collect()
+            };
+            let (reads, writes) = (of(Way::Read).join(":"), of(Way::Write).join(":"));
+            if reads == writes {
+                return format!("{name}:{reads}");
+            }
+            format!("{name}:{reads},{writes}")
+        };
+        match self {
+            Self::Even => "random".to_owned(),
+            Self::Zipf { theta, center } => law("zipf", *theta, *center),
+            Self::Pareto { h, center } => law("pareto", *h, *center),
+            Self::Normal { deviation, center } => law("normal", *deviation, *center),
+            Self::Zoned(zones) => parts("zoned", zones),
+            Self::ZonedAbs(zones) => parts("zoned_abs", zones),
+        }
+    }
+}
+
+/// A number and the center, which lies between 0 and 1.
+fn numbers(
+    given: &Given<'_>,
+    text: Option<&str>,
+    without: f64,
+) -> Result<(f64, Option<f64>), ConfigError> {
+    let Some(text) = text else { return Ok((without, None)) };
+    let (number, center) = match text.split_once(':') {
+        Some((number, center)) => (number, Some(center)),
+        None => (text, None),
+    };
+    let of = |text: &str| {
+        let plain = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number = text.trim().parse::<f64>().ok().filter(|_| plain);
+        number.filter(|number| number.is_finite() && *number <= 1e6).ok_or_else(|| {
+            given.part(text).refuse("is not a number", "write it as 1.2, without a sign")
+        })
+    };
+    let center = center.map(of).transpose()?;
+    if center.is_some_and(|center| center > 1.0) {
+        let right = "the center is from 0, the beginning of the file, to 1, its end";
+        return Err(given.refuse("has its center outside of the file", right));
+    }
+    Ok((of(number)?, center))
+}
+
+/// Parts of reads and of writes; one list is for both.
+fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 2], ConfigError> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [reads, writes] = match parts.as_slice() {
+        [both] => [both, both],
+        [reads, writes] | [reads, writes, _] => [reads, writes],
+        _ => {
+            let right = "give one list of parts, or one for reads and one for writes";
+            return Err(given.refuse("has too many lists", right));
+        }
+    };
+    Ok([list(given, reads, absolute)?, list(given, writes, absolute)?])
+}
+
+fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, ConfigError> {
+    let mut read = Vec::new();
+    for part in text.split(':') {
+        let (accesses, size) = part.split_once('/').unwrap_or((part, ""));
+        let accesses = given.part(accesses).number(0, 100)?;
+        let size = match (given.part(size), absolute) {
+            (size, _) if size.text.is_empty() => None,
+            (size, true) => Some(size.size()?),
+            (size, false) => Some(size.number(0, 100)?).filter(|percent| *percent > 0),
+        };
+        read.push((accesses, size));
+    }
+    let sum: u64 = read.iter().map(|(accesses, _)| accesses).sum();
+    if sum != 100 || read.len() > ZONES_MAX {
+        let right = "the shares of the accesses make 100, as zoned:60/10:30/20:10/70";
+        return Err(given.refuse("does not make 100 percent", right));
+    }
+    let sizes = || read.iter().filter_map(|(_, size)| *size);
+    let without = read.iter().filter(|(_, size)| size.is_none()).count() as u64;
+    if absolute && (without > 0 || sizes().any(|size| size == 0)) {
+        let right = "every part has its length, as zoned_abs:60/20g:40/100g";
+        return Err(given.refuse("has a part without a length", right));
+    }
+    let sum = sizes().fold(0, u64::saturating_add);
+    if !absolute && sum > 100 || sum > i64::MAX.unsigned_abs() {
+        let right = "the sizes of all parts make up to 100 percent, as zoned:60/10:40/90";
+        return Err(given.refuse("has more parts than there is file", right));
+    }
+    // Those without a size share what is left.
+    let share = 100_u64.saturating_sub(sum).checked_div(without).unwrap_or(0);
+    let zone =
+        |(accesses, size): (u64, Option<u64>)| Zone { accesses, size: size.unwrap_or(share) };
+    Ok(read.into_iter().map(zone).collect())
+}
