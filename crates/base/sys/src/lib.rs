@@ -71,7 +71,7 @@ pub use mount::{MountOptionError, MountOptions, explain_mount, mount, mount_deta
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
 pub use parent::{end_with_parent, interrupt, leave_with_parent};
-pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus};
+pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};
 pub use positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;

@@ -6,6 +6,7 @@
 
 mod devices;
 mod error;
+mod instances;
 mod layout;
 mod observer;
 mod recorder;
@@ -16,6 +17,7 @@ use std::fmt;
 
 pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
+pub use instances::LeftInstance;
 pub use recorder::{BlockRecorder, Recorded, RecorderOptions, SharedSink};
 pub use statistics::StatisticsRecorder;
 
