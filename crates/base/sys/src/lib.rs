@@ -82,7 +82,7 @@ pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
 pub use trace_format::{TraceField, TraceFormat};
-pub use trace_pages::trace_page;
+pub use trace_pages::{TracePage, trace_page};
 pub use tracefs::Tracefs;
 pub use user::{Disguise, is_root};
 pub use xfs::{XfsGeometry, xfs_geometry};

@@ -127,6 +127,8 @@ struct Instance {
     name: String,
     pages: Vec<(u32, OwnedFd)>,
     buffer: Vec<u8>,
+    /// Pages of a CPU's ring.
+    ring_pages: usize,
     /// Whether the kernel wakes who waits when a ring is a quarter full, and not before.
     wakes: bool,
     lost: u64,
@@ -140,8 +142,9 @@ impl Instance {
         let name = next_name();
         let own = traces.make_instance(&name)?;
         let (pages, buffer) = (Vec::new(), vec![0; PAGE_BYTES]);
+        let ring_pages = ring_bytes.div_ceil(page_bytes());
         let mut instance =
-            Self { traces, own: Some(own), name, pages, buffer, wakes: false, lost: 0 };
+            Self { traces, own: Some(own), name, pages, buffer, ring_pages, wakes: false, lost: 0 };
         instance.begin(filter, ring_bytes)?;
         Ok(instance)
     }
@@ -191,14 +194,19 @@ impl Source for Instance {
 
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
         for (cpu, pages) in &self.pages {
-            while let Ok(length) = rustix::io::read(pages, &mut self.buffer[..page_bytes()]) {
-                if length == 0 {
-                    break;
-                }
-                let lost = trace_page(&self.buffer[..length], |time_ns, fields| {
+            // No more than a ring holds: events may come as fast as they are read.
+            for page in 0..=self.ring_pages {
+                let read = rustix::io::read(pages, &mut self.buffer[..page_bytes()]);
+                let Some(length) = read.ok().filter(|length| *length > 0) else { break };
+                let told = trace_page(&self.buffer[..length], |time_ns, fields| {
                     each(&TraceSample { cpu: *cpu, time_ns, fields });
                 });
-                self.lost = self.lost.saturating_add(lost);
+                self.lost = self.lost.saturating_add(told.lost);
+                // The first may be the rest of one that was read before. A later one that is not
+                // full was still being written, and nothing is behind it.
+                if page > 0 && told.bytes < length / 2 {
+                    break;
+                }
             }
         }
     }
