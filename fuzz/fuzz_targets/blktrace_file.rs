@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut own = Vec::new();
     let mut writer = TraceWriter::new(&mut own).expect("memory takes it");
-    let mut blktrace = BlktraceWriter::new(0, |_, _| Ok(Vec::new()));
+    let mut blktrace = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
     for entry in &entries {
         writer.entry(entry).expect("memory takes it");
         blktrace.entry(entry).expect("memory takes it");

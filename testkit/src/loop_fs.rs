@@ -45,6 +45,31 @@ impl LoopFs {
         Self { mounted, _files: files }
     }
 
+    /// A btrfs on so many devices of this size, its data striped over them.
+    pub fn striped_btrfs(mebibytes: u64, devices: usize) -> Self {
+        let files = temp_dir_in(&dir_for((mebibytes << 20) * devices as u64));
+        let mounted = files.path().join("mounted");
+        std::fs::create_dir(&mounted).expect("a mount point can be made");
+        let attached = (0..devices).map(|number| {
+            let image = files.path().join(format!("image-{number}"));
+            let made = std::fs::File::create(&image).and_then(|file| file.set_len(mebibytes << 20));
+            made.expect("an image can be made");
+            Device::attach(&image)
+        });
+        let attached: Vec<Device> = attached.collect();
+        let paths = || attached.iter().map(|device| &device.path);
+        run(Command::new("mkfs.btrfs")
+            .args(["-q", "-f", "-d", "raid0", "-m", "raid0"])
+            .args(paths()));
+        let members: Vec<String> =
+            paths().map(|path| format!("device={}", path.display())).collect();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "btrfs", "-o", &members.join(",")]).args(paths().next()).arg(&mounted);
+        run(&mut mount);
+        attached.into_iter().for_each(Device::detach);
+        Self { mounted, _files: files }
+    }
+
     /// A filesystem in memory of this size, to be had without loop devices.
     pub fn in_memory(mebibytes: u64) -> Self {
         let files = temp_dir();

@@ -44,6 +44,11 @@ impl Running {
         Self { child, lines, stderr: String::new(), stdout: Some(stdout) }
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for a line of standard error that has this text.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) -> String {

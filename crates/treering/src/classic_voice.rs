@@ -8,6 +8,7 @@ use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_script::{ClassicVoice, DiskCounts, Room, Said, Witness};
 use treering_sys::{Semaphores, major_minor};
+use treering_trace::Counters;
 
 use crate::clock::local_time;
 
@@ -146,7 +147,15 @@ fn disk_below(directory: &Path) -> Option<DiskCounts> {
     let is_partition = folder.join("partition").exists();
     let disk = if is_partition { folder.parent()? } else { &folder };
     let stat = std::fs::read_to_string(disk.join("stat")).ok()?;
-    DiskCounts::read(disk.file_name()?.to_str()?, &stat)
+    let counters = Counters::parse(&stat)?;
+    Some(DiskCounts {
+        name: disk.file_name()?.to_str()?.to_owned(),
+        requests: [counters.reads, counters.writes],
+        merges: [counters.read_merges, counters.write_merges],
+        ticks_ms: [counters.read_ms, counters.write_ms],
+        busy_ms: counters.busy_ms,
+        queue_ms: counters.queue_ms,
+    })
 }
 
 /// A line on standard error; nobody listening is no reason to stop a run.

@@ -71,7 +71,7 @@ pub use mount::{MountOptionError, MountOptions, explain_mount, mount, mount_deta
 pub use mountinfo::{Mount, MountTable};
 pub use pages::Pages;
 pub use parent::{end_with_parent, interrupt, leave_with_parent};
-pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus};
+pub use perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};
 pub use positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
@@ -82,7 +82,7 @@ pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
 pub use trace_format::{TraceField, TraceFormat};
-pub use trace_pages::trace_page;
+pub use trace_pages::{TracePage, trace_page};
 pub use tracefs::Tracefs;
 pub use user::{Disguise, is_root};
 pub use xfs::{XfsGeometry, xfs_geometry};

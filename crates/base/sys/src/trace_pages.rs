@@ -17,11 +17,21 @@ const TIME_STAMP: u32 = 31;
 /// The highest five bits of a time are not in an absolute time stamp.
 const STAMP_BITS: u32 = 59;
 
+/// What a page says besides its events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracePage {
+    /// Events that were lost before it; at least one where the kernel tells no number.
+    pub lost: u64,
+    /// Bytes of its records. A page that is not nearly full was still being written.
+    pub bytes: usize,
+}
+
 /// Tells the events of a page: the time in nanoseconds of the ring's clock, and the fields as the
-/// tracepoint's `format` lays them out. Whatever is wrong ends the page. How many events were lost
-/// before it; at least one where the kernel tells no number.
-pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> u64 {
-    let (Some(first_time), Some(commit)) = (wide(page, 0), wide(page, 8)) else { return 0 };
+/// tracepoint's `format` lays them out. Whatever is wrong ends the page.
+pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
+    let (Some(first_time), Some(commit)) = (wide(page, 0), wide(page, 8)) else {
+        return TracePage::default();
+    };
     let length = usize::try_from(commit & LENGTH_MASK).unwrap_or(0);
     let lost = match commit & MISSED {
         0 => 0,
@@ -30,7 +40,8 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> u64 {
         }
         _ => 1,
     };
-    let Some(mut rest) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return lost };
+    let told = TracePage { lost, bytes: length };
+    let Some(mut rest) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return told };
     let mut time = first_time;
     while let Some(word) = narrow(rest, 0) {
         let (kind, delta) = (word & 31, word >> 5);
@@ -64,7 +75,7 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> u64 {
         let Some(after) = rest.get(used..).filter(|_| used > 0) else { break };
         rest = after;
     }
-    lost
+    told
 }
 
 /// Records are aligned to four bytes. No page has more than a record can say.
@@ -96,8 +107,8 @@ mod tests {
 
     fn events(page: &[u8]) -> (Vec<(u64, usize)>, u64) {
         let mut seen = Vec::new();
-        let lost = trace_page(page, |time, fields| seen.push((time, fields.len())));
-        (seen, lost)
+        let told = trace_page(page, |time, fields| seen.push((time, fields.len())));
+        (seen, told.lost)
     }
 
     #[test]
@@ -117,8 +128,9 @@ mod tests {
             1,
             9, // one word at that time
         ];
-        let (seen, lost) = events(&page(1000, 0, &words));
-        assert_eq!(lost, 0);
+        let page = page(1000, 0, &words);
+        let (seen, lost) = events(&page);
+        assert_eq!((lost, trace_page(&page, |_, _| {}).bytes), (0, words.len() * 4));
         let late = 1010 + (1 << 27) + 5 + 12;
         assert_eq!(seen, [(1010, 8), (late, 8), ((4 << 27) + 7, 4)]);
     }

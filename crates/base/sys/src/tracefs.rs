@@ -31,8 +31,11 @@ impl Tracefs {
     pub fn open() -> Result<Self, Errno> {
         let table = MountTable::read().unwrap_or_default();
         let mounted = table.mounts.iter().find(|mount| mount.fs_type == "tracefs");
-        if let Some(mount) = mounted {
-            return Self::at(CWD, &mount.point);
+        // Another mount may lie over it.
+        if let Some(mount) = mounted
+            && let Ok(opened) = Self::at(CWD, &mount.point)
+        {
+            return Ok(opened);
         }
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
@@ -92,7 +95,9 @@ impl Tracefs {
     pub fn make_instance(&self, name: &str) -> Result<Self, Errno> {
         let path = format!("instances/{name}");
         mkdirat(&self.root, path.as_str(), Mode::from_raw_mode(0o700))?;
-        Self::at(self.root.as_fd(), Path::new(&path))
+        Self::at(self.root.as_fd(), Path::new(&path)).inspect_err(|_| {
+            let _nobody_has_it_open = self.remove_instance(name);
+        })
     }
 
     /// Removes an instance.

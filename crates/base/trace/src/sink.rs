@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::blktrace::BlktraceWriter;
-use crate::event::{DeviceNumber, Entry};
+use crate::event::Entry;
 use crate::own::TraceWriter;
 
 /// A listener, as a file is.
@@ -31,7 +31,7 @@ impl<W: Write> EntrySink for TraceWriter<W> {
     }
 }
 
-impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> EntrySink for BlktraceWriter<W, F> {
+impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> EntrySink for BlktraceWriter<W, F> {
     fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         Self::entry(self, entry)
     }

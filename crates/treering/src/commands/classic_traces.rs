@@ -1,15 +1,13 @@
 //! Traces of each phase of a classic run, in files as blktrace writes them.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, TracedDevice, device_at};
 use treering_script::ClassicTraces;
 use treering_sys::monotonic_ns;
-use treering_trace::BlktraceWriter;
 
+use super::trace::files::{blktrace_files, cpu_file};
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 
@@ -42,23 +40,13 @@ impl PhaseTraces {
 
     fn phase_begins(&mut self, phase: &str, number: u32) {
         let stem = self.stem(phase, number);
-        remove_older(Path::new(&stem));
         let several = self.devices.len() > 1;
-        let path = move |device: treering_trace::DeviceNumber, cpu: u32| {
+        let stem = move |device: &str| {
             // As blktrace has it, a name that is given stands for one device.
-            let device = if several { format!("-{}", device.minor()) } else { String::new() };
-            PathBuf::from(format!("{stem}{device}.blktrace.{cpu}"))
+            PathBuf::from(if several { format!("{stem}-{device}") } else { stem.clone() })
         };
-        let writer = BlktraceWriter::new(monotonic_ns(), move |device, cpu| {
-            for lower in 0..cpu {
-                File::options().append(true).create(true).open(path(device, lower))?;
-            }
-            File::options()
-                .append(true)
-                .create(true)
-                .open(path(device, cpu))
-                .map(|file| BufWriter::with_capacity(1 << 16, file))
-        });
+        self.devices.iter().for_each(|device| remove_older(&stem(&device.device.name)));
+        let writer = blktrace_files(Some(monotonic_ns()), stem);
         let options = RecorderOptions::default();
         match BlockRecorder::begin(&self.devices, options, vec![Box::new(writer)]) {
             Ok(recorder) => self.recorder = Some(recorder),
@@ -81,11 +69,10 @@ impl PhaseTraces {
 fn remove_older(stem: &Path) {
     let dir = stem.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = stem.file_name() else { return };
-    let begins = format!("{}.blktrace.", name.to_string_lossy());
+    let name = name.to_string_lossy();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let found = entry.file_name().to_string_lossy().into_owned();
-        let cpu = found.strip_prefix(&begins);
-        if cpu.is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit())) {
+        if cpu_file(&found).is_some_and(|(stem, _)| stem == name) {
             let _what_cannot_be_removed_is_told_when_it_is_made =
                 std::fs::remove_file(entry.path());
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use treering_lab::{Availability, Lab, Leftover, filesystems};
+use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
@@ -38,8 +39,9 @@ pub(crate) fn open() -> Result<Lab, Failure> {
 
 fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
     let all = open()?.list()?;
+    let traces = LeftInstance::all();
     let mut page = Report::new("The lab");
-    if all.is_empty() {
+    if all.is_empty() && traces.is_empty() {
         page.paragraph("Nothing that treering made is left.");
     } else {
         let columns = vec![Column::long_text("what"), Column::text("whose")];
@@ -47,6 +49,10 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
         for leftover in &all {
             let what = Cell::text(leftover.what.to_string());
             table.rows.push(vec![what, Cell::text(owner(leftover))]);
+        }
+        for left in &traces {
+            let whose = Cell::text(gone(left.process));
+            table.rows.push(vec![Cell::text(left.to_string()), whose]);
         }
         page.table(table);
         page.note("`treering lab release` frees what no run that is alive has.");
@@ -57,26 +63,39 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
 fn owner(leftover: &Leftover) -> String {
     match leftover.pid {
         Some(pid) if leftover.is_alive => format!("a run that is alive (process {pid})"),
-        Some(pid) => format!("a run that is gone (process {pid})"),
+        Some(pid) => gone(pid),
         None => "a run that is gone".to_owned(),
     }
+}
+
+fn gone(pid: u32) -> String {
+    format!("a run that is gone (process {pid})")
 }
 
 fn release(dry_run: bool) -> Result<(), Failure> {
     let lab = open()?;
     let all = lab.list()?;
     let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    let traces = LeftInstance::all();
     if dry_run {
-        for leftover in &gone {
-            say(&format!("would free {}", leftover.what));
+        let gone = gone.iter().map(|leftover| leftover.what.to_string());
+        for what in gone.chain(traces.iter().map(LeftInstance::to_string)) {
+            say(&format!("would free {what}"));
         }
         return Ok(());
     }
+    let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
+        (leftover.what.to_string(), freed.map_err(|error| with_causes(&error)))
+    });
+    let traces = traces.into_iter().map(|left| {
+        let freed = left.remove().map_err(|errno| errno.to_string());
+        (left.to_string(), freed)
+    });
     let mut failed = Vec::new();
-    for (leftover, freed) in lab.release(gone) {
+    for (what, freed) in gone.chain(traces) {
         match freed {
-            Ok(()) => say(&format!("freed {}", leftover.what)),
-            Err(error) => failed.push(format!("{}: {}", leftover.what, with_causes(&error))),
+            Ok(()) => say(&format!("freed {what}")),
+            Err(why) => failed.push(format!("{what}: {why}")),
         }
     }
     if failed.is_empty() {

@@ -309,3 +309,189 @@ fn compilebench_traces_every_phase() {
     assert!(names.iter().any(|name| name.starts_with("tr-operations-")), "{names:?}");
     program.run(["trace", "show", "tr-create-dirs-0.blktrace.0"]).ends_with(0);
 }
+
+/// Bytes that a device has read and written, by its own count.
+fn moved(device: &str) -> [u64; 2] {
+    let stat = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).unwrap();
+    let sectors: Vec<u64> = stat.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    [sectors[2] * 512, sectors[6] * 512]
+}
+
+/// Has everything of a filesystem written.
+fn settle(place: &LoopFs) {
+    assert!(Command::new("sync").arg("-f").arg(place.path()).status().unwrap().success());
+}
+
+/// The devices of a btrfs, by name.
+fn members(place: &LoopFs) -> Vec<String> {
+    let mut show = Command::new("btrfs");
+    show.args(["filesystem", "show", "--raw"]).arg(place.path());
+    let said = String::from_utf8(show.output().unwrap().stdout).unwrap();
+    let path = |line: &str| line.split_once(" path /dev/").map(|(_, name)| name.trim().to_owned());
+    let mut names: Vec<String> = said.lines().filter_map(path).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_btrfs_on_two_devices_is_told_device_by_device() {
+    require_loop_fs!("btrfs");
+    let place = LoopFs::striped_btrfs(160, 2);
+    if !can_trace(&place) {
+        return;
+    }
+    let names = members(&place);
+    assert_eq!(names.len(), 2, "{names:?}");
+    settle(&place);
+    let before: Vec<[u64; 2]> = names.iter().map(|name| moved(name)).collect();
+    let program = program();
+    let own = program.home().join("own.trace");
+    let dir = place.path().to_str().unwrap();
+    let options = ["--dir", dir, "--sync", "--out", own.to_str().unwrap()];
+    let file = place.path().join("f").to_str().unwrap().to_owned();
+    let write = ["dd", "if=/dev/zero", &format!("of={file}"), "bs=1M", "count=24", "status=none"];
+    let whole = traced(&program, &options, &write.map(str::to_owned));
+    let grown = names.iter().zip(&before).map(|(name, before)| {
+        let now = moved(name);
+        [now[0] - before[0], now[1] - before[1]]
+    });
+    let grown: Vec<[u64; 2]> = grown.collect();
+    let devices = whole["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 2, "{whole}");
+    let mut seeks = 0.0;
+    for (name, grown) in names.iter().zip(&grown) {
+        let told = devices.iter().find(|device| device["name"] == name.as_str()).unwrap();
+        assert_eq!(number(told, "/write_bytes"), grown[1] as f64, "{name} {whole}");
+        assert_eq!(number(told, "/read_bytes"), grown[0] as f64, "{name} {whole}");
+        // Half of the data each, and its offsets are those of the device.
+        assert!(number(told, "/write_bytes") >= f64::from(12 << 20), "{name} {whole}");
+        assert_eq!(number(told, "/bytes"), f64::from(160 << 20), "{name}");
+        seeks += number(told, "/seeks");
+    }
+    assert_eq!(number(&whole, "/seeks"), seeks, "{whole}");
+    let all: u64 = grown.iter().map(|grown| grown[1]).sum();
+    assert_eq!(number(&whole, "/writes/bytes"), all as f64);
+    // In the drawing each has a panel of its own.
+    let plot = program.home().join("two.svg");
+    let words = ["trace", "plot", own.to_str().unwrap(), "-o", plot.to_str().unwrap()];
+    program.run(words).ends_with(0);
+    let drawn = std::fs::read_to_string(plot).unwrap();
+    assert!(names.iter().all(|name| drawn.contains(name.as_str())), "{names:?}");
+    // A run follows both, too.
+    let dir = place.path().join("w");
+    let words = ["run", "fs_mark", "--dir", dir.to_str().unwrap(), "--trace", "--files", "50"];
+    program.run(words.iter().chain(&["-q"])).ends_with(0);
+    let trial = last(&program);
+    let fact = |name: &str| trial.facts.iter().find(|fact| fact.name == name).unwrap();
+    let mut followed: Vec<&str> = fact("trace.devices").value.split(' ').collect();
+    followed.sort_unstable();
+    assert_eq!(followed, names);
+}
+
+#[test]
+fn what_a_run_traces_is_what_its_device_counts() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::with_options("ext4", 64, &["-O", "^has_journal"]);
+    if !can_trace(&place) {
+        return;
+    }
+    let program = program();
+    let job = "[a]\nrw=randread\nsize=8m\ndirect=1\nioengine=libaio\niodepth=8\n";
+    std::fs::write(program.home().join("j.fio"), job).unwrap();
+    let dir = place.path().join("w");
+    let run = |options: &[&str]| {
+        let words = ["run", "fio", "j.fio", "--dir", dir.to_str().unwrap(), "-q"];
+        program.run(words.iter().chain(options)).ends_with(0);
+        settle(&place);
+    };
+    // What the filesystem reads of itself is in memory after the first.
+    run(&[]);
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let point = place.path().to_str().unwrap();
+    let device = mounts.lines().find(|line| line.split(' ').nth(1) == Some(point)).unwrap();
+    let device = device.split(' ').next().unwrap().trim_start_matches("/dev/");
+    let before = moved(device);
+    run(&["--trace"]);
+    let now = moved(device);
+    let trial = last(&program);
+    let digests = trial.artifacts.iter().filter(|artifact| artifact.kind == "block_trace");
+    let digests: Vec<Value> =
+        digests.map(|artifact| serde_json::from_str(&artifact.body).unwrap()).collect();
+    let sum = |path: &str| digests.iter().map(|digest| number(digest, path)).sum::<f64>();
+    assert_eq!(sum("/figures/reads/bytes"), (now[0] - before[0]) as f64, "{digests:?}");
+    // A block of the filesystem's own may be among them.
+    assert!(sum("/figures/reads/bytes") >= f64::from(8 << 20), "{digests:?}");
+    assert!(sum("/figures/reads/requests") >= 2048.0, "{digests:?}");
+    assert_eq!(sum("/figures/lost_events"), 0.0);
+    // Inodes are written after the phases, too.
+    assert!(sum("/figures/writes/bytes") <= (now[1] - before[1]) as f64, "{digests:?}");
+    // One phase reads; its metrics, as they are exported, say the same.
+    let metric =
+        |name: &str| trial.metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    let bytes = metric("trace_read_request_mean_bytes") * sum("/figures/reads/requests");
+    assert!((bytes - (now[0] - before[0]) as f64).abs() < 1.0, "{bytes}");
+    assert!(metric("trace_read_mib_per_second") > 0.0);
+}
+
+#[test]
+fn what_a_killed_recording_leaves_is_freed() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    if !can_trace(&place) {
+        return;
+    }
+    let program = program();
+    let dir = place.path().to_str().unwrap();
+    let begun = program.home().join("begun");
+    // The command sees that its parent is gone, and ends.
+    let line = format!(
+        "touch {}; parent=$PPID; while [ -d /proc/$parent ]; do sleep 0.1; done",
+        begun.display()
+    );
+    let words = ["trace", "--dir", dir, "--way", "tracefs", "--", "sh", "-c", &line];
+    let running = program.start(words);
+    let began = std::time::Instant::now();
+    while !begun.exists() {
+        assert!(began.elapsed().as_secs() < 120, "the recording does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let name = format!("treering-{}-", running.id());
+    let listed = || program.run(["lab", "list"]).ends_with(0).stdout;
+    assert!(!listed().contains(&name), "it is in use");
+    running.send("KILL");
+    running.finish();
+    let left = listed();
+    assert!(left.contains(&name) && left.contains("a run that is gone"), "{left}");
+    let dry = program.run(["lab", "release", "--dry-run"]).ends_with(0).stdout;
+    assert!(dry.contains(&format!("would free instance {name}")), "{dry}");
+    let freed = program.run(["lab", "release"]).stdout;
+    assert!(freed.contains(&format!("freed instance {name}")), "{freed}");
+    assert!(!listed().contains(&name));
+}
+
+#[test]
+fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    if !can_trace(&place) {
+        return;
+    }
+    let program = program();
+    let dir = place.path().to_str().unwrap();
+    let device = format!("$(findmnt -n -o SOURCE --mountpoint {dir})");
+    let write = |name: &str| {
+        let words = write_direct(&place.path().join(name), 100);
+        words.join(" ")
+    };
+    // The device goes with its last user: it is held over the time between.
+    let line = format!(
+        "set -e; device={device}; exec 9< $device; {}; umount {dir}; mount -t ext4 $device {dir}; \
+         exec 9<&-; mount -o remount,noatime {dir}; {}",
+        write("a"),
+        write("b")
+    );
+    let command = ["sh", "-c", &line].map(str::to_owned);
+    let whole = traced(&program, &["--dir", dir, "--sync"], &command);
+    assert!(number(&whole, "/writes/requests") >= 200.0, "{whole}");
+    assert_eq!(whole["devices"].as_array().unwrap().len(), 1, "{whole}");
+}

@@ -161,8 +161,13 @@ impl Tracepoints {
         self.told_lost = self.told_lost.saturating_add(told);
     }
 
-    /// How many events were lost for want of room since they were opened. Before Linux 6.0 a CPU
-    /// tells a loss with its next event only.
+    /// How many events were lost by what the rings say: a CPU tells a loss with its next event.
+    pub fn told_lost(&self) -> u64 {
+        self.told_lost
+    }
+
+    /// How many events were lost for want of room since they were opened. Every CPU is asked, which
+    /// disturbs it; before Linux 6.0 there is nobody to ask, and it is what the rings say.
     pub fn lost(&self) -> u64 {
         if !self.counts_lost {
             return self.told_lost;
@@ -183,6 +188,12 @@ pub fn online_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = parse_cpus(text.trim());
     if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// The numbers of the CPUs that are switched on, or may be.
+pub fn possible_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    parse_cpus(text.trim())
 }
 
 /// A list of CPUs as the kernel writes it: `0-3,6`.

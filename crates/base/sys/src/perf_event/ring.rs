@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
@@ -69,19 +70,27 @@ impl Ring {
         unsafe { &*self.page.as_ptr().add(place / size_of::<AtomicU64>()) }
     }
 
-    /// Copies from the ring to `into`, from a place that is counted from the ring's first use.
-    fn copy(&self, from: u64, into: &mut [u8]) {
+    /// So many bytes of the ring where they lie, from a place that is counted from the ring's first
+    /// use; `over_end` takes those that go over its end. No record is as long as the ring.
+    fn bytes_at<'a>(&'a self, from: u64, length: usize, over_end: &'a mut Vec<u8>) -> &'a [u8] {
         // The ring is a power of two, so the remainder fits whatever was counted.
-        let start = usize::try_from(from % self.bytes as u64).unwrap_or(0);
-        let first = into.len().min(self.bytes - start);
+        let start = usize::try_from(from & (self.bytes as u64 - 1)).unwrap_or(0);
+        let length = length.min(self.bytes);
+        let first = length.min(self.bytes - start);
         // SAFETY: both parts lie in the ring's pages, behind the first; the kernel writes nothing
         // there before the tail has passed them.
-        unsafe {
+        let (first, rest) = unsafe {
             let pages = self.page.as_ptr().cast::<u8>().add(self.page_bytes);
-            ptr::copy_nonoverlapping(pages.add(start), into.as_mut_ptr(), first);
-            let rest = into.len() - first;
-            ptr::copy_nonoverlapping(pages, into.as_mut_ptr().add(first), rest);
+            let rest = slice::from_raw_parts(pages, length - first);
+            (slice::from_raw_parts(pages.add(start), first), rest)
+        };
+        if rest.is_empty() {
+            return first;
         }
+        over_end.clear();
+        over_end.extend_from_slice(first);
+        over_end.extend_from_slice(rest);
+        over_end
     }
 
     /// Tells every record; how many events were lost.
@@ -91,17 +100,17 @@ impl Ring {
         let mut lost = 0;
         let mut record = std::mem::take(&mut self.record);
         while head.saturating_sub(tail) >= HEADER_BYTES as u64 {
-            let mut header = [0u8; HEADER_BYTES];
-            self.copy(tail, &mut header);
+            // Records are of whole eight bytes, so that no header goes over the end.
+            let header = self.bytes_at(tail, HEADER_BYTES, &mut record);
             let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
             let length = usize::from(u16::from_ne_bytes([header[6], header[7]]));
             if length < HEADER_BYTES || length as u64 > head - tail {
                 tail = head; // never seen; without a length there is no next record
                 break;
             }
-            record.resize(length - HEADER_BYTES, 0);
-            self.copy(tail + HEADER_BYTES as u64, &mut record);
-            lost += self.tell(kind, &record, each);
+            let body = tail.wrapping_add(HEADER_BYTES as u64);
+            let body = self.bytes_at(body, length - HEADER_BYTES, &mut record);
+            lost += self.tell(kind, body, each);
             tail += length as u64;
         }
         self.record = record;

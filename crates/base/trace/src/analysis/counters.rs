@@ -21,10 +21,20 @@ pub struct Counters {
     pub discard_bytes: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Requests put into others.
-    pub merges: u64,
+    /// Reads put into others.
+    pub read_merges: u64,
+    /// Writes put into others.
+    pub write_merges: u64,
+    /// Milliseconds that reads took, all together.
+    pub read_ms: u64,
+    /// Milliseconds that writes took, all together.
+    pub write_ms: u64,
     /// Requests that it has now.
     pub in_flight: u64,
+    /// Milliseconds in which it had any.
+    pub busy_ms: u64,
+    /// Milliseconds that all requests took, those under way among them.
+    pub queue_ms: u64,
 }
 
 impl Counters {
@@ -43,8 +53,13 @@ impl Counters {
             discards: at(11).unwrap_or(0),
             discard_bytes: bytes(13).unwrap_or(0),
             flushes: at(15).unwrap_or(0),
-            merges: at(1)?.saturating_add(at(5)?),
+            read_merges: at(1)?,
+            write_merges: at(5)?,
+            read_ms: at(3)?,
+            write_ms: at(7)?,
             in_flight: at(8)?,
+            busy_ms: at(9)?,
+            queue_ms: at(10)?,
         })
     }
 }
@@ -117,7 +132,7 @@ impl CounterCourse {
             writes: kind(grown(|one| one.writes), grown(|one| one.write_bytes)),
             discards: kind(grown(|one| one.discards), grown(|one| one.discard_bytes)),
             flushes: grown(|one| one.flushes),
-            merges: grown(|one| one.merges),
+            merges: grown(|one| one.read_merges.saturating_add(one.write_merges)),
             depth_mean: self.depth_ns as f64 / span_ns.max(1) as f64,
             depth_max: self.depth_max,
             devices: devices.collect(),
@@ -140,8 +155,18 @@ mod tests {
         let text = "   100 5 800 30 50 2 400 20 3 40 50 7 0 56 1 4 2\n";
         let first = Counters::parse(text).unwrap();
         assert_eq!((first.reads, first.read_bytes, first.write_bytes), (100, 409_600, 204_800));
-        assert_eq!((first.merges, first.in_flight, first.flushes), (7, 3, 4));
-        assert_eq!(Counters::parse("1 2 3"), None);
+        assert_eq!((first.read_merges, first.write_merges), (5, 2));
+        assert_eq!(
+            (first.read_ms, first.write_ms, first.busy_ms, first.queue_ms),
+            (30, 20, 40, 50)
+        );
+        assert_eq!((first.in_flight, first.flushes), (3, 4));
+        // Linux 4.17 and before end here.
+        let short = Counters::parse("100 5 800 30 50 2 400 20 3 40 50").unwrap();
+        assert_eq!(short, Counters { discards: 0, discard_bytes: 0, flushes: 0, ..first });
+        for wrong in ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10", "1 2 x 4 5 6 7 8 9 10 11"] {
+            assert_eq!(Counters::parse(wrong), None, "{wrong}");
+        }
         let mut course = CounterCourse::new(1_000_000_000, vec![("sda".to_owned(), first)]);
         let then = Counters { reads: 150, read_bytes: 819_200, in_flight: 2, ..first };
         course.look(1_100_000_000, &[then]);

@@ -86,6 +86,9 @@ impl Slot {
 impl Course {
     /// The slice of a time after the beginning.
     pub(super) fn at(&mut self, after_ns: u64) -> &mut Slot {
+        if let Some(last) = self.in_last(after_ns, after_ns) {
+            return &mut self.slots[last];
+        }
         while after_ns / self.slot_ns >= SLOTS_MAX as u64 {
             self.halve();
         }
@@ -94,6 +97,14 @@ impl Course {
             self.slots.resize_with(place + 1, Slot::default);
         }
         &mut self.slots[place]
+    }
+
+    /// The last slice, when both times are within it, as they are when time passes.
+    fn in_last(&self, from_ns: u64, until_ns: u64) -> Option<usize> {
+        let last = self.slots.len().checked_sub(1)?;
+        let start = (last as u64).saturating_mul(self.slot_ns);
+        let is_inside = from_ns >= start && until_ns.checked_sub(start)? < self.slot_ns;
+        is_inside.then_some(last)
     }
 
     /// Two slices become one.
@@ -110,6 +121,13 @@ impl Course {
     /// So many requests were with the device from one time to another.
     pub(super) fn depth(&mut self, depth: u64, from_ns: u64, until_ns: u64) {
         if depth == 0 || until_ns < from_ns {
+            return;
+        }
+        if let Some(last) = self.in_last(from_ns, until_ns) {
+            let slot = &mut self.slots[last];
+            let spent = depth.saturating_mul(until_ns - from_ns);
+            slot.depth_ns = slot.depth_ns.saturating_add(spent);
+            slot.depth_max = slot.depth_max.max(depth);
             return;
         }
         let mut from = from_ns;

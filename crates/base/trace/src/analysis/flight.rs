@@ -4,7 +4,7 @@
 //! asked for may be split into several requests.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::btree_map::Entry as Slot;
 
 use crate::event::{DeviceNumber, Event, Operation};
 
@@ -22,16 +22,23 @@ const FORGOTTEN_LATER: u64 = 1024;
 /// One of this age is in any case: the block layer itself gives up after 30 s.
 const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
 
-/// Where a request begins; several may begin at a place, told apart by a number.
+/// Where a request begins.
+type Place = (DeviceNumber, u64);
+
+/// Several may begin at a place, told apart by a number.
 type Key = (DeviceNumber, u64, u64);
 
 /// Requests between their events.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    issued: BTreeMap<Key, Issued>,
+    /// The first at each place, and what was issued where one is under way already.
+    issued: BTreeMap<Place, Issued>,
+    again: BTreeMap<Key, Issued>,
     queued: BTreeMap<Key, Queued>,
+    /// What a completion answers and how long it took, kept for its room.
+    answers: Vec<(Key, u64)>,
     /// When requests were done whose issue is not known.
-    early: BTreeMap<(DeviceNumber, u64), u64>,
+    early: BTreeMap<Place, u64>,
     number: u64,
     /// Requests that each device gave back.
     done: BTreeMap<DeviceNumber, u64>,
@@ -55,19 +62,52 @@ struct Queued {
 }
 
 /// A request without data has no place.
-fn place(event: &Event) -> u64 {
-    if event.bytes == 0 { 0 } else { event.sector }
+fn place(event: &Event) -> Place {
+    (event.device, if event.bytes == 0 { 0 } else { event.sector })
 }
 
 impl Flight {
     /// How many requests the devices have.
     pub(super) fn depth(&self) -> u64 {
-        self.issued.len() as u64
+        self.issued.len() as u64 + self.again.len() as u64
     }
 
-    fn key(&mut self, event: &Event) -> Key {
+    fn key(&mut self, (device, sector): Place) -> Key {
         self.number += 1;
-        (event.device, place(event), self.number)
+        (device, sector, self.number)
+    }
+
+    /// Keeps an issued request.
+    fn put(&mut self, place: Place, issued: Issued) {
+        match self.issued.entry(place) {
+            Slot::Vacant(free) => {
+                free.insert(issued);
+            }
+            Slot::Occupied(_) => {
+                let key = self.key(place);
+                self.again.insert(key, issued);
+            }
+        }
+    }
+
+    /// Takes the first that was issued at a place.
+    fn take(&mut self, place: Place) -> Option<Issued> {
+        let first = self.issued.remove(&place)?;
+        if !self.again.is_empty() {
+            self.move_up(place);
+        }
+        Some(first)
+    }
+
+    /// The next at a place becomes the first.
+    fn move_up(&mut self, place: Place) {
+        let (device, sector) = place;
+        let mut next = self.again.range((device, sector, 0)..=(device, sector, u64::MAX));
+        if let Some(key) = next.next().map(|(key, _)| *key)
+            && let Some(issued) = self.again.remove(&key)
+        {
+            self.issued.insert(place, issued);
+        }
     }
 
     pub(super) fn queue(&mut self, event: &Event) {
@@ -77,7 +117,7 @@ impl Flight {
         if self.queued.len() >= HELD_MAX {
             self.queued.clear();
         }
-        let key = self.key(event);
+        let key = self.key(place(event));
         let queued = Queued {
             time_ns: event.time_ns,
             end: event.end(),
@@ -89,64 +129,64 @@ impl Flight {
 
     /// The device has it. How long it had it, where it is known already that it is done.
     pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
-        if let Some(done_ns) = self.early.remove(&(event.device, place(event)))
+        if let Some(done_ns) = self.early.remove(&place(event))
             && done_ns >= event.time_ns
         {
             return Some(done_ns - event.time_ns);
         }
-        if self.issued.len() >= HELD_MAX {
+        if self.issued.len() + self.again.len() >= HELD_MAX {
             self.issued.clear();
+            self.again.clear();
         }
-        let key = self.key(event);
         let done_before = self.done.get(&event.device).copied().unwrap_or(0);
         let (time_ns, sectors) = (event.time_ns, event.sectors());
-        self.issued.insert(key, Issued { time_ns, sectors, done_before });
+        self.put(place(event), Issued { time_ns, sectors, done_before });
         None
     }
 
     /// Lets go of requests whose end was never told: when each was issued.
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
-        let Self { issued, done, .. } = self;
+        let Self { issued, again, done, .. } = self;
         let mut all = Vec::new();
-        issued.retain(|key, issued| {
+        let mut stays = |device: DeviceNumber, issued: &Issued| {
             let age = now_ns.saturating_sub(issued.time_ns);
-            let later = done.get(&key.0).map_or(0, |done| done - issued.done_before);
+            let later = done.get(&device).map_or(0, |done| done - issued.done_before);
             let is_gone =
                 age >= FORGOTTEN_SURELY_NS || age >= FORGOTTEN_NS && later >= FORGOTTEN_LATER;
             all.extend(is_gone.then_some(issued.time_ns));
             !is_gone
-        });
+        };
+        issued.retain(|(device, _), issued| stays(*device, issued));
+        again.retain(|(device, ..), issued| stays(*device, issued));
+        let places: Vec<Place> =
+            again.keys().map(|(device, sector, _)| (*device, *sector)).collect();
+        for place in places {
+            if !self.issued.contains_key(&place) {
+                self.move_up(place);
+            }
+        }
         all
     }
 
     /// The device gave it back.
     pub(super) fn requeue(&mut self, event: &Event) {
-        if let Some(key) = self.first_issued(event) {
-            self.issued.remove(&key);
-        }
-    }
-
-    fn first_issued(&self, event: &Event) -> Option<Key> {
-        let sector = place(event);
-        let range = (event.device, sector, 0)..=(event.device, sector, u64::MAX);
-        self.issued.range(range).next().map(|(key, _)| *key)
+        let _perhaps_it_was_lost = self.take(place(event));
     }
 
     /// How long the device had it; nothing where its issue is not known, or a part is left.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
         *self.done.entry(event.device).or_default() += 1;
-        let Some(key) = self.first_issued(event) else {
+        let Some(issued) = self.take(place(event)) else {
             if self.early.len() >= EARLY_MAX {
                 self.early.clear();
             }
-            self.early.insert((event.device, place(event)), event.time_ns);
+            self.early.insert(place(event), event.time_ns);
             return None;
         };
-        let issued = self.issued.remove(&key)?;
         let done = event.sectors();
         if done > 0 && done < issued.sectors {
-            let rest = (key.0, event.end(), key.2);
-            self.issued.insert(rest, Issued { sectors: issued.sectors - done, ..issued });
+            let rest = Issued { sectors: issued.sectors - done, ..issued };
+            self.put((event.device, event.end()), rest);
             return None;
         }
         Some(event.time_ns.saturating_sub(issued.time_ns))
@@ -158,30 +198,29 @@ impl Flight {
             return;
         }
         let (device, end) = (event.device, event.end());
-        let first = (device, event.sector, 0);
-        // One that began before may reach into this, or over it.
-        let before = self.queued.range((Bound::Unbounded, Bound::Excluded(first))).next_back();
-        let before = before.map(|(key, queued)| (*key, *queued));
-        let mut touched: Vec<Key> = Vec::new();
-        if let Some((key, queued)) = before
-            && key.0 == device
-            && queued.end > event.sector
-        {
-            touched.push(key);
-        }
-        touched.extend(self.queued.range(first..(device, end, 0)).map(|(key, _)| *key));
-        for key in touched {
-            let Some(queued) = self.queued.get_mut(&key) else { continue };
-            if queued.operation != event.operation {
-                continue;
+        let mut answers = std::mem::take(&mut self.answers);
+        // From the last that begins within it to one that began before and reaches into it.
+        for (key, queued) in self.queued.range_mut(..(device, end, 0)).rev() {
+            let began_before = key.1 < event.sector;
+            if key.0 != device || began_before && queued.end <= event.sector {
+                break;
             }
-            let common = queued.end.min(end).saturating_sub(key.1.max(event.sector));
-            queued.left = queued.left.saturating_sub(common);
-            if queued.left == 0 {
-                each(event.time_ns.saturating_sub(queued.time_ns));
-                self.queued.remove(&key);
+            if queued.operation == event.operation {
+                let common = queued.end.min(end).saturating_sub(key.1.max(event.sector));
+                queued.left = queued.left.saturating_sub(common);
+                if queued.left == 0 {
+                    answers.push((*key, event.time_ns.saturating_sub(queued.time_ns)));
+                }
+            }
+            if began_before {
+                break;
             }
         }
+        for (key, took) in answers.drain(..).rev() {
+            self.queued.remove(&key);
+            each(took);
+        }
+        self.answers = answers;
     }
 }
 

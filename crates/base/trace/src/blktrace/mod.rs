@@ -59,7 +59,7 @@ mod tests {
         fn what_is_written_is_read(mut all in prop::collection::vec(event(), 0..50)) {
             all.sort_by_key(|event| event.time_ns);
             let mut files: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
-            let mut writer = BlktraceWriter::new(0, |_, _| Ok(Vec::new()));
+            let mut writer = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
             for event in &all {
                 writer.entry(&Entry::Event(*event)).unwrap();
             }

@@ -1,11 +1,11 @@
 //! Writing files as blktrace does, in its first form, which every viewer reads.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::record::Record;
-use crate::event::{DeviceNumber, Entry, Event};
+use crate::event::{Device, DeviceNumber, Entry, Event};
 
 /// CPUs that files are made for; what happened on others goes to the file of the remainder.
 const CPUS_MAX: u32 = 1024;
@@ -13,17 +13,25 @@ const CPUS_MAX: u32 = 1024;
 /// Names of processes that are held for devices whose files are not yet there.
 const NAMES_MAX: usize = 65_536;
 
+/// Devices that are named; the files of more have their numbers.
+const DEVICES_MAX: usize = 4096;
+
+/// How the names of files begin whose device has no name; its two numbers follow.
+const UNNAMED: &str = "dev-";
+
 /// The number of the note that tells the time at which the trace began.
 const TIME_STAMP: u64 = 1;
 
 /// Writes a trace into a file for each device and CPU.
 #[derive(Debug)]
-pub struct BlktraceWriter<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> {
+pub struct BlktraceWriter<W: Write, F: FnMut(&str, u32) -> io::Result<W>> {
     make: F,
     files: BTreeMap<(DeviceNumber, u32), CpuFile<W>>,
-    origin_ns: u64,
+    /// What times are counted from; the first event where it is not given.
+    origin_ns: Option<u64>,
+    devices: BTreeMap<DeviceNumber, String>,
     names: BTreeMap<u32, String>,
-    named: std::collections::BTreeSet<(DeviceNumber, u32)>,
+    named: BTreeSet<(DeviceNumber, u32)>,
 }
 
 #[derive(Debug)]
@@ -40,15 +48,17 @@ impl<W: Write> CpuFile<W> {
     }
 }
 
-impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> BlktraceWriter<W, F> {
-    /// Begins; times are written as from this one on. `make` makes the file of a device and CPU.
-    pub fn new(origin_ns: u64, make: F) -> Self {
+impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
+    /// Begins; times are written as from this one on, or from the first event. `make` makes the
+    /// file of a device, whose name is one of a file and its own alone, and of a CPU.
+    pub fn new(origin_ns: Option<u64>, make: F) -> Self {
         Self {
             make,
             files: BTreeMap::new(),
             origin_ns,
+            devices: BTreeMap::new(),
             names: BTreeMap::new(),
-            named: std::collections::BTreeSet::new(),
+            named: BTreeSet::new(),
         }
     }
 
@@ -65,16 +75,38 @@ impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> BlktraceWriter<W, F
                 }
                 Ok(())
             }
-            Entry::Device(_) | Entry::Phase { .. } | Entry::Lost { .. } => Ok(()),
+            Entry::Device(device) => {
+                self.name(device);
+                Ok(())
+            }
+            Entry::Phase { .. } | Entry::Lost { .. } => Ok(()),
+        }
+    }
+
+    /// Keeps a name that is one of a file, whatever the trace says.
+    fn name(&mut self, device: &Device) {
+        let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let is_tame = !device.name.is_empty()
+            && !device.name.starts_with(UNNAMED)
+            && device.name.bytes().all(tame);
+        if is_tame
+            && self.devices.len() < DEVICES_MAX
+            && self.devices.values().all(|name| *name != device.name)
+        {
+            self.devices.insert(device.number, device.name.clone());
         }
     }
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
         let (device, cpu) = (event.device, event.cpu % CPUS_MAX);
+        let origin_ns = *self.origin_ns.get_or_insert(event.time_ns);
+        let time_ns = event.time_ns.saturating_sub(origin_ns);
         let file = match self.files.entry((device, cpu)) {
             Slot::Occupied(there) => there.into_mut(),
             Slot::Vacant(free) => {
-                let mut file = CpuFile { out: (self.make)(device, cpu)?, records: 0 };
+                let unnamed = || format!("{UNNAMED}{}-{}", device.major(), device.minor());
+                let name = self.devices.get(&device).cloned().unwrap_or_else(unnamed);
+                let mut file = CpuFile { out: (self.make)(&name, cpu)?, records: 0 };
                 // Seconds and nanoseconds of the wall clock, which nobody asks for.
                 file.put(&Record::note(TIME_STAMP, 0, device, vec![0; 8]))?;
                 free.insert(file)
@@ -88,11 +120,10 @@ impl<W: Write, F: FnMut(DeviceNumber, u32) -> io::Result<W>> BlktraceWriter<W, F
             data.truncate(15);
             data.resize(16, 0);
             let mut note = Record::note(0, event.process, device, data);
-            note.time_ns = event.time_ns.saturating_sub(self.origin_ns);
+            note.time_ns = time_ns;
             note.cpu = cpu;
             file.put(&note)?;
         }
-        let time_ns = event.time_ns.saturating_sub(self.origin_ns);
         file.put(&Record::of(&Event { time_ns, cpu, ..*event }))
     }
 

@@ -143,14 +143,26 @@ fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Ve
     if depth > DEPTH_MAX || !seen.insert(at.to_owned()) {
         return;
     }
-    let below = read_dir(at.join("slaves")).into_iter().flatten().flatten();
-    let mut below: Vec<PathBuf> =
-        below.filter_map(|slave| slave.path().canonicalize().ok()).collect();
-    below.sort();
+    let mut below = slaves(at);
+    if below.is_empty()
+        && at.join("partition").exists()
+        && let Some(disk) = at.parent()
+    {
+        // A partition of an array gives its requests to those of the array.
+        below = slaves(disk);
+    }
     if below.is_empty() {
         found.extend(traced(at));
     }
     below.iter().for_each(|slave| descend(slave, depth + 1, seen, found));
+}
+
+/// What a device is made of.
+fn slaves(at: &Path) -> Vec<PathBuf> {
+    let all = read_dir(at.join("slaves")).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = all.filter_map(|slave| slave.path().canonicalize().ok()).collect();
+    all.sort();
+    all
 }
 
 fn traced(at: &Path) -> Option<TracedDevice> {
@@ -174,11 +186,13 @@ fn traced(at: &Path) -> Option<TracedDevice> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{create_dir_all, write};
+    use std::os::unix::fs::symlink;
     use std::path::Path;
 
     use treering_trace::{Device, DeviceNumber};
 
-    use super::{TracedDevice, device_at, devices_under};
+    use super::{TracedDevice, bottom, btrfs, device_at, devices_under, folder};
     use crate::block_trace::BlockTraceError;
 
     fn partition() -> TracedDevice {
@@ -202,6 +216,75 @@ mod tests {
         let whole = TracedDevice { disk: DeviceNumber::new(8, 2), first_sector: 0, ..part };
         assert_eq!(whole.filter(), format!("dev == {}", 8 << 20 | 2));
         assert_eq!(whole.place(DeviceNumber::new(8, 2), 7, 1), Some(7));
+    }
+
+    /// A folder of `/sys` with these files, and links to what it is made of.
+    fn device(sys: &Path, place: &str, files: &[(&str, &str)], slaves: &[&str]) {
+        let folder = sys.join("devices").join(place);
+        create_dir_all(folder.join("slaves")).unwrap();
+        for (name, text) in files {
+            write(folder.join(name), format!("{text}\n")).unwrap();
+        }
+        for slave in slaves {
+            let name = Path::new(slave).file_name().unwrap();
+            symlink(sys.join("devices").join(slave), folder.join("slaves").join(name)).unwrap();
+        }
+        create_dir_all(sys.join("dev/block")).unwrap();
+        symlink(&folder, sys.join("dev/block").join(files[0].1)).unwrap();
+    }
+
+    /// A volume on a partition and on an array of two disks, which has a partition of its own.
+    fn stack(sys: &Path) {
+        device(sys, "pci/sda", &[("dev", "8:0"), ("size", "9000")], &[]);
+        let part = [("dev", "8:1"), ("size", "1000"), ("start", "2048"), ("partition", "1")];
+        device(sys, "pci/sda/sda1", &part, &[]);
+        device(sys, "pci/sdb", &[("dev", "8:16"), ("size", "7000")], &[]);
+        device(sys, "pci/sdc", &[("dev", "8:32"), ("size", "7000")], &[]);
+        let disks = ["pci/sdb", "pci/sdc"];
+        device(sys, "virtual/md0", &[("dev", "9:0"), ("size", "14000")], &disks);
+        let part = [("dev", "259:0"), ("size", "500"), ("start", "64"), ("partition", "1")];
+        device(sys, "virtual/md0/md0p1", &part, &[]);
+        let parts = ["pci/sda/sda1", "virtual/md0"];
+        device(sys, "virtual/dm-0", &[("dev", "252:0"), ("size", "15000")], &parts);
+    }
+
+    #[test]
+    fn of_what_is_stacked_the_bottom_is_taken() {
+        let top = tempfile::tempdir().unwrap();
+        let sys = &top.path().canonicalize().unwrap();
+        stack(sys);
+        let of = |number| {
+            let found = bottom(&[folder(sys, number).unwrap()], Path::new("/mnt")).unwrap();
+            found.into_iter().map(|one| (one.device.name, one.disk.to_string(), one.first_sector))
+        };
+        let named = |name: &str, disk: &str, first| (name.to_owned(), disk.to_owned(), first);
+        let array = [named("sdb", "8:16", 0), named("sdc", "8:32", 0)];
+        let volume: Vec<_> = of((252, 0)).collect();
+        assert_eq!(volume[0], named("sda1", "8:0", 2048));
+        assert_eq!(volume[1..], array);
+        assert_eq!(of((9, 0)).collect::<Vec<_>>(), array);
+        assert_eq!(of((259, 0)).collect::<Vec<_>>(), array, "a partition of the array");
+        assert_eq!(of((8, 1)).collect::<Vec<_>>(), [named("sda1", "8:0", 2048)]);
+        assert_eq!(folder(sys, (1, 1)), None);
+    }
+
+    #[test]
+    fn of_btrfs_all_devices_are_taken_each_once() {
+        let top = tempfile::tempdir().unwrap();
+        let sys = &top.path().canonicalize().unwrap();
+        stack(sys);
+        let members = sys.join("fs/btrfs/1-2-3/devices");
+        create_dir_all(&members).unwrap();
+        create_dir_all(sys.join("fs/btrfs/features")).unwrap();
+        for (name, place) in [("dm-0", "virtual/dm-0"), ("sdb", "pci/sdb")] {
+            symlink(sys.join("devices").join(place), members.join(name)).unwrap();
+        }
+        let mounted = folder(sys, (252, 0)).unwrap();
+        let all = bottom(&btrfs(sys, &mounted).unwrap(), Path::new("/mnt")).unwrap();
+        let names: Vec<&str> = all.iter().map(|one| one.device.name.as_str()).collect();
+        // The volume has sdb below it, too.
+        assert_eq!(names, ["sdb", "sda1", "sdc"]);
+        assert_eq!(btrfs(sys, &folder(sys, (8, 32)).unwrap()), None, "a member of none");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Block traces: the requests that the device under test gets, recorded while a workload runs.
 //!
-//! Nothing is set up beforehand, and nothing is left behind but by a kill: an instance of tracefs,
-//! which the next recording removes. What is seen of a phase becomes metrics
-//! and an artifact; where recording is not allowed, one line says what is missing and the run goes
-//! on.
+//! Nothing is set up beforehand. Nothing is left behind but by a kill: an instance of tracefs, which
+//! the next recording removes. What is seen of a phase becomes metrics and an artifact; where
+//! recording is not allowed, one line says what is missing and the run goes on.
 
 mod devices;
 mod error;
+mod instances;
 mod layout;
 mod observer;
 mod recorder;
@@ -17,6 +17,7 @@ use std::fmt;
 
 pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
+pub use instances::LeftInstance;
 pub use recorder::{BlockRecorder, Recorded, RecorderOptions, SharedSink};
 pub use statistics::StatisticsRecorder;
 

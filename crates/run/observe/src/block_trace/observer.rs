@@ -85,15 +85,11 @@ impl Watch for Watching {
         let written = totals.ops.iter().filter(|totals| totals.op == Op::Write);
         digest.figures.program_write_bytes = Some(written.map(|totals| totals.bytes).sum());
         let metrics = digest.figures.metrics(&Scope::Phase(totals.name.clone()));
-        let body = serde_json::to_string(&digest).unwrap_or_default();
-        let artifact = Artifact {
-            kind: ARTIFACT_KIND.to_owned(),
-            version: ARTIFACT_VERSION,
-            phase: Some(totals.phase),
-            name: totals.name.clone(),
-            body,
-        };
-        Seen { metrics, artifacts: vec![artifact], ..Seen::default() }
+        // A digest has no map whose keys are no text, so there is always one.
+        let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
+        let (phase, name) = (Some(totals.phase), totals.name.clone());
+        let artifacts = made.map(|made| Artifact { phase, name, ..made }).into_iter().collect();
+        Seen { metrics, artifacts, ..Seen::default() }
     }
 
     fn end(self: Box<Self>) -> Seen {

@@ -1,19 +1,26 @@
 //! Where events come from: an instance of tracefs of our own, or rings by `perf_event_open`.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use treering_sys::{TraceSample, Tracefs, Tracepoint, Tracepoints, online_cpus, trace_page};
+use treering_sys::{
+    TraceSample, Tracefs, Tracepoint, Tracepoints, online_cpus, possible_cpus, trace_page,
+};
 
+use super::instances::{LeftInstance, next_name};
 use super::layout::{Layout, POINTS};
 use super::{BlockTraceError, TracedDevice, Way};
 
-/// How the names of our instances begin; the number of the process follows.
-const INSTANCE: &str = "treering-";
-
 /// A filter is no longer than a page. Without one every event comes, and is looked at here.
 const FILTER_BYTES_MAX: usize = 4000;
+
+/// How full a tracefs ring is when it wakes who waits, in percent.
+const WAKE_PERCENT: &str = "25";
+
+/// How long is slept where it wakes nobody.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A page of a tracefs ring is a page of the machine.
 const PAGE_BYTES: usize = 1 << 16;
@@ -26,7 +33,10 @@ pub(super) trait Source: Send {
     /// Tells the events there are: each CPU's in their order.
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>));
 
-    /// How many were lost so far.
+    /// How many were lost so far, as far as what was drained tells.
+    fn told_lost(&self) -> u64;
+
+    /// How many were lost so far, by the kernel's own count, which takes longer.
     fn lost(&self) -> u64;
 }
 
@@ -101,6 +111,10 @@ impl Source for Tracepoints {
         Tracepoints::drain(self, each);
     }
 
+    fn told_lost(&self) -> u64 {
+        Tracepoints::told_lost(self)
+    }
+
     fn lost(&self) -> u64 {
         Tracepoints::lost(self)
     }
@@ -113,16 +127,24 @@ struct Instance {
     name: String,
     pages: Vec<(u32, OwnedFd)>,
     buffer: Vec<u8>,
+    /// Pages of a CPU's ring.
+    ring_pages: usize,
+    /// Whether the kernel wakes who waits when a ring is a quarter full, and not before.
+    wakes: bool,
     lost: u64,
 }
 
 impl Instance {
     fn open(traces: Tracefs, filter: &str, ring_bytes: usize) -> Result<Self, Errno> {
-        remove_leftovers(&traces);
-        let name = format!("{INSTANCE}{}", std::process::id());
+        for left in LeftInstance::among(&traces) {
+            let _somebody_may_read_it = left.remove_from(&traces);
+        }
+        let name = next_name();
         let own = traces.make_instance(&name)?;
         let (pages, buffer) = (Vec::new(), vec![0; PAGE_BYTES]);
-        let mut instance = Self { traces, own: Some(own), name, pages, buffer, lost: 0 };
+        let ring_pages = ring_bytes.div_ceil(page_bytes());
+        let mut instance =
+            Self { traces, own: Some(own), name, pages, buffer, ring_pages, wakes: false, lost: 0 };
         instance.begin(filter, ring_bytes)?;
         Ok(instance)
     }
@@ -141,46 +163,75 @@ impl Instance {
                 Ok(()) | Err(_) => {}
             }
         }
-        for cpu in online_cpus() {
-            self.pages.push((cpu, own.raw_pages(cpu)?));
+        // Kernels before 5.0 wake at the first event, and are waited for in another way.
+        self.wakes = own.write("buffer_percent", WAKE_PERCENT).is_ok();
+        let online = online_cpus();
+        for cpu in &online {
+            self.pages.push((*cpu, own.raw_pages(*cpu)?));
+        }
+        // CPUs that may be switched on later have rings as well.
+        for cpu in possible_cpus().into_iter().filter(|cpu| !online.contains(cpu)) {
+            self.pages.extend(own.raw_pages(cpu).ok().map(|pages| (cpu, pages)));
         }
         own.write("tracing_on", "1")
     }
 }
 
-/// Removes instances that a killed run left.
-fn remove_leftovers(traces: &Tracefs) {
-    let left = |name: &String| {
-        let process = name.strip_prefix(INSTANCE).and_then(|number| number.parse::<u32>().ok());
-        process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
-    };
-    for name in traces.instances().unwrap_or_default().iter().filter(|name| left(name)) {
-        let _somebody_may_read_it = traces.remove_instance(name);
-    }
-}
-
 impl Source for Instance {
     fn wait(&self, at_most: Duration) {
-        std::thread::sleep(at_most.min(Duration::from_millis(10)));
+        if !self.wakes {
+            std::thread::sleep(at_most.min(PAUSE));
+            return;
+        }
+        let mut polled: Vec<PollFd<'_>> = (self.pages.iter())
+            .map(|(_, pages)| PollFd::from_borrowed_fd(pages.as_fd(), PollFlags::IN))
+            .collect();
+        let timeout = Timespec::try_from(at_most).ok();
+        if poll(&mut polled, timeout.as_ref()).is_err() {
+            std::thread::sleep(at_most.min(PAUSE));
+        }
     }
 
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
         for (cpu, pages) in &self.pages {
-            while let Ok(length) = rustix::io::read(pages, &mut self.buffer[..page_bytes()]) {
-                if length == 0 {
-                    break;
-                }
-                let lost = trace_page(&self.buffer[..length], |time_ns, fields| {
+            // No more than a ring holds: events may come as fast as they are read.
+            for page in 0..=self.ring_pages {
+                let read = rustix::io::read(pages, &mut self.buffer[..page_bytes()]);
+                let Some(length) = read.ok().filter(|length| *length > 0) else { break };
+                let told = trace_page(&self.buffer[..length], |time_ns, fields| {
                     each(&TraceSample { cpu: *cpu, time_ns, fields });
                 });
-                self.lost = self.lost.saturating_add(lost);
+                self.lost = self.lost.saturating_add(told.lost);
+                // The first may be the rest of one that was read before. A later one that is not
+                // full was still being written, and nothing is behind it.
+                if page > 0 && told.bytes < length / 2 {
+                    break;
+                }
             }
         }
     }
 
-    fn lost(&self) -> u64 {
+    fn told_lost(&self) -> u64 {
         self.lost
     }
+
+    fn lost(&self) -> u64 {
+        let Some(own) = &self.own else { return self.lost };
+        let of = |(cpu, _): &(u32, OwnedFd)| {
+            own.read(&format!("per_cpu/cpu{cpu}/stats")).map_or(0, |text| counted_lost(&text))
+        };
+        self.pages.iter().map(of).fold(0, u64::saturating_add).max(self.lost)
+    }
+}
+
+/// What the counts of a CPU's ring (`per_cpu/cpuN/stats`) say was lost.
+fn counted_lost(stats: &str) -> u64 {
+    let count = |line: &str| {
+        let (name, number) = line.split_once(':')?;
+        let is_loss = ["overrun", "commit overrun", "dropped events"].contains(&name.trim());
+        is_loss.then(|| number.trim().parse::<u64>().ok()).flatten()
+    };
+    stats.lines().filter_map(count).fold(0, u64::saturating_add)
 }
 
 fn page_bytes() -> usize {
@@ -195,5 +246,18 @@ impl Drop for Instance {
         // Nobody may have a file of it open.
         self.pages.clear();
         let _the_next_start_tries_again = self.traces.remove_instance(&self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted_lost;
+
+    #[test]
+    fn losses_of_a_ring_are_counted() {
+        let stats = "entries: 9\noverrun: 70\ncommit overrun: 5\nbytes: 52\n\
+            oldest event ts:  42.1\nnow ts: 43.0\ndropped events: 2\nread events: 8\n";
+        assert_eq!(counted_lost(stats), 77);
+        assert_eq!(counted_lost("overrun: x\n"), 0);
     }
 }

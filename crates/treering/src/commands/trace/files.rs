@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use treering_report::pages::trace::TracedRun;
 use treering_trace::{
-    BlktraceReader, BlktraceWriter, DeviceNumber, Entry, TraceFileError, TraceReader, Window,
-    is_trace, summarise,
+    BlktraceReader, BlktraceWriter, Entry, TraceFileError, TraceReader, Window, is_trace, summarise,
 };
 
 use crate::classic_voice::say;
@@ -79,23 +78,20 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     } else {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
-        let device = name.split(INFIX).next().unwrap_or_default().to_owned();
-        if path.exists() && !name.contains(INFIX) {
+        let device = cpu_file(&name).map(|(stem, _)| stem.to_owned());
+        if path.exists() && device.is_none() {
             return Ok(Vec::new());
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        (dir.unwrap_or(Path::new(".")).to_owned(), Some(device))
+        (dir.unwrap_or(Path::new(".")).to_owned(), Some(device.unwrap_or(name)))
     };
     let entries = read_dir(&dir).map_err(|error| unreadable(&dir, error))?;
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let parts = name.split_once(INFIX);
-            parts.is_some_and(|(device, cpu)| {
-                cpu.bytes().all(|byte| byte.is_ascii_digit())
-                    && wanted.as_ref().is_none_or(|wanted| wanted == device)
-            })
+            let stem = cpu_file(&name).map(|(stem, _)| stem);
+            stem.is_some_and(|stem| wanted.as_ref().is_none_or(|wanted| wanted == stem))
         })
         .map(|entry| entry.path())
         .collect();
@@ -121,74 +117,52 @@ pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure>
 /// Writes a trace as blktrace does.
 pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
     let mut input = open(path)?;
-    let mut writer: Option<(BlktraceWriter<BufWriter<File>, _>, Names)> = None;
-    let names = Names::default();
+    create_dir_all(dir).map_err(|error| unreadable(dir, error))?;
+    let mut writer = blktrace_files(None, |device| dir.join(device));
     while let Some(entry) = input.next_entry().map_err(|error| unreadable(path, error))? {
-        names.hear(&entry);
-        let time = match &entry {
-            Entry::Event(event) => event.time_ns,
-            _ => 0,
-        };
-        if writer.is_none() && time == 0 && !matches!(entry, Entry::Event(_)) {
-            continue;
-        }
-        let (writer, _) = writer.get_or_insert_with(|| {
-            (blktrace_files(dir.to_owned(), names.clone(), time), names.clone())
-        });
-        writer.entry(&entry).map_err(|error| unreadable(dir, error))?;
+        writer.entry(&entry).map_err(unwritable)?;
     }
-    if let Some((mut writer, _)) = writer {
-        writer.flush().map_err(|error| unreadable(dir, error))?;
-    }
-    Ok(())
+    writer.flush().map_err(unwritable)
 }
 
-/// The names of devices by their numbers, as a trace tells them.
-#[derive(Clone, Default)]
-pub(super) struct Names(std::sync::Arc<std::sync::Mutex<Vec<(DeviceNumber, String)>>>);
-
-impl Names {
-    pub(super) fn hear(&self, entry: &Entry) {
-        if let Entry::Device(device) = entry {
-            let mut names = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            names.push((device.number, device.name.clone()));
-        }
-    }
-
-    /// A name that is one of a file, whatever the trace says.
-    fn of(&self, number: DeviceNumber) -> String {
-        let names = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let known = names.iter().find(|(known, _)| *known == number).map(|(_, name)| name.as_str());
-        let tame = |name: &&str| {
-            !name.is_empty()
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-        };
-        known
-            .filter(tame)
-            .map_or_else(|| format!("dev-{}-{}", number.major(), number.minor()), str::to_owned)
-    }
+/// The error names the file.
+fn unwritable(error: std::io::Error) -> Failure {
+    Failure::new(Kind::Environment, error.to_string())
 }
 
-/// A writer whose files are made in a directory when they are needed. blkparse looks for the files
-/// of all CPUs up to the first that is missing, so lower ones are made too.
-pub(super) fn blktrace_files(
-    dir: PathBuf,
-    names: Names,
-    origin_ns: u64,
-) -> BlktraceWriter<
-    BufWriter<File>,
-    impl FnMut(DeviceNumber, u32) -> std::io::Result<BufWriter<File>>,
-> {
+/// The file of a CPU: what it is called before `.blktrace.`, and the CPU's number.
+pub(in crate::commands) fn cpu_file(name: &str) -> Option<(&str, u32)> {
+    let (stem, cpu) = name.rsplit_once(INFIX)?;
+    let is_number = cpu.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| cpu.parse().ok().map(|cpu| (stem, cpu))).flatten()
+}
+
+/// A writer whose files are made when they are needed; `stem` says what those of a device are
+/// called before `.blktrace.`. What is there is of another trace, and would be read with this one:
+/// it is an error. blkparse looks for the files of all CPUs up to the first that is missing, so
+/// lower ones are made too.
+pub(in crate::commands) fn blktrace_files(
+    origin_ns: Option<u64>,
+    stem: impl Fn(&str) -> PathBuf,
+) -> BlktraceWriter<BufWriter<File>, impl FnMut(&str, u32) -> std::io::Result<BufWriter<File>>> {
     let mut made = BTreeSet::new();
     BlktraceWriter::new(origin_ns, move |device, cpu| {
-        create_dir_all(&dir)?;
-        let path = |cpu: u32| dir.join(format!("{}{INFIX}{cpu}", names.of(device)));
-        // What is there is of another trace, and would be read with this one.
-        for cpu in 0..=cpu {
-            if made.insert(path(cpu)) {
-                File::create_new(path(cpu))?;
+        let path = |cpu: u32| {
+            let mut path = stem(device).into_os_string();
+            path.push(format!("{INFIX}{cpu}"));
+            PathBuf::from(path)
+        };
+        let told = |path: &Path, error: std::io::Error| {
+            std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        };
+        for path in (0..=cpu).map(path) {
+            if !made.contains(&path) {
+                File::create_new(&path).map_err(|error| told(&path, error))?;
+                made.insert(path);
             }
         }
-        Ok(BufWriter::with_capacity(1 << 16, File::create(path(cpu))?))
+        let file = File::options().append(true).open(path(cpu));
+        let file = file.map_err(|error| told(&path(cpu), error))?;
+        Ok(BufWriter::with_capacity(1 << 16, file))
     })
 }

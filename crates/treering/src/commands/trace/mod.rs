@@ -1,6 +1,6 @@
 //! `treering trace`: the requests that a program makes to block devices.
 
-pub(super) mod files;
+pub(in crate::commands) mod files;
 mod page;
 mod record;
 

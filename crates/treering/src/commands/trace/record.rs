@@ -16,9 +16,9 @@ use treering_report::pages::trace::TracedRun;
 use treering_sys::{
     SignalWatch, child_has_ended, monotonic_ns, signal_child, sync_filesystem, written_by,
 };
-use treering_trace::{Digest, Entry, EntrySink, Summary, TraceWriter};
+use treering_trace::{Digest, Summary, TraceWriter};
 
-use super::files::{Names, blktrace_files};
+use super::files::blktrace_files;
 use super::page;
 use crate::arguments::{RecordTraceArgs, size};
 use crate::classic_voice::say;
@@ -142,28 +142,11 @@ fn sinks(args: &RecordTraceArgs) -> Result<Vec<SharedSink>, Failure> {
     }
     if let Some(dir) = &args.blktrace_out {
         std::fs::create_dir_all(dir).map_err(|error| cannot(dir, error))?;
-        let names = Names::default();
-        let writer = blktrace_files(dir.clone(), names.clone(), monotonic_ns());
-        sinks.push(Box::new(Named { names, writer }));
+        let dir = dir.clone();
+        let writer = blktrace_files(Some(monotonic_ns()), move |device| dir.join(device));
+        sinks.push(Box::new(writer));
     }
     Ok(sinks)
-}
-
-/// Files of blktrace, whose names the devices give.
-struct Named<S> {
-    names: Names,
-    writer: S,
-}
-
-impl<S: EntrySink> EntrySink for Named<S> {
-    fn entry(&mut self, entry: &Entry) -> std::io::Result<()> {
-        self.names.hear(entry);
-        self.writer.entry(entry)
-    }
-
-    fn end(&mut self) -> std::io::Result<()> {
-        self.writer.end()
-    }
 }
 
 /// Waits for the command; how it ended, and the bytes that it asked to write.
