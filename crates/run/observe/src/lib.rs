@@ -8,6 +8,7 @@ mod conditions;
 mod environment;
 pub mod layout;
 mod places;
+pub mod tree;
 
 use std::path::Path;
 use std::time::Duration;

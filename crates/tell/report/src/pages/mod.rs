@@ -9,6 +9,7 @@ mod comparison_lkp;
 mod comparison_tables;
 mod environment;
 mod figures;
+pub mod fresh_copy;
 mod heat;
 mod identity;
 pub mod imported;
