@@ -28,7 +28,7 @@ pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
 pub use fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
-pub use heat::{HeatCounts, HeatReport, HotData};
+pub use heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use imported::{
     BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, DBENCH_PASS_SECONDS,
     DBENCH_THROUGHPUT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,

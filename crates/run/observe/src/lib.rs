@@ -6,6 +6,7 @@ pub mod block_trace;
 mod cgroup;
 mod conditions;
 mod environment;
+pub mod hot;
 pub mod layout;
 mod places;
 pub mod tree;

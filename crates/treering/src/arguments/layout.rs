@@ -1,6 +1,7 @@
 //! The command line of `treering layout`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -38,6 +39,14 @@ pub(crate) struct LayoutArgs {
     /// With --on DEVICE: allow it to be erased, whatever it carries.
     #[arg(long, value_name = "DEVICE", requires = "on")]
     pub(crate) erase: Vec<PathBuf>,
+    /// Tell instead which files, and which places of the device, the requests of this block trace
+    /// went to: a file of `treering trace --out`, or of blktrace.
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["sample", "map", "fresh_copy"])]
+    pub(crate) heat: Option<PathBuf>,
+    /// With --heat: seconds after which a request counts half in the temperature.
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
+          value_parser = super::quantities::half_life)]
+    pub(crate) heat_half_life: Duration,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -48,6 +57,7 @@ The layout of a tree, of all that is on a disk, and of an image, for programs:
   treering layout /dev/sdb1
   treering layout aged.img --format json
   treering layout /srv/build --fresh-copy
+  treering layout /srv/build --heat build.trace
 
 Nothing is written, but for a copy to where --fresh-copy makes it. What is mounted is looked at where it is mounted; else it is mounted read-only,
 where nobody sees it, which needs root, and gone afterwards. docs/layout.md defines the measures.";

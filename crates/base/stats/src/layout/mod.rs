@@ -7,6 +7,7 @@
 
 mod draws;
 mod free;
+mod heat_map;
 mod map;
 mod ratio;
 mod spread;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use draws::Draws;
 pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures};
+pub use heat_map::HeatCells;
 pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{Share, ShareInterval};
 pub use spread::{Quantiles, Spread};

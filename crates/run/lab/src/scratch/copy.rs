@@ -283,3 +283,61 @@ fn times(like: &Stat) -> Timestamps {
         last_modification: time(like.st_mtime, like.st_mtime_nsec),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+
+    use treering_sys::{FileType, open_top};
+
+    use super::{Copied, Copier};
+
+    #[test]
+    fn names_content_holes_links_and_modes_are_copied() {
+        let place = tempfile::tempdir_in(".").unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("from/dir")).unwrap();
+        fs::create_dir(path("to")).unwrap();
+        fs::write(path("from/dir/file"), vec![7; 3_000_000]).unwrap();
+        fs::set_permissions(path("from/dir/file"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(path("from/dir"), fs::Permissions::from_mode(0o750)).unwrap();
+        fs::hard_link(path("from/dir/file"), path("from/name")).unwrap();
+        symlink("dir/file", path("from/link")).unwrap();
+        let sparse = fs::File::create(path("from/sparse")).unwrap();
+        sparse.write_all_at(b"middle", 4 << 20).unwrap();
+        sparse.set_len(8 << 20).unwrap();
+        fs::write(path("from/empty"), "").unwrap();
+        let (from, to) = (open_top(&path("from")).unwrap(), open_top(&path("to")).unwrap());
+        let dir = open_top(&path("from/dir")).unwrap();
+        let mut copier = Copier::new(from.as_fd(), to.as_fd()).unwrap();
+        let top = from.as_fd();
+        copier.entry(top, c"name", FileType::RegularFile).unwrap();
+        copier.entry(top, c"sparse", FileType::RegularFile).unwrap();
+        copier.entry(top, c"empty", FileType::RegularFile).unwrap();
+        copier.entry(top, c"link", FileType::Symlink).unwrap();
+        copier.entry(top, c"gone", FileType::RegularFile).unwrap();
+        copier.entry(top, c"pipe", FileType::Fifo).unwrap();
+        copier.enter(dir.as_fd(), c"dir").unwrap();
+        copier.entry(dir.as_fd(), c"file", FileType::RegularFile).unwrap();
+        copier.leave().unwrap();
+        let Copied { files, directories, hard_links, symlinks, bytes, others, failed } =
+            copier.copied();
+        assert_eq!((files, directories, hard_links, symlinks), (3, 1, 1, 1));
+        assert_eq!((others, failed), (1, 1));
+        assert!(bytes < 8 << 20, "holes stay holes: {bytes}");
+        for name in ["dir/file", "name", "sparse", "empty"] {
+            let read = |top: &str| fs::read(path(top).join(name)).unwrap();
+            assert!(read("from") == read("to"), "{name}");
+        }
+        let about = |name: &str| fs::symlink_metadata(path("to").join(name)).unwrap();
+        assert_eq!(about("name").ino(), about("dir/file").ino());
+        assert_eq!((about("name").mode() & 0o7777, about("dir").mode() & 0o7777), (0o640, 0o750));
+        assert!(about("sparse").blocks() * 512 < 4 << 20);
+        assert_eq!(fs::read_link(path("to/link")).unwrap().to_str(), Some("dir/file"));
+        let again = copier.entry(top, c"empty", FileType::RegularFile).unwrap_err();
+        assert!(again.to_string().contains("cannot make empty in the copy"), "{again}");
+        assert!(!again.is_full());
+    }
+}

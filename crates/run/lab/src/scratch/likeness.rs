@@ -219,3 +219,50 @@ fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
     let options = [sized("-s", block.little(0x90)), sized("-n", block.little(0x94))];
     Some((u64::from_le_bytes(block.bytes(0x70)), options.concat()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{Likeness, btrfs, ext, xfs};
+
+    /// An image as mkfs makes it; `None` where there is no such mkfs.
+    fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
+        let image = dir.join(kind);
+        File::create(&image).unwrap().set_len(512 << 20).unwrap();
+        let mut mkfs = Command::new(format!("mkfs.{kind}"));
+        let done = mkfs.arg("-q").args(options).arg(&image).status().ok()?;
+        assert!(done.success(), "{kind} {options:?}");
+        Some(File::open(image).unwrap())
+    }
+
+    #[test]
+    fn superblocks_tell_how_they_were_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let seed = "hash_seed=04dd9889-cb9e-45c2-a5a4-7b3e83c771ee";
+        let options = ["-b", "1024", "-I", "512", "-E", seed, "-O", "^has_journal"];
+        if let Some(image) = made(dir.path(), "ext4", &options) {
+            let (bytes, mkfs) = ext(&image).unwrap();
+            assert_eq!(bytes, 512 << 20);
+            for pair in options.chunks(2) {
+                assert!(mkfs.windows(2).any(|two| two == pair), "{pair:?} {mkfs:?}");
+            }
+            assert!(xfs(&image).is_none() && btrfs(&image).is_none());
+            let like = Likeness { mkfs, ..Likeness::default() };
+            assert!(!like.of_any_size().contains(&"-N".to_owned()));
+            assert!(like.of_any_size().contains(&seed.to_owned()));
+        }
+        if let Some(image) = made(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"]) {
+            let (bytes, mkfs) = xfs(&image).unwrap();
+            assert!((500 << 20..=512 << 20).contains(&bytes), "{bytes}");
+            let mkfs = mkfs.join(" ");
+            assert!(mkfs.contains("-d agcount=3") && mkfs.contains("-i size=1024"), "{mkfs}");
+        }
+        if let Some(image) = made(dir.path(), "btrfs", &["-n", "32768"]) {
+            let (bytes, mkfs) = btrfs(&image).unwrap();
+            assert_eq!((bytes, mkfs.join(" ")), (512 << 20, "-s 4096 -n 32768".to_owned()));
+        }
+    }
+}

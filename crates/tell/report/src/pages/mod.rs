@@ -10,7 +10,7 @@ mod comparison_tables;
 mod environment;
 mod figures;
 pub mod fresh_copy;
-mod heat;
+pub mod heat;
 mod identity;
 pub mod imported;
 pub mod layout;

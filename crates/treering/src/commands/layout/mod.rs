@@ -2,6 +2,7 @@
 //! image, which are never written to.
 
 mod fresh_copy;
+mod heat;
 
 use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
@@ -25,6 +26,9 @@ use crate::failure::{Failure, Kind};
 pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if args.fresh_copy {
         return fresh_copy::run(args);
+    }
+    if let Some(trace) = &args.heat {
+        return heat::run(args, trace);
     }
     let sight = Sight::open(&args.path)?;
     let is_html = output::is_html(args.output.format.as_deref());
