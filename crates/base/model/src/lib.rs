@@ -9,6 +9,7 @@ mod caution;
 mod cell;
 mod event;
 mod fingerprint;
+mod fresh_copy;
 mod heat;
 mod imported;
 mod latency;
@@ -26,7 +27,8 @@ pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
-pub use heat::{HeatCounts, HeatReport, HotData};
+pub use fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
+pub use heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use imported::{
     BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, DBENCH_PASS_SECONDS,
     DBENCH_THROUGHPUT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,

@@ -17,7 +17,7 @@ use treering_sys::StopFlag;
 use crate::CampaignError;
 use crate::doubts::{Known, Tally, about, compressible};
 use crate::room::shortage;
-use crate::watched::{Watched, tell};
+use crate::watched::{Heated, Watched, tell};
 
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
@@ -122,12 +122,25 @@ fn perform(
     }
     let began_ns = plan.engine.clock.now_ns();
     let heat = heat_log(plan, place);
-    let mut watched = Watched::new(to.sink, watch(&scene), heat.as_ref());
+    let hot = heat.as_ref().map(|log| Heated {
+        log,
+        map_of: plan
+            .wanted
+            .layout
+            .is_some_and(|layout| layout.map)
+            .then(|| scene.target.to_owned()),
+    });
+    let mut watched = Watched::new(to.sink, watch(&scene), hot);
     let mut session = plan.job.begin(target_facts);
     let tally = &mut Tally::new(&mut watched);
     let (progress, stop) = (to.progress, to.stop);
-    let (ran, renewals) =
-        run_session(plan, place, session.as_mut(), tally, &Run { progress, stop, heat: &heat });
+    let (ran, renewals) = run_session(
+        plan,
+        place,
+        session.as_mut(),
+        tally,
+        &Run { progress, stop, heat: heat.as_ref() },
+    );
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = match plan.job.mode() {
@@ -153,7 +166,7 @@ fn perform(
 struct Run<'a> {
     progress: &'a Progress,
     stop: &'a StopFlag,
-    heat: &'a Option<HeatLog>,
+    heat: Option<&'a HeatLog>,
 }
 
 /// Runs the session, mounting the place anew between its phases where that is asked for; also how
@@ -166,7 +179,7 @@ fn run_session(
     run: &Run<'_>,
 ) -> (Result<(), EngineError>, u32) {
     let Run { progress, stop, heat } = *run;
-    let (engine, heat) = (&plan.engine, heat.as_ref());
+    let engine = &plan.engine;
     let mut renewals = 0;
     let ran = match plan.remount {
         None => run_on_targets(session, place.roots(), engine, sink, progress, stop, heat),

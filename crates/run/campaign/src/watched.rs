@@ -1,31 +1,51 @@
 //! Events as they pass the observers: what these see of a task or a phase follows its event.
 
+use std::path::PathBuf;
+
 use treering_engine::HeatLog;
-use treering_model::{Artifact, HeatReport, SinkError, TrialEvent, TrialSink};
+use treering_model::{Artifact, HeatReport, LayoutHeat, SinkError, TrialEvent, TrialSink};
+use treering_observe::hot::map_of_calls;
 use treering_observe::{Seen, Watching};
+
+/// What the engine writes down of reads and writes, where that is wanted.
+pub(crate) struct Heated<'a> {
+    /// The log.
+    pub(crate) log: &'a HeatLog,
+    /// The directory of whose device a map is wanted, too.
+    pub(crate) map_of: Option<PathBuf>,
+}
 
 /// Passes events on and tells the observers of them.
 pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
     watching: Watching,
-    heat: Option<&'a HeatLog>,
+    heat: Option<Heated<'a>>,
 }
 
 impl<'a> Watched<'a> {
-    /// `heat` is what the engine writes down of reads and writes, where that is wanted.
     pub(crate) fn new(
         sink: &'a mut dyn TrialSink,
         watching: Watching,
-        heat: Option<&'a HeatLog>,
+        heat: Option<Heated<'a>>,
     ) -> Self {
         Self { sink, watching, heat }
     }
 
-    /// Which data were hot in a phase.
-    fn hot_data(&self, phase: u32) -> Option<Artifact> {
-        let report = self.heat?.report()?;
-        let artifact = Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report).ok()?;
-        Some(Artifact { phase: Some(phase), ..artifact })
+    /// Which data were hot in a phase, and where on the device they lie.
+    fn hot_data(&self, phase: u32) -> Vec<Artifact> {
+        let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
+        // Names are those below one directory, or there is no telling whose they are.
+        let map_of = map_of.as_deref().filter(|_| log.is_of_one_place());
+        // Where the filesystem does not tell, the layout has said so.
+        let map = map_of.and_then(|target| map_of_calls(target, log).ok());
+        let map = map.filter(|map| !map.cells.is_empty());
+        let map =
+            map.and_then(|map| Artifact::of(LayoutHeat::KIND, LayoutHeat::VERSION, &map).ok());
+        let report = log
+            .take_report()
+            .and_then(|report| Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report).ok());
+        let of_phase = |made| Artifact { phase: Some(phase), ..made };
+        report.into_iter().chain(map).map(of_phase).collect()
     }
 
     /// Ends the watch: what the observers saw of the whole.

@@ -35,7 +35,7 @@ pub use clock::TrialClock;
 pub use conduct::{EngineOptions, run, run_on_target, run_on_targets, run_renewing};
 pub use error::{EngineError, TargetError};
 pub use handicap::HANDICAP_PERCENT_MAX;
-pub use heat::{HeatBook, HeatLog};
+pub use heat::{HeatBook, HeatLog, HotRange};
 pub use payload::{Payload, PayloadKind};
 pub use place::Place;
 pub use progress::{Progress, ProgressSnapshot};

@@ -114,8 +114,8 @@ fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
     Ok(trees)
 }
 
-/// With these and a number are called the trees of native runs, of every workload.
-const OURS: [&str; 9] = [
+/// With these and a number are called the trees of native runs, of every workload, and copies.
+const OURS: [&str; 10] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -125,6 +125,7 @@ const OURS: [&str; 9] = [
     "blogbench-",
     "fio-",
     "filebench-",
+    "copy-",
 ];
 
 fn is_tree(name: &str) -> bool {

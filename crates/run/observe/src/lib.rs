@@ -6,8 +6,10 @@ pub mod block_trace;
 mod cgroup;
 mod conditions;
 mod environment;
+pub mod hot;
 pub mod layout;
 mod places;
+pub mod tree;
 
 use std::path::Path;
 use std::time::Duration;

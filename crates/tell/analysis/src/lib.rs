@@ -8,6 +8,7 @@ mod aging;
 mod calls;
 pub mod compare;
 mod curve;
+mod fresh_copy;
 mod kind;
 mod layouts;
 mod phase;
@@ -19,6 +20,7 @@ mod trend;
 pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
 pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
+pub use fresh_copy::{CopyMeasure, Middle, copy_measures};
 pub use kind::{KindSummary, is_compiled};
 pub use layouts::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,

@@ -62,6 +62,7 @@ fn subject(chart: &Chart) -> String {
         Chart::Course(course) => ("rate", course.phase.as_str()),
         Chart::Layout(course) => ("layout", course.measure.as_str()),
         Chart::Map(_) => ("map", ""),
+        Chart::Heat(layer) => ("heat-map", layer.heat.of.as_str()),
         Chart::Aging(aging) => ("aging", aging.kind.as_str()),
         Chart::Trace(_) => ("trace", ""),
         Chart::Remark { .. } => ("words", ""),

@@ -53,7 +53,9 @@ mod fio;
 mod with_fio;
 
 /// fs_mark, beside the original where it is installed.
+mod fresh_copy;
 mod fs_mark;
+mod heat;
 
 /// Filesystems that are too small or fill up.
 mod full;

@@ -5,13 +5,17 @@
 //! aging" (SIGMETRICS 1997) for [`TreeLayout::layout_score`], and Conway et al., "File systems
 //! fated for senescence" (FAST 2017) for the score over a whole traversal.
 
+mod draws;
 mod free;
+mod heat_map;
 mod map;
 mod ratio;
 mod spread;
 mod tree;
 
+pub use draws::Draws;
 pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures};
+pub use heat_map::HeatCells;
 pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{Share, ShareInterval};
 pub use spread::{Quantiles, Spread};

@@ -27,6 +27,17 @@ struct FileHeat {
     removed: bool,
 }
 
+/// How hot a range of a file is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HotRange {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Its bytes; the file may end before.
+    pub bytes: u64,
+    /// Its temperature.
+    pub temperature: f64,
+}
+
 /// The number of a file in the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileNumber(usize);
@@ -183,6 +194,20 @@ impl HeatBook {
         }
     }
 
+    /// How hot the ranges of a file are at the last access of all.
+    pub(super) fn ranges_of(&self, path: &str) -> Vec<HotRange> {
+        let Some((path, file)) = self.names.get(path).map(|number| &self.files[*number]) else {
+            return Vec::new();
+        };
+        let hot = of_file(path, file).filter(|part| part.heat.accesses() > 0);
+        hot.map(|part| HotRange {
+            offset: part.offset,
+            bytes: RANGE_BYTES,
+            temperature: part.heat.temperature(self.total.last_ns, self.half_life_ns),
+        })
+        .collect()
+    }
+
     /// What it comes to.
     pub(super) fn report(&self) -> HeatReport {
         let touched = || self.files.iter().filter(|(_, file)| file.all.accesses() > 0);
@@ -218,6 +243,7 @@ impl HeatBook {
             hottest_files,
             hottest_ranges,
             concentration: concentration(&parts, POINTS),
+            device: None,
         }
     }
 

@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use treering_model::{Caution, HeatReport};
 use treering_script::{Program, ProgramEnd};
+use treering_stats::Access;
 use treering_sys::{DropCachesError, StopFlag};
 
 use crate::{EngineError, Payload, Place, TrialClock};
-pub use book::HeatBook;
+pub use book::{HeatBook, HotRange};
 pub(crate) use caller::Noting;
 
 /// What was read and written in a trial.
@@ -41,8 +42,26 @@ impl HeatLog {
         Self { half_life_ns, roots, book }
     }
 
-    /// What it came to since this was asked last; nothing when nothing was read or written.
-    pub fn report(&self) -> Option<HeatReport> {
+    /// Notes an access to a file.
+    pub fn note(&self, path: &str, position: u64, access: Access) {
+        let mut book = self.book.borrow_mut();
+        let file = book.file(path);
+        book.access(file, position, access);
+    }
+
+    /// How hot the ranges of a file are; none of one that was not touched.
+    pub fn ranges_of(&self, path: &str) -> Vec<HotRange> {
+        self.book.borrow().ranges_of(path)
+    }
+
+    /// Whether there is a single place, at which the names of files begin.
+    pub fn is_of_one_place(&self) -> bool {
+        self.roots.len() == 1
+    }
+
+    /// What it came to since this was taken last, and begins anew with the files that are there;
+    /// nothing when nothing was read or written.
+    pub fn take_report(&self) -> Option<HeatReport> {
         let mut book = self.book.borrow_mut();
         let report = book.has_accesses().then(|| book.report());
         book.cool();

@@ -51,12 +51,12 @@ fn report(workers: WorkerKind) -> HeatReport {
     let mut play = Play::new(vec![("p", vec![Wave { side_by_side, ..wave(tasks) }])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let log = HeatLog::new(Duration::from_secs(1), vec![place.path().display().to_string()]);
-    assert_eq!(log.report(), None);
+    assert_eq!(log.take_report(), None);
     let (progress, stop, targets) = (Progress::new(), StopFlag::new(), [target]);
     let mut heard = Heard::default();
     run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop, Some(&log))
         .unwrap();
-    log.report().unwrap()
+    log.take_report().unwrap()
 }
 
 fn find<'r>(data: &'r [HotData], path: &str, offset: u64) -> &'r HotData {

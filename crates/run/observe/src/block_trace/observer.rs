@@ -1,10 +1,17 @@
 //! The observer of a trial: each phase's requests as metrics and an artifact.
 
-use treering_model::{Artifact, Caution, CautionCode, Op, PhaseTotals, Scope};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use treering_model::{
+    Artifact, Caution, CautionCode, HeatReport, LayoutHeat, Op, PhaseTotals, Scope,
+};
 use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest};
 
+use super::SharedSink;
 use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
 use crate::environment::fact;
+use crate::hot::{HotPlaces, HotRequests};
 use crate::{Observer, Scene, Seen, Watch};
 
 /// Records the requests of the devices under test, when it is asked to.
@@ -39,18 +46,55 @@ struct Watching {
     /// Why there are no events.
     missing: Option<BlockTraceError>,
     lost: u64,
+    hot: Option<Hot>,
+}
+
+/// The requests by which data are hot on the device, where that is wanted.
+struct Hot {
+    requests: HotRequests,
+    target: PathBuf,
+    half_life: Duration,
+}
+
+impl Hot {
+    /// What they say of a phase.
+    fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, String> {
+        let Some(HotPlaces { report, map }) = self.requests.take(&self.target, self.half_life)?
+        else {
+            return Ok(Vec::new());
+        };
+        let made = [
+            Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report),
+            Artifact::of(LayoutHeat::KIND, LayoutHeat::VERSION, &map),
+        ];
+        let name = LayoutHeat::REQUESTS.to_owned();
+        let named = |made| Artifact { phase: Some(phase), name: name.clone(), ..made };
+        Ok(made.into_iter().flatten().map(named).collect())
+    }
 }
 
 impl Watching {
     fn begin(scene: &Scene<'_>) -> Self {
-        let mut watching =
-            Self { recorder: Recorder::Nothing, devices: Vec::new(), missing: None, lost: 0 };
+        let mut watching = Self {
+            recorder: Recorder::Nothing,
+            devices: Vec::new(),
+            missing: None,
+            lost: 0,
+            hot: None,
+        };
         let devices = match devices_under(scene.target) {
             Ok(devices) => devices,
             Err(error) => return Self { missing: Some(error), ..watching },
         };
         watching.devices = devices.iter().map(|device| device.device.name.clone()).collect();
-        match BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new()) {
+        let mut sinks: Vec<SharedSink> = Vec::new();
+        if let Some(half_life) = scene.wanted.heat_half_life
+            && let Ok(requests) = HotRequests::of(scene.target)
+        {
+            sinks.push(Box::new(requests.clone()));
+            watching.hot = Some(Hot { requests, target: scene.target.to_owned(), half_life });
+        }
+        match BlockRecorder::begin(&devices, RecorderOptions::default(), sinks) {
             Ok(recorder) => watching.recorder = Recorder::Events(recorder),
             Err(error) => {
                 watching.missing = Some(error);
@@ -77,6 +121,9 @@ impl Watch for Watching {
         if let Some(between) = self.cut() {
             self.lost += between.figures.lost_events;
         }
+        if let Some(hot) = &self.hot {
+            hot.requests.forget();
+        }
     }
 
     fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
@@ -89,7 +136,13 @@ impl Watch for Watching {
         let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
         let (phase, name) = (Some(totals.phase), totals.name.clone());
         let artifacts = made.map(|made| Artifact { phase, name, ..made }).into_iter().collect();
-        Seen { metrics, artifacts, ..Seen::default() }
+        let mut seen = Seen { metrics, artifacts, ..Seen::default() };
+        match self.hot.as_ref().map(|hot| hot.artifacts(totals.phase)) {
+            Some(Ok(artifacts)) => seen.artifacts.extend(artifacts),
+            Some(Err(why)) => seen.facts.push(fact("heat.problem", why)),
+            None => {}
+        }
+        seen
     }
 
     fn end(self: Box<Self>) -> Seen {

@@ -15,13 +15,13 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use treering_model::{Layout, LayoutMap};
-use treering_stats::layout::MapMeasures;
+use treering_stats::layout::{Draws, MapMeasures};
 use treering_sys::{
     Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
 };
 
 pub use walk::Met;
-use walk::{Draws, Halt, Purpose, Walk};
+use walk::{Halt, Purpose, Walk};
 pub(crate) use watch::LayoutObserver;
 pub use watch::LayoutWanted;
 

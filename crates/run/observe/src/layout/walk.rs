@@ -1,30 +1,21 @@
-//! The walk: every directory of a tree, its own files first in the order of its entries, then the
-//! directories in it in that order. Nothing is followed, no other mount is entered.
-//!
-//! A file costs an open, one question for its extents, and a close. No path is kept: of each
-//! directory on the way down its descriptor (of the deepest ones only) and the names that are yet
-//! to be entered.
+//! The walk that measures: every file of a tree costs an open, one question for its extents, and a
+//! close.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use treering_model::LayoutPassed;
-use treering_stats::layout::{Extent, MapMeasures, Placement, TreeMeasures};
+use treering_stats::layout::{Draws, Extent, MapMeasures, Placement, TreeMeasures};
 use treering_sys::{
-    Attributes, Confinement, EntryBuffer, Errno, ExtentBuffer, FileExtent, FileType, attributes,
-    dir_again, file_extents, open_above, open_subdir, open_to_look, read_numbered_entries,
-    rewind_dir,
+    Confinement, Errno, ExtentBuffer, FileExtent, FileType, file_extents, open_to_look,
 };
 
 use super::inodes::Inodes;
+use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
 
-/// Directories that are held open on the way down; those above are opened again from below.
-const OPEN_LEVELS: usize = 128;
-/// Names of directories that are kept of one directory; one with more is read once more.
-const KEPT_NAMES: usize = 4096;
 /// Files beside each other that are drawn together in a sample.
-pub(super) const RUN: u64 = 64;
+const RUN: u64 = 64;
 /// Files between two looks at the clock, or at who wants to stop.
 const NEWS_EVERY: u64 = 512;
 
@@ -71,38 +62,14 @@ pub(super) enum Halt {
     Failed(&'static str, Errno),
 }
 
-/// Draws of a sample, from a seed: SplitMix64 by Steele, Lea and Flood (OOPSLA 2014).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Draws {
-    state: u64,
-    /// How large a draw may be at most.
-    threshold: u64,
-}
-
-impl Draws {
-    /// Takes this share of the runs.
-    pub(super) fn new(seed: u64, share: f64) -> Self {
-        // A cast of a float saturates: a share of 1 takes every run.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 2^64"
-        )]
-        let threshold = (share.clamp(0.0, 1.0) * 2.0_f64.powi(64)) as u64;
-        Self { state: seed, threshold }
-    }
-
-    fn takes(&mut self) -> bool {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) <= self.threshold
+impl From<WalkError> for Halt {
+    fn from(WalkError(what, errno): WalkError) -> Self {
+        Self::Failed(what, errno)
     }
 }
 
 /// What is done with files.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Purpose {
     /// Nothing: they are counted.
     Count,
@@ -125,24 +92,14 @@ pub(super) struct Walk<'w> {
     pub(super) map: Option<MapMeasures>,
     inodes: Inodes,
     extents: ExtentBuffer,
-    halt: Option<Halt>,
     /// Files that were opened and told their extents.
     told: u64,
     /// Whether the present run is taken, and how many files it has had.
     run: (bool, u64),
     /// Whether all files of the present directory were measured.
     is_whole: bool,
-}
-
-/// A directory on the way down.
-struct Level {
-    /// `None` while it is closed, being far above.
-    dir: Option<OwnedFd>,
-    id: Attributes,
-    /// Names yet to be entered, the next one last.
-    pending: Vec<CString>,
-    /// Whether more of them are to be read.
-    has_more: bool,
+    /// How many directories down we are; the top is the first.
+    depth: usize,
 }
 
 impl<'w> Walk<'w> {
@@ -162,123 +119,21 @@ impl<'w> Walk<'w> {
             map,
             inodes: Inodes::default(),
             extents: ExtentBuffer::default(),
-            halt: None,
             told: 0,
             run: (false, 0),
             is_whole: true,
+            depth: 0,
         }
     }
 
     /// Walks through everything beneath a directory.
     pub(super) fn go(&mut self, top: BorrowedFd<'_>) -> Result<(), Halt> {
-        let mut buffer = EntryBuffer::new(256 << 10);
-        let opened = dir_again(top).map_err(|errno| Halt::Failed("open", errno))?;
-        let mut levels = vec![self.enter(opened, &mut buffer)?];
-        while let Some(level) = levels.last_mut() {
-            let Some(name) = next_name(level, &mut buffer) else {
-                self.leave(&mut levels);
-                continue;
-            };
-            let Some(dir) = &level.dir else {
-                levels.pop();
-                continue;
-            };
-            let below = open_subdir(self.confinement, dir.as_fd(), &name);
-            let is_top = levels.len() == 1;
-            if is_top && let Some(map) = &mut self.map {
-                map.begin_group(&name.to_string_lossy());
-            }
-            match below {
-                Ok(below) => {
-                    let below = self.enter(below, &mut buffer)?;
-                    levels.push(below);
-                    close_one_above(&mut levels);
-                }
-                Err(Errno::XDEV) => self.met.mounts += 1,
-                Err(Errno::NOENT) => self.met.vanished += 1,
-                Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
-                    return Err(Halt::Failed("open a directory", errno));
-                }
-                // Without permission, or not a directory any more.
-                Err(_) => self.met.unreadable += 1,
-            }
-        }
-        Ok(())
+        traverse(self.confinement, top, self)
     }
 
-    /// Goes up; a directory that was closed is opened again, if it still is the one below which we
-    /// were.
-    fn leave(&mut self, levels: &mut Vec<Level>) {
-        let Some(left) = levels.pop() else { return };
-        let Some(above) = levels.last_mut() else { return };
-        if above.dir.is_some() {
-            return;
-        }
-        let again = left.dir.as_ref().and_then(|dir| open_above(dir.as_fd()).ok());
-        let is_it = |dir: &OwnedFd| {
-            attributes(dir)
-                .is_ok_and(|id| (id.device, id.inode) == (above.id.device, above.id.inode))
-        };
-        match again.filter(is_it) {
-            Some(dir) => above.dir = Some(dir),
-            None => {
-                // It was moved: what was left of it, and of those above, is out of reach.
-                self.met.unreadable +=
-                    levels.iter().map(|level| level.pending.len() as u64).sum::<u64>();
-                levels.clear();
-            }
-        }
-    }
-
-    /// Looks at the files of a directory.
-    fn enter(&mut self, dir: OwnedFd, buffer: &mut EntryBuffer) -> Result<Level, Halt> {
-        self.met.directories += 1;
-        let id = attributes(&dir).map_err(|errno| Halt::Failed("look at a directory", errno))?;
-        let mut level = Level { dir: None, id, pending: Vec::new(), has_more: false };
-        self.tree.begin_directory();
-        self.is_whole = true;
-        self.run = (false, 0);
-        loop {
-            let mut found = false;
-            let listed = read_numbered_entries(dir.as_fd(), buffer, |name, kind, inode| {
-                found = true;
-                match kind {
-                    _ if self.halt.is_some() => {}
-                    FileType::RegularFile => self.meet(dir.as_fd(), id.device, name, inode),
-                    FileType::Directory => level.note(name),
-                    _ => self.met.others += 1,
-                }
-            });
-            if let Some(halt) = self.halt.take() {
-                return Err(halt);
-            }
-            match listed {
-                Ok(_) if found => {}
-                Ok(_) => break,
-                Err(_) => {
-                    self.met.unreadable += 1;
-                    break;
-                }
-            }
-        }
-        self.end_run();
-        self.tree.end_directory(self.is_whole);
-        level.end_of_files(&dir);
-        level.dir = Some(dir);
-        Ok(level)
-    }
-
-    /// A file: counted, and measured unless it is to be passed over.
-    fn meet(&mut self, dir: BorrowedFd<'_>, device: u64, name: &CStr, inode: u64) {
-        if !self.inodes.insert(device, inode) {
-            self.met.hard_links += 1;
-            return;
-        }
-        self.met.files += 1;
-        if self.met.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.met).is_break() {
-            self.halt = Some(Halt::Stopped);
-        }
-        let is_taken = match &mut self.purpose {
+    /// Whether a file that is met now is to be measured.
+    fn takes(&mut self) -> bool {
+        match &mut self.purpose {
             Purpose::Count => false,
             Purpose::Measure => true,
             Purpose::Sample(draws) => {
@@ -291,11 +146,6 @@ impl<'w> Walk<'w> {
                 self.run.1 += 1;
                 self.run.0
             }
-        };
-        if is_taken {
-            self.measure(dir, name);
-        } else {
-            self.is_whole = false;
         }
     }
 
@@ -306,7 +156,7 @@ impl<'w> Walk<'w> {
         self.run = (false, 0);
     }
 
-    fn measure(&mut self, dir: BorrowedFd<'_>, name: &CStr) {
+    fn measure(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Halt> {
         let file = match open_to_look(self.confinement, dir, name) {
             Ok(file) => file,
             Err(errno) => return self.not_opened(errno),
@@ -322,79 +172,84 @@ impl<'w> Walk<'w> {
         });
         match asked {
             Ok(_) => self.told += 1,
-            Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.told == 0 => {
-                self.halt = Some(Halt::NoExtents);
-            }
+            Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.told == 0 => return Err(Halt::NoExtents),
             Err(_) => {
                 self.met.unreadable += 1;
                 self.met.files -= 1;
-                return;
+                return Ok(());
             }
         }
         self.tree.end_file();
+        Ok(())
     }
 
-    fn not_opened(&mut self, errno: Errno) {
+    fn not_opened(&mut self, errno: Errno) -> Result<(), Halt> {
         self.met.files -= 1;
         self.is_whole = false;
         match errno {
             Errno::NOENT => self.met.vanished += 1,
             Errno::XDEV => self.met.mounts += 1,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
-                self.halt = Some(Halt::Failed("open a file", errno));
+                return Err(Halt::Failed("open a file", errno));
             }
             _ => self.met.unreadable += 1,
         }
+        Ok(())
     }
 }
 
-impl Level {
-    /// Notes the name of a directory, as long as there are not too many.
-    fn note(&mut self, name: &CStr) {
-        if self.pending.len() >= KEPT_NAMES {
-            self.has_more = true;
-        } else if !self.has_more {
-            self.pending.push(name.to_owned());
+impl Visit for Walk<'_> {
+    type Halt = Halt;
+
+    fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
+        self.depth += 1;
+        if let (2, Some(name), Some(map)) = (self.depth, name, &mut self.map) {
+            map.begin_group(&name.to_string_lossy());
         }
+        self.met.directories += 1;
+        self.tree.begin_directory();
+        self.is_whole = true;
+        self.run = (false, 0);
+        Ok(())
     }
 
-    /// All files were met: names are taken from the end, or, where there are too many, read anew.
-    fn end_of_files(&mut self, dir: &OwnedFd) {
-        if self.has_more {
-            self.pending.clear();
-            // A directory that cannot be rewound is at its end.
-            self.has_more = rewind_dir(dir.as_fd()).is_ok();
+    /// A file is counted, and measured unless it is to be passed over.
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Halt> {
+        if entry.kind != FileType::RegularFile {
+            self.met.others += 1;
+            return Ok(());
         }
-        self.pending.reverse();
-    }
-}
-
-/// The next directory to be entered.
-fn next_name(level: &mut Level, buffer: &mut EntryBuffer) -> Option<CString> {
-    loop {
-        if let Some(name) = level.pending.pop() {
-            return Some(name);
+        if !self.inodes.insert(entry.device, entry.inode) {
+            self.met.hard_links += 1;
+            return Ok(());
         }
-        let dir = level.dir.as_ref().filter(|_| level.has_more)?;
-        let (mut found, pending) = (false, &mut level.pending);
-        let listed = read_numbered_entries(dir.as_fd(), buffer, |name, kind, _inode| {
-            found = true;
-            if kind == FileType::Directory {
-                pending.push(name.to_owned());
-            }
-        });
-        level.has_more = found && listed.is_ok();
-        level.pending.reverse();
+        self.met.files += 1;
+        if self.met.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.met).is_break() {
+            return Err(Halt::Stopped);
+        }
+        if self.takes() {
+            return self.measure(entry.dir, entry.name);
+        }
+        self.is_whole = false;
+        Ok(())
     }
-}
 
-/// Closes the lowest directory that is too far above, unless it is being read.
-fn close_one_above(levels: &mut [Level]) {
-    let Some(far) = levels.len().checked_sub(OPEN_LEVELS + 1) else { return };
-    if let Some(level) = levels.get_mut(far)
-        && !level.has_more
-    {
-        level.dir = None;
+    fn entries_end(&mut self) {
+        self.end_run();
+        self.tree.end_directory(self.is_whole);
+    }
+
+    fn leave(&mut self) -> Result<(), Halt> {
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+
+    fn passed(&mut self, what: Passed, count: u64) {
+        match what {
+            Passed::Mount => self.met.mounts += count,
+            Passed::Vanished => self.met.vanished += count,
+            Passed::Unreadable => self.met.unreadable += count,
+        }
     }
 }
 

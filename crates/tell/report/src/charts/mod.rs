@@ -9,6 +9,7 @@ mod course;
 mod course_of_layout;
 mod figure;
 mod forest;
+mod heat_layer;
 mod latency;
 mod map;
 mod mark;
@@ -19,7 +20,7 @@ mod trace;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
-use treering_model::{Better, LayoutMap, Unit};
+use treering_model::{Better, LayoutHeat, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
@@ -49,6 +50,8 @@ pub enum Chart {
     Layout(LayoutCourse),
     /// What lies where on the device.
     Map(DeviceMapChart),
+    /// Where on the device the hot data lie.
+    Heat(HeatLayer),
     /// What block devices did over time.
     Trace(TraceChart),
     /// Words among charts: how to read those that follow, or why there are none.
@@ -80,6 +83,17 @@ pub struct DeviceMapChart {
     pub title: String,
     /// The map.
     pub map: LayoutMap,
+}
+
+/// Temperatures over a map of the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeatLayer {
+    /// What it shows.
+    pub title: String,
+    /// The map below.
+    pub map: LayoutMap,
+    /// The temperatures.
+    pub heat: LayoutHeat,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -234,7 +248,10 @@ impl Chart {
 
     /// Whether it stands beside others of its size where there is room.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(self, Self::Forest(_) | Self::Map(_) | Self::Trace(_) | Self::Remark { .. })
+        !matches!(
+            self,
+            Self::Forest(_) | Self::Map(_) | Self::Heat(_) | Self::Trace(_) | Self::Remark { .. }
+        )
     }
 
     /// The chart as an SVG file of its own; `None` where it is only words.
@@ -252,6 +269,7 @@ impl Chart {
             Self::Aging(aging) => Some(aging::figure(aging)),
             Self::Layout(course) => Some(course_of_layout::figure(course)),
             Self::Map(chart) => Some(map::figure(chart)),
+            Self::Heat(layer) => Some(heat_layer::figure(layer)),
             Self::Trace(trace) => Some(trace::figure(trace)),
             Self::Remark { .. } => None,
         }

@@ -1,8 +1,55 @@
 //! Which data were hot: the sections of a trial's page that its artifacts of that kind fill.
 
-use treering_model::{HeatReport, HotData, Trial, Unit};
+use std::io;
 
-use crate::{Cell, Chart, Column, Concentration, Number, Report, Table};
+use serde::Serialize;
+use treering_model::{HeatOnDevice, HeatReport, HotData, LayoutHeat, LayoutMap, Trial, Unit};
+
+use crate::{Cell, Chart, Column, Concentration, HeatLayer, Number, Report, Table, json};
+
+/// The version of the document in JSON.
+const VERSION: u32 = 1;
+
+/// A page of the requests of a trace, by file, and, where there are pictures, over the map of the
+/// device.
+pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)>) -> Report {
+    let mut page = Report::new(format!("Heat of {path}"));
+    add_phase(&mut page, None, heat, layer.is_some());
+    if let Some((map, heat)) = layer {
+        let title = format!("Where the requests went: {path}");
+        page.chart(Chart::Heat(HeatLayer { title, map, heat }));
+    }
+    page
+}
+
+#[derive(Serialize)]
+struct Document<'h> {
+    treering_heat: Version,
+    path: &'h str,
+    #[serde(flatten)]
+    heat: &'h HeatReport,
+    map: &'h LayoutHeat,
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+}
+
+/// Writes the same as JSON in one line, as docs/json.md documents it.
+///
+/// # Errors
+/// When the writer does not take it.
+pub fn write_json(
+    path: &str,
+    heat: &HeatReport,
+    map: &LayoutHeat,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let document = Document { treering_heat: Version { version: VERSION }, path, heat, map };
+    json::write(&document, out)?;
+    writeln!(out)
+}
 
 /// Rows of a table.
 const ROWS_MOST: usize = 10;
@@ -31,11 +78,15 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
 }
 
 fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: bool) {
+    let what = if heat.device.is_some() { "Hot data on the device" } else { "Hot data" };
     page.heading(&match phase {
-        Some(name) => format!("Hot data: {name}"),
-        None => "Hot data".to_owned(),
+        Some(name) => format!("{what}: {name}"),
+        None => what.to_owned(),
     });
-    page.paragraph(summary(heat));
+    page.paragraph(match &heat.device {
+        Some(device) => on_device(heat, device),
+        None => summary(heat),
+    });
     if !heat.concentration.is_empty() {
         page.table(concentration(heat));
         if charts {
@@ -65,6 +116,29 @@ fn summary(heat: &HeatReport) -> String {
          The temperature is the number of accesses, each counted half for every {} s that passed \
          until the end of the phase.{left_out}",
         counted(heat.files, "file"),
+        heat.half_life_seconds
+    )
+}
+
+/// What of the requests of a device belongs to whom.
+fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
+    let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text_with_unit();
+    let free = device
+        .free_bytes
+        .map_or_else(String::new, |free| format!("{} where nothing is any more, ", bytes(free)));
+    let left_out = match device.left_out {
+        0 => String::new(),
+        more => format!(" {} had no more room.", counted(more, "request")),
+    };
+    format!(
+        "The device got {} of {}: {} where files lie now, {free}{} of metadata, the journal and \
+         files elsewhere. A request of several files counts for each. The temperature is the \
+         number of requests, each counted half for every {} s that passed until the last one.\
+         {left_out}",
+        counted(device.requests, "request"),
+        bytes(device.bytes),
+        bytes(device.placed_bytes),
+        bytes(device.other_bytes),
         heat.half_life_seconds
     )
 }

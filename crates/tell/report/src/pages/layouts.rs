@@ -3,10 +3,11 @@
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
-use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, Trial, Unit};
+use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Trial, Unit};
 
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, Number, Report, Style, Table,
+    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutCourse, Number, Report, Style,
+    Table,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -31,7 +32,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
     }
     if with_charts {
         page.blocks.extend(courses(&points).map(|course| Block::Chart(Chart::Layout(course))));
-        page.blocks.extend(maps(trial).into_iter().map(|map| Block::Chart(Chart::Map(map))));
+        page.blocks.extend(maps(trial).into_iter().map(Block::Chart));
     }
 }
 
@@ -122,16 +123,35 @@ fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     format!("Over ten tasks: {}{around}.", text(trend.per_10_tasks))
 }
 
-/// The maps of the last phases.
-fn maps(trial: &Trial) -> Vec<DeviceMapChart> {
+/// The maps of the last phases, each with those of its heat behind it.
+fn maps(trial: &Trial) -> Vec<Chart> {
     let chart = |artifact: &treering_model::Artifact| {
         let map: LayoutMap = artifact.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
         let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
         let name = phase.map_or("the end", |phase| &phase.name);
-        Some(DeviceMapChart { title: format!("What lies where after {name}"), map })
+        let heat = hot(trial, artifact.phase, name, &map);
+        let title = format!("What lies where after {name}");
+        let map = Chart::Map(DeviceMapChart { title, map });
+        Some(std::iter::once(map).chain(heat).collect())
     };
-    let mut maps: Vec<DeviceMapChart> = trial.artifacts.iter().filter_map(chart).collect();
+    let mut maps: Vec<Vec<Chart>> = trial.artifacts.iter().filter_map(chart).collect();
     let surplus = maps.len().saturating_sub(MOST_MAPS);
     maps.drain(..surplus);
-    maps
+    maps.into_iter().flatten().collect()
+}
+
+/// Where the data lie that were hot in a phase: by accesses, and by requests.
+fn hot(trial: &Trial, phase: Option<u32>, name: &str, map: &LayoutMap) -> Vec<Chart> {
+    let artifacts = trial.artifacts.iter().filter(|artifact| artifact.phase == phase);
+    let heat = artifacts
+        .filter_map(|artifact| artifact.read::<LayoutHeat>(LayoutHeat::KIND, LayoutHeat::VERSION));
+    let chart = |heat: LayoutHeat| {
+        let of = match heat.of.as_str() {
+            LayoutHeat::REQUESTS => "requests that the device got",
+            _ => "reads and writes as they were issued",
+        };
+        let title = format!("Hot data in {name}: {of}");
+        Chart::Heat(HeatLayer { title, map: map.clone(), heat })
+    };
+    heat.map(chart).collect()
 }

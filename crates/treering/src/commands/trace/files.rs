@@ -114,6 +114,21 @@ pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure>
     Ok(TracedRun { name, summary })
 }
 
+/// Tells all that is in a trace.
+pub(crate) fn each_entry(
+    path: &Path,
+    mut each: impl FnMut(&Entry) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut input = open(path)?;
+    while let Some(entry) = input.next_entry().map_err(|error| unreadable(path, error))? {
+        each(&entry)?;
+    }
+    if !input.is_whole() {
+        say(&format!("{}: cut off; what is there is used", path.display()));
+    }
+    Ok(())
+}
+
 /// Writes a trace as blktrace does.
 pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
     let mut input = open(path)?;

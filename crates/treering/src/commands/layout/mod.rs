@@ -1,6 +1,9 @@
 //! `treering layout`: where files lie on disk, and what is free: of a directory, a device or an
 //! image, which are never written to.
 
+mod fresh_copy;
+mod heat;
+
 use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::ops::ControlFlow;
@@ -15,12 +18,18 @@ use treering_report::drawings;
 use treering_report::pages::layout::{View, map_page, page, write_json};
 use treering_script::with_causes;
 
-use super::output;
+use super::{charts, output};
 use crate::arguments::LayoutArgs;
 use crate::failure::{Failure, Kind};
 
 /// Does what was asked for.
 pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
+    if args.fresh_copy {
+        return fresh_copy::run(args);
+    }
+    if let Some(trace) = &args.heat {
+        return heat::run(args, trace);
+    }
     let sight = Sight::open(&args.path)?;
     let is_html = output::is_html(args.output.format.as_deref());
     let plan = SurveyPlan {
@@ -51,7 +60,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
         let message = format!("cannot write {}: {error}", file.display());
         Failure::new(Kind::Environment, message)
     };
-    if !super::charts::may_be_written(file) {
+    if !charts::may_be_written(file) {
         return Err(failed(&"it is there and is no chart of treering")
             .hint("choose another name or move the file away"));
     }
@@ -101,13 +110,15 @@ fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    surveyed.map_err(|error| {
-        let hint = match &error {
-            SurveyError::NoExtents(_) => {
-                Some("ext4, xfs, btrfs and f2fs tell; a filesystem in memory has no places")
-            }
-            SurveyError::Failed(..) | SurveyError::Stopped => None,
-        };
-        Failure::new(Kind::Environment, with_causes(&error)).maybe_hint(hint)
-    })
+    surveyed.map_err(|error| survey_failure(&error))
+}
+
+fn survey_failure(error: &SurveyError) -> Failure {
+    let hint = match error {
+        SurveyError::NoExtents(_) => {
+            Some("ext4, xfs, btrfs and f2fs tell; a filesystem in memory has no places")
+        }
+        SurveyError::Failed(..) | SurveyError::Stopped => None,
+    };
+    Failure::new(Kind::Environment, with_causes(error)).maybe_hint(hint)
 }

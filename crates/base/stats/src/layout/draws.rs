@@ -1,0 +1,52 @@
+//! Which runs of files are in a sample: draws from a seed, so that a sample can be taken again.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+/// Draws of a sample.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    generator: SplitMix64,
+    /// How large a draw may be at most.
+    threshold: u64,
+}
+
+impl Draws {
+    /// Takes this share of what is met.
+    pub fn new(seed: u64, share: f64) -> Self {
+        // A cast of a float saturates: a share of 1 takes everything.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 2^64"
+        )]
+        let threshold = (share.clamp(0.0, 1.0) * 2.0_f64.powi(64)) as u64;
+        Self { generator: SplitMix64::seed_from_u64(seed), threshold }
+    }
+
+    /// Whether the next one is taken.
+    pub fn takes(&mut self) -> bool {
+        self.generator.next_u64() <= self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Draws;
+    use rand_core::Rng;
+
+    #[test]
+    fn a_share_of_all_is_taken_and_the_same_each_time() {
+        let taken = |seed, share| {
+            let mut draws = Draws::new(seed, share);
+            (0..10_000).map(|_| draws.takes()).collect::<Vec<bool>>()
+        };
+        let count = |taken: Vec<bool>| taken.into_iter().filter(|taken| *taken).count();
+        assert_eq!(count(taken(1, 1.0)), 10_000);
+        assert!((2_300..2_700).contains(&count(taken(1, 0.25))));
+        assert_eq!(taken(7, 0.5), taken(7, 0.5));
+        assert_ne!(taken(7, 0.5), taken(8, 0.5));
+        // The first number of Steele, Lea and Flood (OOPSLA 2014) for the seed 0.
+        assert_eq!(Draws::new(0, 1.0).generator.next_u64(), 0xe220_a839_7b1d_cdaf);
+    }
+}

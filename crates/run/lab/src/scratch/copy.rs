@@ -1,0 +1,343 @@
+//! A tree made again elsewhere: names, content with its holes, links, modes, owners and times.
+//!
+//! Who walks through the original tells each directory and entry as it is met; so the copy is made
+//! in the order in which the original is read.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, fchmod, fchown, ftruncate, linkat,
+    openat, readlinkat, seek, statat, symlinkat, utimensat,
+};
+use rustix::fs::{Gid, Uid};
+use treering_sys::{Confinement, Errno, FileType, dir_again, make_dir, open_to_look, read, write};
+
+/// Bytes of a read and a write.
+const PIECE: usize = 1 << 20;
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Files, each once.
+    pub files: u64,
+    /// Directories below the top.
+    pub directories: u64,
+    /// Further names of files.
+    pub hard_links: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// Bytes of content, without holes.
+    pub bytes: u64,
+    /// Devices, pipes and sockets, which are not copied.
+    pub others: u64,
+    /// What could not be read or was removed meanwhile.
+    pub failed: u64,
+}
+
+/// Why a copy cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyError {
+    what: &'static str,
+    name: String,
+    errno: Errno,
+}
+
+impl fmt::Display for CopyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {} {} in the copy: {}", self.what, self.name, self.errno)
+    }
+}
+
+impl std::error::Error for CopyError {}
+
+impl CopyError {
+    /// Whether the copy has no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self.errno, Errno::NOSPC | Errno::DQUOT)
+    }
+
+    fn new(what: &'static str, name: &CStr) -> impl FnOnce(Errno) -> Self {
+        let name = name.to_string_lossy().into_owned();
+        move |errno| Self { what, name, errno }
+    }
+}
+
+/// What makes a copy.
+#[derive(Debug)]
+pub struct Copier {
+    confinement: Confinement,
+    top: OwnedFd,
+    /// The directories that we are in, by their names, with what they are to look like at last.
+    /// Only the deepest is open.
+    path: Vec<(CString, Stat)>,
+    here: OwnedFd,
+    /// Where files with several names were made first.
+    names: HashMap<(u64, u64), CString>,
+    buffer: Vec<u8>,
+    copied: Copied,
+}
+
+impl Copier {
+    /// Copies into this directory. `from` is the top of what is copied.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened.
+    pub fn new(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Self, CopyError> {
+        let opened = || dir_again(to).map_err(CopyError::new("open", c"the top"));
+        Ok(Self {
+            confinement: Confinement::probe(from),
+            top: opened()?,
+            path: Vec::new(),
+            here: opened()?,
+            names: HashMap::new(),
+            buffer: vec![0; PIECE],
+            copied: Copied::default(),
+        })
+    }
+
+    /// What was copied so far.
+    pub fn copied(&self) -> Copied {
+        self.copied
+    }
+
+    /// Something could not be looked at.
+    pub fn failed(&mut self, count: u64) {
+        self.copied.failed += count;
+    }
+
+    /// A directory in the present one.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
+        let failed = |errno| CopyError::new("make the directory", name)(errno);
+        let like = rustix::fs::fstat(dir).map_err(failed)?;
+        match make_dir(self.here.as_fd(), name) {
+            // lost+found of a fresh ext4.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+        self.here = open_dir(self.here.as_fd(), name).map_err(failed)?;
+        self.path.push((name.to_owned(), like));
+        self.copied.directories += 1;
+        Ok(())
+    }
+
+    /// The present directory is done.
+    ///
+    /// # Errors
+    /// When the one above cannot be opened.
+    pub fn leave(&mut self) -> Result<(), CopyError> {
+        let Some((name, like)) = self.path.pop() else { return Ok(()) };
+        self.here = open_dir(self.here.as_fd(), c"..")
+            .map_err(CopyError::new("leave the directory", &name))?;
+        let dir = open_dir(self.here.as_fd(), &name);
+        look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
+        // Afterwards, so that what is made in the one above does not count for it.
+        let _only_for_show = utimensat(&self.here, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
+        Ok(())
+    }
+
+    /// Anything else in the present directory.
+    ///
+    /// # Errors
+    /// When it cannot be made or written. What of the original cannot be read is counted.
+    pub fn entry(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        kind: FileType,
+    ) -> Result<(), CopyError> {
+        match kind {
+            FileType::RegularFile => self.file(dir, name),
+            FileType::Symlink => self.symlink(dir, name),
+            _ => {
+                self.copied.others += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn symlink(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
+        let Ok(target) = readlinkat(dir, name, Vec::new()) else {
+            self.copied.failed += 1;
+            return Ok(());
+        };
+        symlinkat(&target, &self.here, name).map_err(CopyError::new("make the link", name))?;
+        if let Ok(like) = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            let _only_for_show =
+                utimensat(&self.here, name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
+        }
+        self.copied.symlinks += 1;
+        Ok(())
+    }
+
+    fn file(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
+        let opened = open_to_look(self.confinement, dir, name)
+            .and_then(|file| Ok((rustix::fs::fstat(&file)?, file)));
+        let Ok((like, file)) = opened else {
+            self.copied.failed += 1;
+            return Ok(());
+        };
+        let number = (like.st_dev, like.st_ino);
+        if like.st_nlink > 1 {
+            if let Some(first) = self.names.get(&number) {
+                linkat(&self.top, first, &self.here, name, AtFlags::empty())
+                    .map_err(CopyError::new("link", name))?;
+                self.copied.hard_links += 1;
+                return Ok(());
+            }
+            self.names.insert(number, self.path_of(name));
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let made = openat(&self.here, name, flags | OFlags::NOFOLLOW, Mode::from_raw_mode(0o600));
+        let made = made.map_err(CopyError::new("make", name))?;
+        let bytes = u64::try_from(like.st_size).unwrap_or(0);
+        if !self.content(&file, &made, bytes).map_err(CopyError::new("write", name))? {
+            self.copied.failed += 1;
+        }
+        look_like(&made, &like);
+        self.copied.files += 1;
+        Ok(())
+    }
+
+    /// Copies what there is between the holes; whether all could be read.
+    fn content(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<bool, Errno> {
+        let mut at = 0;
+        let mut is_whole = true;
+        while at < bytes {
+            let data = match seek(from, SeekFrom::Data(at)) {
+                Ok(data) => data,
+                // Nothing but a hole up to the end.
+                Err(Errno::NXIO) => break,
+                // A filesystem without holes.
+                Err(_) => at,
+            };
+            let hole = seek(from, SeekFrom::Hole(data)).unwrap_or(bytes).min(bytes);
+            let seeks = seek(from, SeekFrom::Start(data)).is_ok();
+            seek(to, SeekFrom::Start(data))?;
+            let done = if seeks { self.stretch(from, to, hole.saturating_sub(data))? } else { 0 };
+            if data.saturating_add(done) < hole || done == 0 {
+                is_whole = data >= bytes;
+                break;
+            }
+            at = hole;
+        }
+        ftruncate(to, bytes)?;
+        Ok(is_whole)
+    }
+
+    /// Copies so many bytes; how many there were.
+    fn stretch(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
+        let mut done = 0;
+        while done < bytes {
+            let wanted = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
+            let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..wanted]) else { break };
+            let mut rest = &self.buffer[..got];
+            while !rest.is_empty() {
+                let written = write(to.as_fd(), rest)?;
+                rest = &rest[written..];
+            }
+            done += got as u64;
+            self.copied.bytes += got as u64;
+        }
+        Ok(done)
+    }
+
+    /// From the top of the copy.
+    fn path_of(&self, name: &CStr) -> CString {
+        let mut path = Vec::new();
+        for (dir, _) in &self.path {
+            path.extend_from_slice(dir.to_bytes());
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
+        CString::new(path).unwrap_or_default()
+    }
+}
+
+/// A directory in the copy, where nothing but what we made is.
+fn open_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, name, flags, Mode::empty())
+}
+
+/// Mode, owner and times, as far as we may.
+fn look_like(made: &OwnedFd, like: &Stat) {
+    let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
+    let _only_for_show = fchown(made, Some(owner), Some(group));
+    let _only_for_show = fchmod(made, Mode::from_raw_mode(like.st_mode & 0o7777));
+    let _only_for_show = rustix::fs::futimens(made, &times(like));
+}
+
+fn times(like: &Stat) -> Timestamps {
+    let time = |seconds: i64, nanoseconds: u64| Timespec {
+        tv_sec: seconds,
+        tv_nsec: i64::try_from(nanoseconds).unwrap_or(0),
+    };
+    Timestamps {
+        last_access: time(like.st_atime, like.st_atime_nsec),
+        last_modification: time(like.st_mtime, like.st_mtime_nsec),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+
+    use treering_sys::{FileType, open_top};
+
+    use super::{Copied, Copier};
+
+    #[test]
+    fn names_content_holes_links_and_modes_are_copied() {
+        let place = tempfile::tempdir_in(".").unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("from/dir")).unwrap();
+        fs::create_dir(path("to")).unwrap();
+        fs::write(path("from/dir/file"), vec![7; 3_000_000]).unwrap();
+        fs::set_permissions(path("from/dir/file"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(path("from/dir"), fs::Permissions::from_mode(0o750)).unwrap();
+        fs::hard_link(path("from/dir/file"), path("from/name")).unwrap();
+        symlink("dir/file", path("from/link")).unwrap();
+        let sparse = fs::File::create(path("from/sparse")).unwrap();
+        sparse.write_all_at(b"middle", 4 << 20).unwrap();
+        sparse.set_len(8 << 20).unwrap();
+        fs::write(path("from/empty"), "").unwrap();
+        let (from, to) = (open_top(&path("from")).unwrap(), open_top(&path("to")).unwrap());
+        let dir = open_top(&path("from/dir")).unwrap();
+        let mut copier = Copier::new(from.as_fd(), to.as_fd()).unwrap();
+        let top = from.as_fd();
+        copier.entry(top, c"name", FileType::RegularFile).unwrap();
+        copier.entry(top, c"sparse", FileType::RegularFile).unwrap();
+        copier.entry(top, c"empty", FileType::RegularFile).unwrap();
+        copier.entry(top, c"link", FileType::Symlink).unwrap();
+        copier.entry(top, c"gone", FileType::RegularFile).unwrap();
+        copier.entry(top, c"pipe", FileType::Fifo).unwrap();
+        copier.enter(dir.as_fd(), c"dir").unwrap();
+        copier.entry(dir.as_fd(), c"file", FileType::RegularFile).unwrap();
+        copier.leave().unwrap();
+        let Copied { files, directories, hard_links, symlinks, bytes, others, failed } =
+            copier.copied();
+        assert_eq!((files, directories, hard_links, symlinks), (3, 1, 1, 1));
+        assert_eq!((others, failed), (1, 1));
+        assert!(bytes < 8 << 20, "holes stay holes: {bytes}");
+        for name in ["dir/file", "name", "sparse", "empty"] {
+            let read = |top: &str| fs::read(path(top).join(name)).unwrap();
+            assert!(read("from") == read("to"), "{name}");
+        }
+        let about = |name: &str| fs::symlink_metadata(path("to").join(name)).unwrap();
+        assert_eq!(about("name").ino(), about("dir/file").ino());
+        assert_eq!((about("name").mode() & 0o7777, about("dir").mode() & 0o7777), (0o640, 0o750));
+        assert!(about("sparse").blocks() * 512 < 4 << 20);
+        assert_eq!(fs::read_link(path("to/link")).unwrap().to_str(), Some("dir/file"));
+        let again = copier.entry(top, c"empty", FileType::RegularFile).unwrap_err();
+        assert!(again.to_string().contains("cannot make empty in the copy"), "{again}");
+        assert!(!again.is_full());
+    }
+}

@@ -1,0 +1,268 @@
+//! What is known of a filesystem by which another one can be made like it: its type, its size, and
+//! what of its making its superblock tells.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use treering_model::DeviceSpec;
+use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
+
+use crate::device::unfit;
+use crate::machine::{Machine, block_number, word};
+use crate::sight::{Sight, SightKind};
+use crate::{Doubt, LabError};
+
+/// How a filesystem can be made like another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Likeness {
+    /// Its type.
+    pub fs_type: String,
+    /// Options of its mkfs, as far as they are known.
+    pub mkfs: Vec<String>,
+    /// Options of its mount that decide what is written where.
+    pub mount: Vec<String>,
+    /// Its bytes; none where they are not known.
+    pub bytes: Option<u64>,
+    /// What is looked at.
+    pub(super) path: PathBuf,
+    /// The part of the path below where it is mounted.
+    pub(super) below: PathBuf,
+    /// Where the image is that it is in, and whether that is read past the page cache.
+    image: Option<(PathBuf, bool)>,
+    /// Why its size is not known.
+    problem: Option<String>,
+}
+
+/// Numbers in a superblock.
+struct Superblock(Vec<u8>);
+
+impl Superblock {
+    fn read(file: &File, at: u64) -> Option<Self> {
+        let mut bytes = vec![0; 4096];
+        file.read_exact_at(&mut bytes, at).ok()?;
+        Some(Self(bytes))
+    }
+
+    fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
+    }
+
+    fn little(&self, at: usize) -> u64 {
+        u64::from(u32::from_le_bytes(self.bytes(at)))
+    }
+
+    fn big(&self, at: usize) -> u64 {
+        u64::from(u32::from_be_bytes(self.bytes(at)))
+    }
+}
+
+impl Likeness {
+    /// Of what is being looked at by this path.
+    ///
+    /// # Errors
+    /// When the table of mounts cannot be read.
+    pub fn of(sight: &Sight, path: &Path) -> Result<Self, LabError> {
+        let path = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+        let mut like = Self { path: path.clone(), ..Self::default() };
+        let source = match sight.kind() {
+            SightKind::Private { fs_type, .. } => {
+                like.fs_type = (*fs_type).to_owned();
+                path
+            }
+            SightKind::Directory | SightKind::Mounted { .. } => {
+                let table = MountTable::read();
+                let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+                let none = || unfit(format!("it is not known what {} is on", path.display()));
+                let mount = table.of(sight.root()).ok_or_else(none)?;
+                like.fs_type.clone_from(&mount.fs_type);
+                let top = fd_path(sight.root()).unwrap_or(path);
+                let below = top.strip_prefix(&mount.point).unwrap_or(Path::new(""));
+                like.below = below.to_owned();
+                let options = mount.super_options.split(',');
+                let kept = options.filter(|option| option.starts_with("compress"));
+                like.mount = kept.map(str::to_owned).collect();
+                PathBuf::from(&mount.source)
+            }
+        };
+        like.learn(&source);
+        Ok(like)
+    }
+
+    /// What the superblock tells, and where the image is.
+    fn learn(&mut self, source: &Path) {
+        let is_device = block_number(source).is_some();
+        let opened = match is_device {
+            true => open_device(source, DeviceUse::Look).map_err(std::io::Error::from),
+            false if source.is_file() => File::open(source),
+            false => return self.problem = Some(format!("{} is no device", source.display())),
+        };
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => {
+                return self.problem = Some(format!("cannot open {}: {error}", source.display()));
+            }
+        };
+        let known = match self.fs_type.as_str() {
+            "ext2" | "ext3" | "ext4" => ext(&file),
+            "xfs" => xfs(&file),
+            "btrfs" => btrfs(&file),
+            _ => None,
+        };
+        match known {
+            Some((bytes, mkfs)) => (self.bytes, self.mkfs) = (Some(bytes), mkfs),
+            None if is_device => self.bytes = treering_sys::device_bytes(&file).ok(),
+            None => self.bytes = file.metadata().ok().map(|metadata| metadata.len()),
+        }
+        self.image = if is_device {
+            let folder = block_number(source).and_then(|n| Machine::default().block_folder(n));
+            let backing = folder.and_then(|folder| word(&folder.join("loop/backing_file")));
+            let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
+            backing.map(|backing| (PathBuf::from(backing), direct))
+        } else {
+            Some((source.to_owned(), false))
+        };
+    }
+
+    /// The options of mkfs that do not hang on the size.
+    pub(super) fn of_any_size(&self) -> Vec<String> {
+        let is_sized = |pair: &&[String]| {
+            pair.iter().any(|option| option == "-N" || option.starts_with("agcount="))
+        };
+        self.mkfs.chunks(2).filter(|pair| !is_sized(pair)).flatten().cloned().collect()
+    }
+
+    /// What makes times on it doubtful.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let cached = self.image.iter().filter(|(_, direct)| !direct);
+        cached
+            .map(|(image, _)| Doubt::HostCacheAnswers { image: image.clone(), asked: false })
+            .collect()
+    }
+
+    /// An image like it: beside its own, where it is in one.
+    pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
+        let Some(bytes) = self.bytes else {
+            let why = self.problem.as_deref().unwrap_or("its size is not known");
+            return Err(unfit(format!(
+                "no image can be made like it: {why}; name an empty directory with --on"
+            )));
+        };
+        let beside = self.image.as_ref().and_then(|(image, _)| image.parent());
+        Ok(DeviceSpec::Loop {
+            // A whole number of sectors, and of pages.
+            bytes: bytes.next_multiple_of(4096),
+            count: 1,
+            sparse: true,
+            direct_io: self.image.as_ref().is_none_or(|(_, direct)| *direct),
+            sector_bytes: 512,
+            directory: beside.filter(|beside| beside.is_dir()).map(Path::to_owned),
+        })
+    }
+}
+
+/// Bytes and options of mke2fs. With the same seed of its hash the entries of a directory come in
+/// the same order.
+fn ext(file: &File) -> Option<(u64, Vec<String>)> {
+    let block = Superblock::read(file, 1024)?;
+    if block.bytes(0x38) != [0x53, 0xef] {
+        return None;
+    }
+    let block_bytes = 1024_u64.checked_shl(u32::try_from(block.little(0x18)).ok()?)?;
+    let is_64bit = block.little(0x60) & 0x80 != 0;
+    let high = if is_64bit { block.little(0x150) } else { 0 };
+    let blocks = high << 32 | block.little(0x4);
+    let inode_bytes = u16::from_le_bytes(block.bytes(0x58));
+    let mut options = vec!["-b".to_owned(), block_bytes.to_string()];
+    options.extend(["-I".to_owned(), inode_bytes.to_string()]);
+    options.extend(["-N".to_owned(), block.little(0).to_string()]);
+    let seed = block.bytes::<16>(0xec);
+    if seed != [0; 16] {
+        let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+        options.extend(["-E".to_owned(), format!("hash_seed={}", parts.join("-"))]);
+    }
+    if block.little(0x5c) & 0x4 == 0 {
+        options.extend(["-O".to_owned(), "^has_journal".to_owned()]);
+    }
+    Some((block_bytes.checked_mul(blocks)?, options))
+}
+
+/// Bytes and options of mkfs.xfs.
+fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
+    let block = Superblock::read(file, 0)?;
+    if block.bytes(0) != *b"XFSB" {
+        return None;
+    }
+    let block_bytes = block.big(4);
+    let directory_bytes = block_bytes.checked_shl(u32::from(block.bytes::<1>(192)[0]))?;
+    let inode_bytes = u16::from_be_bytes(block.bytes(104));
+    let sized =
+        |letter: &str, what: &str, value: u64| [letter.to_owned(), format!("{what}={value}")];
+    let options = [
+        sized("-b", "size", block_bytes),
+        sized("-d", "agcount", block.big(88)),
+        sized("-i", "size", u64::from(inode_bytes)),
+        sized("-n", "size", directory_bytes),
+    ];
+    let bytes = block_bytes.checked_mul(u64::from_be_bytes(block.bytes(8)))?;
+    Some((bytes, options.concat()))
+}
+
+/// Bytes and options of mkfs.btrfs.
+fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
+    let block = Superblock::read(file, 64 << 10)?;
+    if block.bytes(0x40) != *b"_BHRfS_M" {
+        return None;
+    }
+    let sized = |letter: &str, value: u64| [letter.to_owned(), value.to_string()];
+    let options = [sized("-s", block.little(0x90)), sized("-n", block.little(0x94))];
+    Some((u64::from_le_bytes(block.bytes(0x70)), options.concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{Likeness, btrfs, ext, xfs};
+
+    /// An image as mkfs makes it; `None` where there is no such mkfs.
+    fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
+        let image = dir.join(kind);
+        File::create(&image).unwrap().set_len(512 << 20).unwrap();
+        let mut mkfs = Command::new(format!("mkfs.{kind}"));
+        let done = mkfs.arg("-q").args(options).arg(&image).status().ok()?;
+        assert!(done.success(), "{kind} {options:?}");
+        Some(File::open(image).unwrap())
+    }
+
+    #[test]
+    fn superblocks_tell_how_they_were_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let seed = "hash_seed=04dd9889-cb9e-45c2-a5a4-7b3e83c771ee";
+        let options = ["-b", "1024", "-I", "512", "-E", seed, "-O", "^has_journal"];
+        if let Some(image) = made(dir.path(), "ext4", &options) {
+            let (bytes, mkfs) = ext(&image).unwrap();
+            assert_eq!(bytes, 512 << 20);
+            for pair in options.chunks(2) {
+                assert!(mkfs.windows(2).any(|two| two == pair), "{pair:?} {mkfs:?}");
+            }
+            assert!(xfs(&image).is_none() && btrfs(&image).is_none());
+            let like = Likeness { mkfs, ..Likeness::default() };
+            assert!(!like.of_any_size().contains(&"-N".to_owned()));
+            assert!(like.of_any_size().contains(&seed.to_owned()));
+        }
+        if let Some(image) = made(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"]) {
+            let (bytes, mkfs) = xfs(&image).unwrap();
+            assert!((500 << 20..=512 << 20).contains(&bytes), "{bytes}");
+            let mkfs = mkfs.join(" ");
+            assert!(mkfs.contains("-d agcount=3") && mkfs.contains("-i size=1024"), "{mkfs}");
+        }
+        if let Some(image) = made(dir.path(), "btrfs", &["-n", "32768"]) {
+            let (bytes, mkfs) = btrfs(&image).unwrap();
+            assert_eq!((bytes, mkfs.join(" ")), (512 << 20, "-s 4096 -n 32768".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Which data are hot on the device: requests of a block trace, and accesses that were noted as
+//! they were issued, put to the places where the files lie.
+//!
+//! Where files lie is asked afterwards. What was there before, and is not any more, is told as free.
+
+mod requests;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use treering_engine::HeatLog;
+use treering_model::{HeatOnDevice, HeatReport, LayoutHeat};
+use treering_stats::Access;
+use treering_stats::layout::HeatCells;
+use treering_sys::{
+    Confinement, ExtentBuffer, FileType, file_extents, open_to_look, open_top, space_map,
+    sync_filesystem,
+};
+use treering_trace::{DeviceNumber, Entry, EntrySink};
+
+use self::requests::Requests;
+use crate::block_trace::devices_under;
+use crate::tree::{self, Passed, Visit, WalkError, traverse};
+
+/// Hears the entries of a trace and keeps the requests of one filesystem. Copies are the same.
+#[derive(Clone, Debug)]
+pub struct HotRequests {
+    device: DeviceNumber,
+    /// The disk, and where on it the filesystem's partition begins.
+    disk: (DeviceNumber, u64),
+    kept: Arc<Mutex<Requests>>,
+}
+
+/// What was hot on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HotPlaces {
+    /// By file and range.
+    pub report: HeatReport,
+    /// By place.
+    pub map: LayoutHeat,
+}
+
+impl HotRequests {
+    /// For the filesystem of a directory.
+    ///
+    /// # Errors
+    /// When its addresses are not those of a single device.
+    pub fn of(target: &Path) -> Result<Self, String> {
+        let devices = devices_under(target).map_err(|error| error.to_string())?;
+        let about = std::fs::metadata(target).map_err(|error| error.to_string())?;
+        let number = std::os::unix::fs::MetadataExt::dev(&about);
+        let own = DeviceNumber::new(rustix::fs::major(number), rustix::fs::minor(number));
+        match devices.as_slice() {
+            [one] if one.device.number == own => {
+                Ok(Self { device: own, disk: (one.disk, one.first_sector), kept: Arc::default() })
+            }
+            _ => Err(format!(
+                "requests of {} cannot be put to files: its addresses are not those of one device \
+                 (btrfs, several devices, or a mapping between)",
+                target.display()
+            )),
+        }
+    }
+
+    /// What a trace has instead of the filesystem's device, where it was taken elsewhere.
+    pub fn also(&mut self, device: DeviceNumber) {
+        self.disk = (device, 0);
+    }
+
+    /// Whether requests of a device are those of the filesystem.
+    pub fn knows(&self, device: DeviceNumber) -> bool {
+        device == self.device || device == self.disk.0
+    }
+
+    /// The filesystem's device.
+    pub fn device(&self) -> DeviceNumber {
+        self.device
+    }
+
+    /// Takes what the trace tells next.
+    pub fn hear(&self, entry: &Entry) {
+        let Entry::Event(event) = entry else { return };
+        let first_sector = match event.device {
+            own if own == self.device => 0,
+            disk if disk == self.disk.0 => self.disk.1,
+            _ => return,
+        };
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).event(event, first_sector);
+    }
+
+    /// Forgets what was heard.
+    pub fn forget(&self) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Requests::default();
+    }
+
+    /// Puts what was heard since this was asked last to the files beneath a directory; nothing
+    /// where nothing was heard.
+    ///
+    /// # Errors
+    /// When the filesystem does not tell where they lie.
+    pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<HotPlaces>, String> {
+        let mut requests =
+            std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        requests.sort();
+        let log = HeatLog::new(half_life, Vec::new());
+        let top = open_top(target).map_err(|errno| errno.to_string())?;
+        each_file(top.as_fd(), &mut |path, extents| put(path, extents, &mut requests, &log))?;
+        let is_known = space_map(&top, |record| {
+            if record.is_free {
+                requests.within(record.physical, record.length, |_, request, from, to| {
+                    request.free = request.free.saturating_add(narrow(to - from));
+                });
+            }
+        });
+        let half_life_ns = u64::try_from(half_life.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let device = on_device(&requests, is_known.is_ok());
+        let map = map(requests.cells(half_life_ns), LayoutHeat::REQUESTS);
+        if device.requests == 0 {
+            return Ok(None);
+        }
+        let report = log.take_report().unwrap_or_else(|| HeatReport::empty(half_life));
+        Ok(Some(HotPlaces { report: HeatReport { device: Some(device), ..report }, map }))
+    }
+}
+
+impl EntrySink for HotRequests {
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        self.hear(entry);
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn narrow(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Where a file lies: its place in the file, on the device, and how long.
+type Stretch = (u64, u64, u64);
+
+/// Notes the requests of a file.
+fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) {
+    // The number of the request, when, whether it writes, and where in the file.
+    let mut parts: Vec<(usize, u64, bool, u64, u64)> = Vec::new();
+    for &(logical, physical, length) in extents {
+        requests.within(physical, length, |number, request, from, to| {
+            request.placed = request.placed.saturating_add(narrow(to - from));
+            let begin = logical + (from - physical);
+            let bytes = to - from;
+            match parts.last_mut() {
+                // One request for two extents side by side.
+                Some(last) if last.0 == number && last.3 + last.4 == begin => last.4 += bytes,
+                _ => parts.push((number, request.at_ns, request.writes, begin, bytes)),
+            }
+        });
+    }
+    parts.sort_unstable_by_key(|part| part.1);
+    for (_, at_ns, writes, begin, bytes) in parts {
+        log.note(path, begin, Access { at_ns, writes, count: 1, bytes });
+    }
+}
+
+/// What of the requests belongs to whom.
+fn on_device(requests: &Requests, free_is_known: bool) -> HeatOnDevice {
+    let mut all = HeatOnDevice {
+        requests: requests.all().len() as u64,
+        left_out: requests.left_out,
+        ..HeatOnDevice::default()
+    };
+    let mut free = 0;
+    for request in requests.all() {
+        // Blocks that several files share count for each of them.
+        let placed = request.placed.min(request.bytes);
+        let gone = request.free.min(request.bytes - placed);
+        all.bytes += u64::from(request.bytes);
+        all.placed_bytes += u64::from(placed);
+        free += u64::from(gone);
+        all.other_bytes += u64::from(request.bytes - placed - gone);
+    }
+    all.free_bytes = free_is_known.then_some(free);
+    all
+}
+
+fn map(cells: HeatCells, of: &str) -> LayoutHeat {
+    let HeatCells { cell_bytes, cells } = cells;
+    // Four digits are more than a colour shows.
+    let cells = cells.into_iter().map(|cell| (cell * 1e3).round() / 1e3).collect();
+    LayoutHeat { of: of.to_owned(), cell_bytes, cells }
+}
+
+/// Where on the device the data lie that a log has as hot.
+///
+/// # Errors
+/// When the filesystem does not tell where files lie.
+pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, String> {
+    let top = open_top(target).map_err(|errno| errno.to_string())?;
+    // What waits in memory has no place yet.
+    let _told_by_whoever_wrote = sync_filesystem(top.as_fd());
+    let mut cells = HeatCells::default();
+    each_file(top.as_fd(), &mut |path, extents| {
+        for range in log.ranges_of(path) {
+            let end = range.offset.saturating_add(range.bytes);
+            let parts = extents.iter().filter_map(|&(logical, physical, length)| {
+                let from = logical.max(range.offset);
+                let to = logical.saturating_add(length).min(end);
+                (from < to).then(|| (physical + (from - logical), to - from))
+            });
+            let parts: Vec<(u64, u64)> = parts.collect();
+            let whole: u64 = parts.iter().map(|part| part.1).sum();
+            for (physical, length) in parts {
+                let share = length as f64 / whole as f64;
+                cells.add(physical, length, range.temperature * share);
+            }
+        }
+    })?;
+    Ok(map(cells, LayoutHeat::CALLS))
+}
+
+/// Tells every file beneath a directory with its places on the device.
+fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Result<(), String> {
+    let mut files = Files {
+        confinement: Confinement::probe(top),
+        path: Vec::new(),
+        ends: Vec::new(),
+        extents: Vec::new(),
+        buffer: ExtentBuffer::default(),
+        each,
+    };
+    traverse(files.confinement, top, &mut files)
+        .map_err(|WalkError(what, errno)| format!("cannot {what}: {errno}"))
+}
+
+struct Files<'e> {
+    confinement: Confinement,
+    /// Of the directory that we are in, with a slash behind it.
+    path: Vec<u8>,
+    /// Where the names above end in it.
+    ends: Vec<usize>,
+    extents: Vec<Stretch>,
+    buffer: ExtentBuffer,
+    each: &'e mut dyn FnMut(&str, &[Stretch]),
+}
+
+impl Visit for Files<'_> {
+    type Halt = WalkError;
+
+    fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkError> {
+        self.ends.push(self.path.len());
+        if let Some(name) = name {
+            self.path.extend_from_slice(name.to_bytes());
+            self.path.push(b'/');
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &tree::Entry<'_>) -> Result<(), WalkError> {
+        if entry.kind != FileType::RegularFile {
+            return Ok(());
+        }
+        let Ok(file) = open_to_look(self.confinement, entry.dir, entry.name) else {
+            return Ok(());
+        };
+        self.extents.clear();
+        let extents = &mut self.extents;
+        let told = file_extents(&file, &mut self.buffer, |extent| {
+            if extent.is_placed() {
+                extents.push((extent.logical, extent.physical, extent.length));
+            }
+        });
+        if told.is_err() || self.extents.is_empty() {
+            return Ok(());
+        }
+        let length = self.path.len();
+        self.path.extend_from_slice(entry.name.to_bytes());
+        (self.each)(&String::from_utf8_lossy(&self.path), &self.extents);
+        self.path.truncate(length);
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), WalkError> {
+        self.path.truncate(self.ends.pop().unwrap_or(0));
+        Ok(())
+    }
+
+    fn passed(&mut self, _what: Passed, _count: u64) {}
+}

@@ -1,0 +1,159 @@
+//! The requests of a device by their places, so that it can be asked whose they were.
+
+use treering_stats::layout::HeatCells;
+use treering_trace::{Action, Event, Operation};
+
+/// Requests beyond these are only counted.
+const REQUESTS_MAX: usize = 1 << 22;
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) at_ns: u64,
+    /// From the beginning of the filesystem's device, in bytes.
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    /// Bytes of these that files have.
+    pub(super) placed: u32,
+    /// Bytes of these where nothing is any more.
+    pub(super) free: u32,
+    pub(super) writes: bool,
+}
+
+/// Requests, at last in the order of their places.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    all: Vec<Request>,
+    pub(super) left_out: u64,
+    /// What they are known by: the first kind of event in this order that a trace has.
+    rank: u8,
+    longest: u64,
+    pub(super) last_ns: u64,
+}
+
+/// A trace tells of a request several times; the device's having it counts.
+const fn rank(action: Action) -> u8 {
+    match action {
+        Action::Issue => 3,
+        Action::Complete => 2,
+        Action::Queue => 1,
+        _ => 0,
+    }
+}
+
+impl Requests {
+    /// Takes an event of the filesystem's device; what is before its beginning is not its.
+    pub(super) fn event(&mut self, event: &Event, first_sector: u64) {
+        let writes = match event.operation {
+            Operation::Read => false,
+            Operation::Write => true,
+            _ => return,
+        };
+        let rank = rank(event.action);
+        let Some(sector) = event.sector.checked_sub(first_sector) else { return };
+        if rank == 0 || rank < self.rank || event.bytes == 0 {
+            return;
+        }
+        if rank > self.rank {
+            self.rank = rank;
+            self.all.clear();
+            self.left_out = 0;
+        }
+        self.last_ns = self.last_ns.max(event.time_ns);
+        if self.all.len() >= REQUESTS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (at_ns, offset) = (event.time_ns, sector.saturating_mul(512));
+        let bytes = event.bytes;
+        self.longest = self.longest.max(u64::from(bytes));
+        self.all.push(Request { at_ns, offset, bytes, placed: 0, free: 0, writes });
+    }
+
+    /// Puts them in the order of their places.
+    pub(super) fn sort(&mut self) {
+        self.all.sort_unstable_by_key(|request| (request.offset, request.at_ns));
+    }
+
+    pub(super) fn all(&self) -> &[Request] {
+        &self.all
+    }
+
+    /// What of them lies in a stretch: the number of each, and from where to where.
+    pub(super) fn within(
+        &mut self,
+        physical: u64,
+        length: u64,
+        mut each: impl FnMut(usize, &mut Request, u64, u64),
+    ) {
+        let end = physical.saturating_add(length);
+        let longest = self.longest;
+        let first = self.all.partition_point(|r| r.offset.saturating_add(longest) <= physical);
+        for (number, request) in self.all.iter_mut().enumerate().skip(first) {
+            if request.offset >= end {
+                break;
+            }
+            let from = request.offset.max(physical);
+            let to = request.offset.saturating_add(u64::from(request.bytes)).min(end);
+            if from < to {
+                each(number, request, from, to);
+            }
+        }
+    }
+
+    /// How hot places of the device are at the last request.
+    pub(super) fn cells(&self, half_life_ns: u64) -> HeatCells {
+        let mut cells = HeatCells::default();
+        for request in &self.all {
+            let age = self.last_ns.saturating_sub(request.at_ns) as f64 / half_life_ns as f64;
+            cells.add(request.offset, u64::from(request.bytes), (-age).exp2());
+        }
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Requests;
+    use treering_trace::{Action, DeviceNumber, Event, Flags, Operation};
+
+    fn event(time_ns: u64, sector: u64, bytes: u32, action: Action) -> Event {
+        Event {
+            time_ns,
+            sector,
+            bytes,
+            device: DeviceNumber(1),
+            action,
+            operation: Operation::Read,
+            flags: Flags::default(),
+            process: 1,
+            cpu: 0,
+            error: 0,
+        }
+    }
+
+    #[test]
+    fn a_request_counts_once_however_often_it_is_told() {
+        let mut requests = Requests::default();
+        for action in [Action::Queue, Action::Issue, Action::Complete] {
+            requests.event(&event(1, 100, 4096, action), 100);
+        }
+        requests.event(&event(2, 99, 512, Action::Issue), 100);
+        assert_eq!(requests.all().len(), 1);
+        assert_eq!((requests.all()[0].offset, requests.all()[0].bytes), (0, 4096));
+    }
+
+    #[test]
+    fn parts_in_a_stretch_are_found() {
+        let mut requests = Requests::default();
+        for (time, sector) in [(1, 800), (2, 0), (3, 8), (4, 4)] {
+            requests.event(&event(time, sector, 4096, Action::Issue), 0);
+        }
+        requests.sort();
+        let mut parts = Vec::new();
+        requests.within(4096, 4096, |_, request, from, to| parts.push((request.at_ns, from, to)));
+        assert_eq!(parts, [(4, 4096, 6144), (3, 4096, 8192)]);
+        let cells = requests.cells(1_000_000_000);
+        assert!((cells.cells.iter().sum::<f64>() - 4.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,196 @@
+//! A recursive read, as `grep -r` does it: every directory and every byte of every file, in the
+//! order of the entries. Times of access are left as they are where we may.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, read};
+
+use super::{Entry, Passed, Visit, WalkError, traverse};
+
+/// Bytes of a read.
+const READ_BYTES: usize = 128 << 10;
+/// Files between two looks at who wants to stop.
+const NEWS_EVERY: u64 = 64;
+
+/// What a recursive read came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scan {
+    /// Files that were read.
+    pub files: u64,
+    /// Directories that were.
+    pub directories: u64,
+    /// Bytes that were.
+    pub bytes: u64,
+    /// What could not be read, or was removed meanwhile.
+    pub failed: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// A number of the names in the order in which they were met: trees with the same names in the
+    /// same order have the same.
+    pub order: u64,
+}
+
+/// Why a read came to no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanError {
+    /// Somebody wanted it to stop.
+    Stopped,
+    /// A call failed.
+    Failed(&'static str, Errno),
+}
+
+impl From<WalkError> for ScanError {
+    fn from(WalkError(what, errno): WalkError) -> Self {
+        Self::Failed(what, errno)
+    }
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => write!(f, "stopped"),
+            Self::Failed(what, errno) => write!(f, "cannot {what}: {errno}"),
+        }
+    }
+}
+
+impl std::error::Error for ScanError {}
+
+/// Reads everything beneath a directory. `news` hears how far it is, and may stop it.
+///
+/// # Errors
+/// When somebody wants it to stop, or directories cannot be opened at all.
+pub fn scan(
+    top: BorrowedFd<'_>,
+    news: &mut dyn FnMut(&Scan) -> ControlFlow<()>,
+) -> Result<Scan, ScanError> {
+    let began = monotonic_ns();
+    let mut reader = Reader {
+        confinement: Confinement::probe(top),
+        buffer: vec![0; READ_BYTES],
+        scan: Scan::default(),
+        order: DefaultHasher::new(),
+        news,
+    };
+    traverse(reader.confinement, top, &mut reader)?;
+    let seconds = monotonic_ns().saturating_sub(began) as f64 / 1e9;
+    Ok(Scan { seconds, order: reader.order.finish(), ..reader.scan })
+}
+
+struct Reader<'n> {
+    confinement: Confinement,
+    buffer: Vec<u8>,
+    scan: Scan,
+    order: DefaultHasher,
+    news: &'n mut dyn FnMut(&Scan) -> ControlFlow<()>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, file: &OwnedFd) -> Result<(), Errno> {
+        loop {
+            let bytes = read(file.as_fd(), &mut self.buffer)?;
+            if bytes == 0 {
+                return Ok(());
+            }
+            self.scan.bytes += bytes as u64;
+        }
+    }
+}
+
+/// Reading is not to write times of access. Only who owns a file may ask for that.
+fn without_times(file: impl AsFd) {
+    if let Ok(flags) = fcntl_getfl(&file) {
+        let _not_our_file = fcntl_setfl(&file, flags | OFlags::NOATIME);
+    }
+}
+
+impl Visit for Reader<'_> {
+    type Halt = ScanError;
+
+    fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), ScanError> {
+        without_times(dir);
+        self.scan.directories += 1;
+        if let Some(name) = name {
+            self.order.write(name.to_bytes_with_nul());
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), ScanError> {
+        if entry.kind != FileType::RegularFile {
+            return Ok(());
+        }
+        self.order.write(entry.name.to_bytes_with_nul());
+        let done = match open_to_look(self.confinement, entry.dir, entry.name) {
+            Ok(file) => {
+                without_times(&file);
+                self.read(&file)
+            }
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+                return Err(ScanError::Failed("open a file", errno));
+            }
+            Err(errno) => Err(errno),
+        };
+        match done {
+            Ok(()) => self.scan.files += 1,
+            Err(_) => self.scan.failed += 1,
+        }
+        if self.scan.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.scan).is_break() {
+            return Err(ScanError::Stopped);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), ScanError> {
+        self.order.write(b"/");
+        Ok(())
+    }
+
+    fn passed(&mut self, what: Passed, count: u64) {
+        if what != Passed::Mount {
+            self.scan.failed += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::ops::ControlFlow;
+    use std::os::fd::AsFd;
+
+    use treering_sys::open_top;
+
+    use super::{Scan, ScanError, scan};
+
+    fn read(path: &std::path::Path) -> Scan {
+        let top = open_top(path).unwrap();
+        scan(top.as_fd(), &mut |_| ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn every_byte_is_read_once_and_the_order_is_known_again() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("a/b")).unwrap();
+        fs::write(path("a/b/one"), vec![1; 300_000]).unwrap();
+        fs::write(path("two"), b"12").unwrap();
+        std::os::unix::fs::symlink("two", path("link")).unwrap();
+        let first = read(place.path());
+        assert_eq!((first.files, first.directories, first.bytes), (2, 3, 300_002));
+        assert_eq!((first.failed, first.order), (0, read(place.path()).order));
+        fs::rename(path("two"), path("a/two")).unwrap();
+        assert_ne!(read(place.path()).order, first.order);
+        let top = open_top(place.path()).unwrap();
+        for number in 0..70 {
+            fs::write(path(&format!("f{number}")), b"").unwrap();
+        }
+        let stopped = scan(top.as_fd(), &mut |_| ControlFlow::Break(()));
+        assert_eq!(stopped, Err(ScanError::Stopped));
+    }
+}

@@ -1,0 +1,121 @@
+//! What a used filesystem costs over a fresh one with the same files: medians of the reads of both,
+//! and their ratio, turn by turn.
+
+use serde::Serialize;
+use treering_model::{ColdRead, FreshCopy, Unit};
+use treering_stats::{ALPHA, Scale, compare_paired, median};
+
+/// The middle of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Middle {
+    /// The median.
+    pub median: f64,
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+/// One figure of both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopyMeasure {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Of the tree as it is.
+    pub aged: Middle,
+    /// Of its fresh copy.
+    pub fresh: Middle,
+    /// Aged over fresh, over the turns; none where one of them is 0.
+    pub ratio: Option<f64>,
+    /// Its 95 % interval; none of a single turn.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Name, unit, and the value of a read.
+type Kind = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
+
+const KINDS: [Kind; 5] = [
+    ("time", Unit::Seconds, |read| Some(read.seconds)),
+    ("seeks", Unit::Count, |read| read.requests.map(|requests| requests.seeks as f64)),
+    ("requests", Unit::Count, |read| read.requests.map(|requests| requests.reads as f64)),
+    ("read from the device", Unit::Bytes, |read| {
+        read.requests.map(|requests| requests.bytes as f64)
+    }),
+    ("dynamic layout score", Unit::Count, |read| read.requests?.layout_score),
+];
+
+/// The figures of the reads that both have.
+pub fn copy_measures(copy: &FreshCopy) -> Vec<CopyMeasure> {
+    KINDS.iter().filter_map(|kind| measure(copy, kind)).collect()
+}
+
+fn measure(copy: &FreshCopy, (name, unit, of): &Kind) -> Option<CopyMeasure> {
+    let value = |turn: u32, is_fresh: bool| {
+        let mut reads = copy.reads.iter();
+        of(reads.find(|read| read.turn == turn && read.is_fresh == is_fresh)?)
+    };
+    let turns = copy.reads.iter().filter(|read| !read.is_fresh).map(|read| read.turn);
+    let (aged, fresh): (Vec<f64>, Vec<f64>) =
+        turns.filter_map(|turn| Some((value(turn, false)?, value(turn, true)?))).unzip();
+    let compared = compare_paired(&fresh, &aged, Scale::Ratio, ALPHA).ok();
+    Some(CopyMeasure {
+        name,
+        unit: *unit,
+        aged: middle(&aged)?,
+        fresh: middle(&fresh)?,
+        ratio: compared.map(|compared| compared.estimate),
+        interval: compared.and_then(|compared| compared.interval).map(|i| (i.low, i.high)),
+    })
+}
+
+fn middle(values: &[f64]) -> Option<Middle> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some(Middle { median: median(values).ok()?, low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::copy_measures;
+    use treering_model::{ColdRead, FreshCopy, ReadRequests};
+
+    fn read(turn: u32, is_fresh: bool, seconds: f64, seeks: Option<u64>) -> ColdRead {
+        let requests = seeks.map(|seeks| ReadRequests { seeks, ..ReadRequests::default() });
+        ColdRead { turn, is_fresh, seconds, requests, ..ColdRead::default() }
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_turns() {
+        let reads = vec![
+            read(0, false, 2.0, Some(90)),
+            read(0, true, 1.0, Some(30)),
+            read(1, true, 2.0, Some(30)),
+            read(1, false, 6.0, Some(90)),
+            read(2, false, 4.0, Some(90)),
+            read(2, true, 2.0, Some(30)),
+        ];
+        let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
+        let of = |name| measures.iter().find(|measure| measure.name == name).unwrap();
+        let time = of("time");
+        assert!((time.aged.median - 4.0).abs() < 1e-12 && (time.fresh.median - 2.0).abs() < 1e-12);
+        assert!((time.aged.low - 2.0).abs() < 1e-12 && (time.aged.high - 6.0).abs() < 1e-12);
+        let (low, high) = time.interval.unwrap();
+        assert!(low < 2.0 && 3.0 < high, "{time:?}");
+        assert!((of("seeks").ratio.unwrap() - 3.0).abs() < 1e-9);
+        assert!(measures.iter().all(|measure| measure.name != "dynamic layout score"));
+    }
+
+    #[test]
+    fn what_was_not_traced_or_is_nothing_has_no_ratio() {
+        let reads = vec![read(0, false, 2.0, None), read(0, true, 1.0, None)];
+        let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
+        assert_eq!(measures.len(), 1);
+        assert!((measures[0].ratio.unwrap() - 2.0).abs() < 1e-12 && measures[0].interval.is_none());
+        let reads = vec![read(0, false, 2.0, Some(5)), read(0, true, 1.0, Some(0))];
+        let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
+        assert_eq!(measures[1].ratio, None);
+        assert!(copy_measures(&FreshCopy::default()).is_empty());
+    }
+}

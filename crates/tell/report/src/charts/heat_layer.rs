@@ -1,0 +1,202 @@
+//! Where on the device the hot data lie: the cells of the map, those in use in one grey, and over
+//! them the hot ones, the deeper the hotter.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use maud::{Markup, html};
+use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
+
+use super::HeatLayer;
+use super::figure::{Entry, Figure};
+use super::mark::{Shape, line, px};
+use crate::escape::visible;
+use crate::{Number, Style};
+
+const COLUMNS: usize = 128;
+const CELL: (f64, f64) = (6.5, 9.0);
+/// Room for the addresses at the left.
+const LEFT: f64 = 68.0;
+/// Steps of the temperature, each twice that below.
+const STEPS: u32 = 8;
+
+/// How a cell looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Look {
+    Free,
+    Used,
+    /// In steps of the hottest cell.
+    Hot(u32),
+}
+
+impl Look {
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Free => "map-free",
+            Self::Used => "map-other",
+            Self::Hot(_) => "map-hot",
+        }
+    }
+
+    fn opacity(self) -> f64 {
+        match self {
+            Self::Free => 0.5,
+            Self::Used => 0.35,
+            Self::Hot(step) => 0.2 + 0.8 * f64::from(step) / f64::from(STEPS),
+        }
+    }
+}
+
+pub(super) fn figure(layer: &HeatLayer) -> Figure {
+    let map = &layer.map;
+    let temperatures = temperatures(map, &layer.heat);
+    let hottest = temperatures.iter().copied().fold(0.0, f64::max);
+    let looks: Vec<Option<Look>> = (0..temperatures.len())
+        .map(|place| look(map.cells.get(place), temperatures[place], hottest))
+        .collect();
+    let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
+    let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
+    let rows = (last - first).div_ceil(COLUMNS).max(1);
+    Figure {
+        class: "map",
+        title: visible(&layer.title),
+        says: String::new(),
+        aside: format!(
+            "Cells of {} as in the map, the deeper the hotter, each step twice as hot as the one \
+             before; the hottest has {} accesses.",
+            sized(map.cell_bytes),
+            measured(hottest)
+        ),
+        key: String::new(),
+        legend: legend(map, &temperatures),
+        spoken: "Where on the device the hot data lie".to_owned(),
+        size: (LEFT + COLUMNS as f64 * CELL.0, rows as f64 * CELL.1 + 4.0),
+        drawing: drawing(&looks[first..last], first, map.cell_bytes),
+        below: String::new(),
+    }
+}
+
+fn sized(bytes: u64) -> String {
+    Number { value: bytes as f64, unit: String::new(), style: Style::Size }.text()
+}
+
+fn measured(value: f64) -> String {
+    Number { value, unit: String::new(), style: Style::Measured }.text()
+}
+
+/// The temperatures in the cells of the map: those of smaller cells added up, those of larger ones
+/// shared out.
+fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
+    let (own, theirs) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
+    let bytes = theirs.saturating_mul(heat.cells.len() as u64);
+    let count = map.cells.len().max(usize::try_from(bytes.div_ceil(own)).unwrap_or(0));
+    let mut cells = vec![0.0; count.min(1 << 16)];
+    for (place, temperature) in heat.cells.iter().enumerate().filter(|(_, heat)| **heat > 0.0) {
+        let from = place as u64 * theirs;
+        let parts = (theirs / own).max(1);
+        for part in 0..parts {
+            let cell = usize::try_from((from + part * own) / own).unwrap_or(usize::MAX);
+            if let Some(cell) = cells.get_mut(cell) {
+                *cell += temperature / parts as f64;
+            }
+        }
+    }
+    cells
+}
+
+fn look(cell: Option<&LayoutMapCell>, temperature: f64, hottest: f64) -> Option<Look> {
+    if temperature > 0.0 {
+        let below = (hottest / temperature).log2().floor().clamp(0.0, f64::from(STEPS - 1));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from 0 to the number of steps"
+        )]
+        return Some(Look::Hot(STEPS - below as u32));
+    }
+    let cell = cell.filter(|cell| cell.space > 0 || !cell.groups.is_empty())?;
+    Some(if cell.free * 2 > cell.space { Look::Free } else { Look::Used })
+}
+
+fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<Entry> {
+    let hot = temperatures.iter().filter(|temperature| **temperature > 0.0).count() as u64;
+    let entry = |look: Look, name: &str, text: String| Entry {
+        class: look.class().to_owned(),
+        shape: Shape::Square,
+        name: name.to_owned(),
+        text,
+    };
+    let all = temperatures.iter().sum::<f64>();
+    vec![
+        entry(
+            Look::Hot(STEPS),
+            "hot",
+            format!("{} accesses in {}", measured(all), {
+                sized(hot.saturating_mul(map.cell_bytes))
+            }),
+        ),
+        entry(Look::Used, "in use, not touched", String::new()),
+        entry(Look::Free, "free", String::new()),
+    ]
+}
+
+fn drawing(looks: &[Option<Look>], first: usize, cell_bytes: u64) -> Markup {
+    // One path for each look: few elements, however many cells.
+    let mut paths: BTreeMap<Look, String> = BTreeMap::new();
+    for (place, look) in looks.iter().enumerate() {
+        let Some(look) = look else { continue };
+        let (x, y) = (LEFT + (place % COLUMNS) as f64 * CELL.0, (place / COLUMNS) as f64 * CELL.1);
+        let (width, height) = (px(CELL.0), px(CELL.1 - 1.0));
+        // Writing into a String cannot fail.
+        let _always = write!(
+            paths.entry(*look).or_default(),
+            "M{} {}h{width}v{height}h-{width}z",
+            px(x),
+            px(y)
+        );
+    }
+    let rows = looks.len().div_ceil(COLUMNS);
+    let every = rows.div_ceil(16).max(1);
+    html! {
+        @for row in (0..rows).step_by(every) {
+            @let y = row as f64 * CELL.1;
+            @let address = (first + row * COLUMNS) as u64 * cell_bytes;
+            text class="tick" x=(px(LEFT - 6.0)) y=(px(y + 9.0)) text-anchor="end" {
+                (sized(address))
+            }
+            (line("grid", (LEFT - 4.0, y), (LEFT, y)))
+        }
+        @for (look, path) in &paths {
+            g class=(look.class()) { path d=(path) fill-opacity=(px(look.opacity())) {} }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, STEPS, figure, look, temperatures};
+    use crate::charts::HeatLayer;
+    use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
+
+    #[test]
+    fn temperatures_fit_the_cells_of_the_map() {
+        let heat = |cell_bytes, cells: &[f64]| LayoutHeat {
+            of: LayoutHeat::CALLS.to_owned(),
+            cell_bytes,
+            cells: cells.to_vec(),
+        };
+        let cell = LayoutMapCell { space: 8192, free: 8192, groups: Vec::new() };
+        let map = LayoutMap { cell_bytes: 8192, groups: Vec::new(), cells: vec![cell; 3] };
+        assert_eq!(temperatures(&map, &heat(4096, &[1.0, 2.0, 0.0, 4.0])), [3.0, 4.0, 0.0]);
+        assert_eq!(temperatures(&map, &heat(16_384, &[6.0, 2.0])), [3.0, 3.0, 1.0, 1.0]);
+        assert_eq!(look(map.cells.first(), 0.0, 4.0), Some(Look::Free));
+        assert_eq!(look(None, 4.0, 4.0), Some(Look::Hot(STEPS)));
+        assert_eq!(look(None, 1.0, 4.0), Some(Look::Hot(STEPS - 2)));
+        assert_eq!(look(None, 0.0, 4.0), None);
+        let title = "hot".to_owned();
+        let drawn = figure(&HeatLayer { title, map, heat: heat(4096, &[1.0, 2.0, 0.0, 4.0]) });
+        let drawing = drawn.drawing.into_string();
+        assert_eq!(drawing.matches("map-hot").count(), 1, "{drawing}");
+        assert!(drawing.contains("map-free"), "{drawing}");
+    }
+}

@@ -1,0 +1,157 @@
+//! `treering layout --fresh-copy`: a tree beside a fresh copy of it.
+
+use std::io;
+
+use serde::Serialize;
+use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, Middle, copy_measures};
+use treering_model::{FreshCopy, Unit};
+
+use super::layout::View;
+use crate::{Cell, Column, Number, Report, Style, Table, json};
+
+/// The version of the document in JSON.
+const VERSION: u32 = 1;
+
+/// The page.
+pub fn page(copy: &FreshCopy, view: &View<'_>) -> Report {
+    let mut page = Report::new(format!("Fresh copy of {}", view.path));
+    page.key_values(about(copy, view));
+    page.heading("Reading everything");
+    page.table(reads(copy));
+    page.heading("Layout");
+    page.table(layouts(copy));
+    notes(copy, &mut page);
+    page
+}
+
+fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
+    let copied = &copy.copied;
+    let pairs = [
+        ("filesystem", Cell::some_text(copy.aged.filesystem.as_deref().unwrap_or_default())),
+        ("looked at through", Cell::some_text(view.through)),
+        ("copied to", Cell::some_text(&copy.on)),
+        ("made by", Cell::some_text(&copy.mkfs.join(" "))),
+        ("files", Cell::whole(copied.files)),
+        ("directories", Cell::whole(copied.directories)),
+        ("content", Cell::measured(copied.bytes as f64, Unit::Bytes)),
+    ];
+    pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+/// What it costs to read both.
+fn reads(copy: &FreshCopy) -> Table {
+    let turns = copy.reads.iter().filter(|read| read.is_fresh).count();
+    let columns = vec![
+        Column::text("figure"),
+        Column::mixed("as it is"),
+        Column::mixed("low–high"),
+        Column::mixed("fresh copy"),
+        Column::mixed("low–high"),
+        Column::mixed("ratio"),
+        Column::mixed("95 %"),
+    ];
+    let times = if turns == 1 { "once".to_owned() } else { format!("{turns} times, in turns") };
+    let caption = format!(
+        "Every directory and file of each is read {times}, in the order of its entries, with \
+         nothing of it in the caches: medians, and what the one costs over the other."
+    );
+    let mut table = Table::new("fresh_copy", &caption, columns);
+    table.rows.extend(copy_measures(copy).iter().map(row));
+    table
+}
+
+fn row(measure: &CopyMeasure) -> Vec<Cell> {
+    let number = |value: f64| match measure.unit {
+        Unit::Count if measure.name == "dynamic layout score" => {
+            Number { value, unit: String::new(), style: Style::Ratio }
+        }
+        unit => Number::measured(value, unit),
+    };
+    let ratio = |value: f64| Number { value, unit: String::new(), style: Style::Ratio };
+    let middle = |middle: &Middle| {
+        [number(middle.median).into(), Cell::between(number(middle.low), number(middle.high))]
+    };
+    let mut cells = vec![Cell::text(measure.name)];
+    cells.extend(middle(&measure.aged));
+    cells.extend(middle(&measure.fresh));
+    cells.push(measure.ratio.map_or(Cell::Missing, |value| ratio(value).into()));
+    let interval = measure.interval;
+    cells
+        .push(interval.map_or(Cell::Missing, |(low, high)| Cell::between(ratio(low), ratio(high))));
+    cells
+}
+
+/// Where the files of both lie.
+fn layouts(copy: &FreshCopy) -> Table {
+    let columns =
+        vec![Column::text("measure"), Column::mixed("as it is"), Column::mixed("fresh copy")];
+    let mut table = Table::new("fresh_copy_layout", "", columns);
+    for measure in &LAYOUT_MEASURES {
+        let cell = |layout| match measure.unit {
+            Unit::Count => (measure.of)(layout).map_or(Cell::Missing, |value| {
+                Number { value, unit: String::new(), style: Style::Measured }.into()
+            }),
+            unit => Cell::measured((measure.of)(layout), unit),
+        };
+        table.rows.push(vec![Cell::text(measure.name), cell(&copy.aged), cell(&copy.fresh)]);
+    }
+    table
+}
+
+/// What is missing in the figures, and what is doubtful.
+fn notes(copy: &FreshCopy, page: &mut Report) {
+    let copied = &copy.copied;
+    for (count, one, many) in [
+        (copied.hard_links, "further name of a file was linked", "further names were linked"),
+        (copied.symlinks, "symbolic link was made", "symbolic links were made"),
+        (
+            copied.others,
+            "device, pipe or socket was left out",
+            "devices, pipes and sockets were \
+                                                                left out",
+        ),
+        (copied.failed, "entry could not be read", "entries could not be read"),
+    ] {
+        if count > 0 {
+            page.note(format!("{count} {}.", if count == 1 { one } else { many }));
+        }
+    }
+    if !copy.same_order {
+        page.note(
+            "The copy gives its entries in another order than the tree: what is read one after the \
+             other was not copied so, and the copy is not at its best.",
+        );
+    }
+    copy.doubts.iter().for_each(|doubt| page.note(format!("{doubt}.")));
+}
+
+#[derive(Serialize)]
+struct Document<'c> {
+    treering_fresh_copy: Version,
+    path: &'c str,
+    through: &'c str,
+    #[serde(flatten)]
+    copy: &'c FreshCopy,
+    measures: Vec<CopyMeasure>,
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+}
+
+/// Writes it as JSON in one line, as docs/json.md documents it.
+///
+/// # Errors
+/// When the writer does not take it.
+pub fn write_json(copy: &FreshCopy, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let document = Document {
+        treering_fresh_copy: Version { version: VERSION },
+        path: view.path,
+        through: view.through,
+        copy,
+        measures: copy_measures(copy),
+    };
+    json::write(&document, out)?;
+    writeln!(out)
+}

@@ -1,0 +1,302 @@
+//! `treering layout --fresh-copy`: the tree is copied to an empty filesystem, and both are read
+//! with cold caches, in turns.
+
+use std::ffi::CStr;
+use std::io::{IsTerminal, stderr};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use treering_lab::{Copier, CopyError, EraseList, Likeness, Scratch, Sight, SightKind};
+use treering_model::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
+use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
+use treering_observe::layout::{Survey, SurveyPlan, survey};
+use treering_observe::tree::{Entry, Passed, Scan, ScanError, Visit, WalkError, scan, traverse};
+use treering_report::pages::fresh_copy::{page, write_json};
+use treering_report::pages::layout::View;
+use treering_sys::{
+    Confinement, SignalWatch, StopFlag, drop_caches, raise_open_files, sync_filesystem,
+    sync_machine,
+};
+
+use super::{survey_failure, through};
+use crate::arguments::LayoutArgs;
+use crate::commands::{lab, output};
+use crate::failure::{Failure, Kind};
+
+/// Reads of the device below this share of the content came from a cache.
+const READ_SHARE_LEAST: f64 = 0.9;
+
+/// Does what was asked for.
+pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
+    let sight = Sight::open(&args.path)?;
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let _as_many_as_we_may = raise_open_files();
+    let work = Work { args, sight: &sight, stop: signals.flag(), bar: bar() };
+    // Before anything is made.
+    if !matches!(sight.kind(), SightKind::Private { .. }) {
+        let _told_by_whoever_wrote = sync_filesystem(sight.root());
+    }
+    cold()?;
+    let like = Likeness::of(&sight, &args.path)?;
+    let erasing = EraseList::new(args.erase.iter().cloned());
+    let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open()?)?;
+    let mut doubts: Vec<String> = like.doubts().iter().map(ToString::to_string).collect();
+    doubts.extend(scratch.doubts().iter().map(ToString::to_string));
+    let compared = work.compare(&mut scratch, doubts);
+    if let Some(bar) = &work.bar {
+        bar.finish_and_clear();
+    }
+    // Also when we were asked to stop.
+    let released = scratch.release();
+    let copy = compared?;
+    released?;
+    let path = args.path.to_string_lossy();
+    let through = through(sight.kind());
+    let view = View { path: &path, through: &through };
+    if args.output.format.as_deref() == Some("json") {
+        output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;
+    } else {
+        output::write(&page(&copy, &view), &args.output)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the steps have in common.
+struct Work<'w> {
+    args: &'w LayoutArgs,
+    sight: &'w Sight,
+    stop: &'w StopFlag,
+    bar: Option<ProgressBar>,
+}
+
+impl Work<'_> {
+    fn compare(&self, scratch: &mut Scratch, doubts: Vec<String>) -> Result<FreshCopy, Failure> {
+        let aged = self.look(self.sight.root())?;
+        let copied = self.copy(scratch)?;
+        let mkfs = scratch.command().to_vec();
+        let on = match &self.args.on {
+            Some(on) => on.display().to_string(),
+            None => "an image of the same size".to_owned(),
+        };
+        let top = scratch.open()?;
+        sync_filesystem(top.as_fd()).map_err(|errno| {
+            Failure::new(Kind::Environment, format!("cannot write the copy: {errno}"))
+        })?;
+        drop(top);
+        scratch.remount()?;
+        let fresh = self.look(scratch.open()?.as_fd())?;
+        let mut copy = FreshCopy { aged, fresh, on, mkfs, copied, doubts, ..FreshCopy::default() };
+        let mut orders = [0; 2];
+        for turn in 0..self.args.repeat {
+            // Each is the first as often as the other.
+            for is_fresh in [turn % 2 == 1, turn % 2 == 0] {
+                let (order, read) = self.read(scratch, turn, is_fresh, &mut copy.doubts)?;
+                orders[usize::from(is_fresh)] = order;
+                copy.reads.push(read);
+            }
+        }
+        copy.same_order = orders[0] == orders[1];
+        doubt_caches(&mut copy);
+        Ok(copy)
+    }
+
+    fn look(&self, top: BorrowedFd<'_>) -> Result<treering_model::Layout, Failure> {
+        self.tell("looking", 0);
+        let plan = SurveyPlan { write_back: true, ..SurveyPlan::default() };
+        let surveyed = survey(top, &plan, &mut |met, _| {
+            self.tell("looking", met.files);
+            self.go_on()
+        });
+        let Survey { layout, .. } =
+            surveyed.map_err(|error| self.failure(survey_failure(&error)))?;
+        Ok(layout)
+    }
+
+    fn copy(&self, scratch: &Scratch) -> Result<CopiedTree, Failure> {
+        let (from, to) = (self.sight.root(), scratch.open()?);
+        let copier = Copier::new(from, to.as_fd()).map_err(|error| copy_failure(&error))?;
+        let mut copying = Copying { work: self, copier };
+        let walked = traverse(Confinement::probe(from), from, &mut copying);
+        walked.map_err(|halt| match halt {
+            Halt::Stopped => interrupted(),
+            Halt::Walk(WalkError(what, errno)) => {
+                Failure::new(Kind::Environment, format!("cannot {what}: {errno}"))
+            }
+            Halt::Copy(error) => copy_failure(&error),
+        })?;
+        let copied = copying.copier.copied();
+        Ok(CopiedTree {
+            files: copied.files,
+            directories: copied.directories,
+            hard_links: copied.hard_links,
+            symlinks: copied.symlinks,
+            bytes: copied.bytes,
+            others: copied.others,
+            failed: copied.failed,
+        })
+    }
+
+    /// Reads one of the two, and tells in which order it gives its entries.
+    fn read(
+        &self,
+        scratch: &Scratch,
+        turn: u32,
+        is_fresh: bool,
+        doubts: &mut Vec<String>,
+    ) -> Result<(u64, ColdRead), Failure> {
+        let opened = scratch.open()?;
+        let top = if is_fresh { opened.as_fd() } else { self.sight.root() };
+        cold()?;
+        let recorder = match record(top) {
+            Ok(recorder) => Some(recorder),
+            Err(missing) => {
+                let missing = format!("seeks are left out: {missing}");
+                if !doubts.contains(&missing) {
+                    doubts.push(missing);
+                }
+                None
+            }
+        };
+        let what = if is_fresh { "reading the copy" } else { "reading" };
+        let _begins_here = recorder.as_ref().and_then(BlockRecorder::cut);
+        let scanned = scan(top, &mut |scan| {
+            self.tell(what, scan.files);
+            self.go_on()
+        });
+        let digest = recorder.and_then(|recorder| recorder.stop()).map(|told| told.digest);
+        let scan = scanned.map_err(|error| match error {
+            ScanError::Stopped => interrupted(),
+            failed @ ScanError::Failed(..) => Failure::of(Kind::Environment, &failed),
+        })?;
+        let requests = digest.map(|digest| {
+            if digest.figures.lost_events > 0 {
+                doubts.push(format!("{} events of requests were lost", digest.figures.lost_events));
+            }
+            ReadRequests {
+                reads: digest.figures.reads.requests,
+                bytes: digest.figures.reads.bytes,
+                seeks: digest.figures.seeks,
+                layout_score: digest.figures.read_layout_score(),
+            }
+        });
+        let Scan { seconds, files, bytes, order, .. } = scan;
+        Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests }))
+    }
+
+    fn tell(&self, what: &'static str, files: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what);
+            bar.set_position(files);
+        }
+    }
+
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A survey that was stopped was interrupted.
+    fn failure(&self, otherwise: Failure) -> Failure {
+        if self.stop.is_raised() { interrupted() } else { otherwise }
+    }
+}
+
+fn bar() -> Option<ProgressBar> {
+    let style = ProgressStyle::with_template("{spinner} {msg}: {pos} files  {elapsed}").ok()?;
+    stderr().is_terminal().then(|| ProgressBar::new_spinner().with_style(style))
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Kind::Interrupted, "interrupted: the copy is removed, and nothing was compared")
+}
+
+fn copy_failure(error: &CopyError) -> Failure {
+    let hint = error.is_full().then_some(
+        "the copy has each shared or compressed block once for each file; name a larger place \
+         with --on",
+    );
+    Failure::of(Kind::Environment, error).maybe_hint(hint)
+}
+
+/// Has nothing in the caches, of the files and of what is below them.
+fn cold() -> Result<(), Failure> {
+    sync_machine();
+    drop_caches().map_err(|error| {
+        let message = format!("the caches cannot be dropped: {}", error.errno());
+        Failure::new(Kind::Environment, message).hint("a cold read needs root")
+    })
+}
+
+/// Records what the devices below something open are asked for.
+fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, String> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", top.as_raw_fd()));
+    let devices = devices_under(Path::new(&path)).map_err(|error| error.to_string())?;
+    BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new())
+        .map_err(|error| error.to_string())
+}
+
+/// Says where a device was asked for less than there is.
+fn doubt_caches(copy: &mut FreshCopy) {
+    let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
+    let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
+    let Some(least) = least.filter(|_| !is_encoded) else { return };
+    if (least as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
+        copy.doubts.push(format!(
+            "a device was asked for {least} bytes of {} only: a cache has answered, or data were \
+             never written",
+            copy.copied.bytes
+        ));
+    }
+}
+
+/// Copies what is met on the way.
+struct Copying<'w> {
+    work: &'w Work<'w>,
+    copier: Copier,
+}
+
+/// Why it is not copied further.
+enum Halt {
+    Stopped,
+    Walk(WalkError),
+    Copy(CopyError),
+}
+
+impl From<WalkError> for Halt {
+    fn from(error: WalkError) -> Self {
+        Self::Walk(error)
+    }
+}
+
+impl Visit for Copying<'_> {
+    type Halt = Halt;
+
+    fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
+        name.map_or(Ok(()), |name| self.copier.enter(dir, name)).map_err(Halt::Copy)
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Halt> {
+        let files = self.copier.copied().files;
+        if files.is_multiple_of(64) {
+            self.work.tell("copying", files);
+        }
+        if self.work.stop.is_raised() {
+            return Err(Halt::Stopped);
+        }
+        self.copier.entry(entry.dir, entry.name, entry.kind).map_err(Halt::Copy)
+    }
+
+    fn leave(&mut self) -> Result<(), Halt> {
+        self.copier.leave().map_err(Halt::Copy)
+    }
+
+    fn passed(&mut self, what: Passed, count: u64) {
+        if what != Passed::Mount {
+            self.copier.failed(count);
+        }
+    }
+}

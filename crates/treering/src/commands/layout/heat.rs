@@ -1,0 +1,104 @@
+//! `treering layout --heat`: whose the requests of a block trace were.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use treering_lab::{Sight, SightKind};
+use treering_observe::hot::{HotPlaces, HotRequests};
+use treering_report::pages::heat::{page, write_json};
+use treering_trace::{Device, Entry};
+
+use super::watched;
+use crate::arguments::LayoutArgs;
+use crate::classic_voice::say;
+use crate::commands::output;
+use crate::commands::trace::files::each_entry;
+use crate::failure::{Failure, Kind};
+
+/// Does what was asked for.
+pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> {
+    let failed = |why: String| Failure::new(Kind::Environment, why);
+    let sight = Sight::open(&args.path)?;
+    let target = match sight.kind() {
+        SightKind::Directory => args.path.clone(),
+        SightKind::Mounted { point, .. } => point.clone(),
+        SightKind::Private { .. } => {
+            let what = args.path.display();
+            return Err(failed(format!("{what} is not mounted"))
+                .hint("mount it as it was when the trace was taken, and name the directory"));
+        }
+    };
+    let mut requests = HotRequests::of(&target).map_err(failed)?;
+    hear(trace, &mut requests)?;
+    let places = requests.take(&target, args.heat_half_life).map_err(failed)?;
+    let Some(HotPlaces { report, map }) = places else {
+        return Err(failed(format!(
+            "{} has no reads or writes of the device of {}",
+            trace.display(),
+            args.path.display()
+        )));
+    };
+    let path = args.path.to_string_lossy();
+    if args.output.format.as_deref() == Some("json") {
+        output::with_writer(args.output.output.as_deref(), |out| {
+            write_json(&path, &report, &map, out)
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let layer = if output::is_html(args.output.format.as_deref()) {
+        let plan = treering_observe::layout::SurveyPlan { map: true, ..Default::default() };
+        watched(&sight, &plan)?.map.map(|below| (below, map))
+    } else {
+        None
+    };
+    output::write(&page(&path, &report, layer), &args.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the requests of a trace. One of a single device is that of the filesystem, by whatever
+/// name: the image may have been on another loop device then.
+fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
+    let mut devices: Vec<Device> = Vec::new();
+    let mut is_decided = false;
+    each_entry(trace, |entry| {
+        match entry {
+            Entry::Device(device) => devices.push(device.clone()),
+            Entry::Event(_) if !is_decided => {
+                is_decided = true;
+                decide(&devices, requests)?;
+            }
+            _ => {}
+        }
+        requests.hear(entry);
+        Ok(())
+    })
+}
+
+fn decide(devices: &[Device], requests: &mut HotRequests) -> Result<(), Failure> {
+    if devices.iter().any(|device| requests.knows(device.number)) {
+        return Ok(());
+    }
+    match devices {
+        [] => Ok(()),
+        [one] => {
+            say(&format!(
+                "the trace is of {} ({}), and the filesystem is on {}: taken for the same",
+                one.name,
+                one.number,
+                requests.device()
+            ));
+            requests.also(one.number);
+            Ok(())
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|device| device.name.as_str()).collect();
+            let message = format!(
+                "the trace is of {}, none of which the filesystem is on ({})",
+                names.join(", "),
+                requests.device()
+            );
+            Err(Failure::new(Kind::Environment, message)
+                .hint("record its device alone: `treering trace --device DEVICE`"))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `treering layout --fresh-copy` on filesystems that were used: what is copied, what it costs to
+//! read, and that nothing is left of it.
+
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+use treering_testkit::{LoopFs, require_loop_fs, require_root};
+
+use crate::program;
+
+/// Files beside each other that were not written one after the other.
+fn age(top: &Path) {
+    let name = |dir: usize, file: usize| top.join(format!("d{dir}/f{file}"));
+    for dir in 0..10 {
+        fs::create_dir(top.join(format!("d{dir}"))).unwrap();
+    }
+    for file in 0..40 {
+        for dir in 0..10 {
+            fs::write(name(dir, file), vec![b'x'; 20_000 + (file * 7919) % 50_000]).unwrap();
+        }
+        // So that the filesystem has no chance to put them in order.
+        treering_sys::sync_filesystem(File::open(top).unwrap().as_fd()).unwrap();
+    }
+    symlink("d1/f1", top.join("link")).unwrap();
+    fs::hard_link(name(1, 1), top.join("hard")).unwrap();
+    let sparse = File::create(top.join("sparse")).unwrap();
+    sparse.write_all_at(b"end", 8 << 20).unwrap();
+}
+
+fn images_in(dir: &Path) -> usize {
+    let names = fs::read_dir(dir).unwrap().flatten();
+    names.filter(|entry| entry.file_name().to_string_lossy().starts_with("treering-")).count()
+}
+
+fn seeks(told: &Value, is_fresh: bool) -> Option<u64> {
+    let reads = told["reads"].as_array().unwrap().iter();
+    let mut reads = reads.filter(|read| read["is_fresh"] == is_fresh);
+    reads.next().unwrap()["requests"]["seeks"].as_u64()
+}
+
+#[test]
+fn a_used_filesystem_costs_more_than_its_fresh_copy() {
+    require_root!();
+    for kind in ["ext4", "xfs", "btrfs"] {
+        require_loop_fs!(kind);
+        let place = LoopFs::new(kind, 400);
+        age(place.path());
+        let words = ["layout", place.path().to_str().unwrap(), "--fresh-copy", "--repeat=2"];
+        let told = program().run(words.iter().chain(&["--format", "json"])).ends_with(0).stdout;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["treering_fresh_copy"]["version"], 1);
+        let copied = &told["copied"];
+        assert_eq!((copied["files"].as_u64(), copied["failed"].as_u64()), (Some(401), Some(0)));
+        assert_eq!((&copied["hard_links"], &copied["symlinks"]), (&1.into(), &1.into()));
+        // The hole is none of the content.
+        assert!(copied["bytes"].as_u64().unwrap() < 24 << 20, "{kind} {copied}");
+        assert_eq!(told["fresh"]["files"], told["aged"]["files"]);
+        assert_eq!(told["same_order"], true, "{kind}");
+        assert_eq!(told["reads"].as_array().unwrap().len(), 4);
+        let read: Vec<&Value> =
+            told["reads"].as_array().unwrap().iter().map(|read| &read["bytes"]).collect();
+        assert!(read.iter().all(|bytes| *bytes == read[0]), "{kind} {read:?}");
+        let siblings = |side: &str| told[side]["adjacent_siblings"].as_f64().unwrap();
+        assert!(siblings("aged") + 0.3 < siblings("fresh"), "{kind} {told}");
+        // Without permission to trace there are none, and a line says so.
+        match (seeks(&told, false), seeks(&told, true)) {
+            (Some(aged), Some(fresh)) => assert!(aged > 2 * fresh, "{kind} {aged} {fresh}"),
+            _ => assert!(told["doubts"].to_string().contains("seeks are left out"), "{told}"),
+        }
+        assert_eq!(images_in(place.path().parent().unwrap()), 0);
+    }
+}
+
+#[test]
+fn a_copy_in_a_directory_is_removed_again() {
+    require_root!();
+    require_loop_fs!("xfs");
+    let (aged, fresh) = (LoopFs::new("ext4", 200), LoopFs::new("xfs", 400));
+    age(aged.path());
+    let on = fresh.path().join("on");
+    fs::create_dir(&on).unwrap();
+    let (from, to) = (aged.path().to_str().unwrap(), on.to_str().unwrap());
+    let copy = |on: &str| program().run(["layout", from, "--fresh-copy", "--repeat=1", "--on", on]);
+    let page = copy(to).ends_with(0).stdout;
+    assert!(page.contains("adjacent siblings") && page.contains("time"), "{page}");
+    assert_eq!(fs::read_dir(&on).unwrap().count(), 0);
+    fs::write(on.join("mine"), "mine").unwrap();
+    copy(to).ends_with(3).complains("is not empty: it has mine");
+    assert_eq!(fs::read(on.join("mine")).unwrap(), b"mine");
+    copy(on.join("mine").to_str().unwrap()).ends_with(3).complains("is a file");
+    let inside = aged.path().join("d1");
+    copy(inside.to_str().unwrap()).ends_with(3).complains("inside of what is to be copied");
+    program().run(["layout", from, "--on", to]).ends_with(2);
+    program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
+}
+
+#[test]
+fn an_interrupted_comparison_leaves_nothing() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let (aged, fresh) = (LoopFs::new("ext4", 200), LoopFs::new("ext4", 200));
+    age(aged.path());
+    let on = fresh.path().join("on");
+    fs::create_dir(&on).unwrap();
+    let program = program();
+    let words = ["--fresh-copy", "--repeat=1000", "--on", on.to_str().unwrap()];
+    let running = program.start(["layout", aged.path().to_str().unwrap()].iter().chain(&words));
+    // The copy is made.
+    for _ in 0..500 {
+        if on.join("copy-1/d1").exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    running.send("INT");
+    running.finish().ends_with(130).complains("interrupted");
+    assert_eq!(fs::read_dir(&on).unwrap().count(), 0);
+}
+
+#[test]
+fn a_place_that_is_too_small_says_so() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let (aged, fresh) = (LoopFs::new("ext4", 200), LoopFs::new("ext4", 16));
+    age(aged.path());
+    let on = fresh.path().join("on");
+    fs::create_dir(&on).unwrap();
+    let words = ["--fresh-copy", "--on", on.to_str().unwrap()];
+    let words = ["layout", aged.path().to_str().unwrap()].into_iter().chain(words);
+    program().run(words).ends_with(3).complains("No space left");
+    assert_eq!(fs::read_dir(&on).unwrap().count(), 0);
+}
