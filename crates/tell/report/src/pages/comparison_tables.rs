@@ -39,10 +39,21 @@ pub(super) fn sides(outcome: &Outcome) -> Table {
     table
 }
 
-/// Ratios and verdicts, primary metrics or the others.
+/// Which metrics of a job a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Those that decide.
+    Primary,
+    /// All others that were measured.
+    Exploratory,
+    /// What observers saw.
+    Observed,
+}
+
+/// Ratios and verdicts.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
-    primary: bool,
+    sort: Sort,
     several_contenders: bool,
 ) -> Table {
     let mut columns = vec![Column::long_text("metric")];
@@ -53,7 +64,7 @@ pub(super) fn verdicts(
         Column::text("verdict"),
         Column::mixed("ratio"),
         Column::range("95 % interval", Unit::Count),
-        Column::count(if primary { "Holm p" } else { "q" }),
+        Column::count(if sort == Sort::Primary { "Holm p" } else { "q" }),
         Column::mixed("n"),
     ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
@@ -61,9 +72,13 @@ pub(super) fn verdicts(
         columns.push(Column::count("needs"));
     }
     columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
-    let name = if primary { "primary" } else { "exploratory" };
+    let name = match sort {
+        Sort::Primary => "primary",
+        Sort::Exploratory => "exploratory",
+        Sort::Observed => "observed",
+    };
     let keys = if several_contenders { 2 } else { 1 };
-    let caption = caption(comparisons, primary, needs);
+    let caption = caption(comparisons, sort, needs);
     let mut table = Table::new(name, &caption, columns).with_keys(keys);
     for one in comparisons {
         let mut cells = vec![Cell::text(label(one))];
@@ -81,14 +96,27 @@ pub(super) fn verdicts(
     table
 }
 
-fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
-    let mut said = if primary {
-        "Primary metrics. Ratio: contender over baseline, with its interval; n: pairs of rounds."
-            .to_owned()
-    } else {
-        "Exploratory: all other metrics, to look at and not to decide by. q: Benjamini-Hochberg."
-            .to_owned()
-    };
+fn caption(comparisons: &[&MetricComparison], sort: Sort, needs: bool) -> String {
+    let mut said = match sort {
+        Sort::Primary => {
+            "Primary metrics. Ratio: contender over baseline, with its interval; n: pairs of \
+             rounds."
+        }
+        Sort::Exploratory => {
+            "Exploratory: all other metrics, to look at and not to decide by. q: \
+             Benjamini-Hochberg."
+        }
+        Sort::Observed if comparisons.iter().any(|one| one.observed) => {
+            "Observed, in rounds of their own that are in no other figure: what the devices were \
+             asked, and where the files lie. n: pairs of these rounds; q: Benjamini-Hochberg among \
+             them."
+        }
+        Sort::Observed => {
+            "Observed in the rounds that are measured: what the devices were asked, and where the \
+             files lie. To look at and not to decide by. q: Benjamini-Hochberg."
+        }
+    }
+    .to_owned();
     if comparisons.iter().any(|c| !c.paired) {
         said += " n with a plus: unpaired trials of both sides.";
     }
