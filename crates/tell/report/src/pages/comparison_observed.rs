@@ -54,7 +54,12 @@ fn caption(seen: &[&MetricComparison]) -> String {
     } else {
         "n: pairs of rounds; q: Benjamini-Hochberg. To look at and not to decide by."
     };
-    format!("{which} what the devices were asked, and where the files lie. {how}")
+    let zeros = if seen.iter().any(|one| one.difference.is_some()) {
+        " Where a value is not above zero, a difference with its unit stands for a ratio."
+    } else {
+        ""
+    };
+    format!("{which} what the devices were asked, and where the files lie. {how}{zeros}")
 }
 
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
