@@ -14,11 +14,13 @@ pub enum CellRole {
     Round,
     /// The baseline a second time, which shows how much chance alone does.
     Control,
+    /// Watched closely, by a trace of requests or a look at the layout: its times are not compared.
+    Observed,
 }
 
 impl CellRole {
     /// Every role.
-    pub const ALL: [Self; 3] = [Self::WarmUp, Self::Round, Self::Control];
+    pub const ALL: [Self; 4] = [Self::WarmUp, Self::Round, Self::Control, Self::Observed];
 
     /// The word used in tables, in JSON and in the store.
     pub const fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl CellRole {
             Self::WarmUp => "warm_up",
             Self::Round => "round",
             Self::Control => "control",
+            Self::Observed => "observed",
         }
     }
 
@@ -48,7 +51,7 @@ pub struct Cell {
     pub variant: String,
     /// The job's name.
     pub job: String,
-    /// The round, counted from 1; 0 is the warm-up.
+    /// The round, counted from 1, observing rounds for themselves; 0 is the warm-up.
     pub round: u32,
     /// What it is for.
     pub role: CellRole,

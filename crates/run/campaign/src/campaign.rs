@@ -6,7 +6,7 @@
 use treering_lab::{EraseList, Lab, LabError};
 use treering_sys::StopFlag;
 
-use crate::cells::{PlannedCell, rounds};
+use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::Plan;
 use crate::stage::{Devices, Stage};
 
@@ -40,8 +40,8 @@ pub trait Crew {
     fn round_ended(&mut self, round: u32) -> Result<bool, Self::Error>;
 }
 
-/// Conducts a plan until its last round, until the crew has seen enough, or until the flag is
-/// raised. A place that cannot be made the first time ends it: what is wrong then is the plan.
+/// Conducts a plan until its last round, or until the crew has seen enough, then its observing
+/// rounds; or until the flag is raised. A place that cannot be made the first time ends it: what is wrong then is the plan.
 ///
 /// # Errors
 /// When a device cannot be had, or by the crew.
@@ -68,28 +68,47 @@ fn all_rounds<C: Crew>(
     let mut was_made = vec![false; plan.variants.len()];
     for cells in rounds(plan) {
         let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
-        for cell in cells {
-            if stop.is_raised() {
-                return Ok(());
-            }
-            if crew.has(&cell) {
-                continue;
-            }
-            crew.begins(&cell);
-            match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
-                Ok(stage) => {
-                    was_made[cell.variant] = true;
-                    let ran = crew.run(&cell, &stage);
-                    let cleared = devices.clear(stage);
-                    ran?;
-                    cleared?;
-                }
-                Err(error) if was_made[cell.variant] => crew.failed(&cell, &error)?,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if stop.is_raised() || (round > 0 && !crew.round_ended(round)?) {
+        one_round(plan, &cells, devices, &mut was_made, crew, stop)?;
+        if stop.is_raised() {
             return Ok(());
+        }
+        if round > 0 && !crew.round_ended(round)? {
+            break;
+        }
+    }
+    // However many rounds it took: what is only observed comes when all is measured.
+    for cells in observing_rounds(plan) {
+        one_round(plan, &cells, devices, &mut was_made, crew, stop)?;
+    }
+    Ok(())
+}
+
+fn one_round<C: Crew>(
+    plan: &Plan,
+    cells: &[PlannedCell],
+    devices: &mut Devices<'_>,
+    was_made: &mut [bool],
+    crew: &mut C,
+    stop: &StopFlag,
+) -> Result<(), C::Error> {
+    for cell in cells {
+        if stop.is_raised() {
+            return Ok(());
+        }
+        if crew.has(cell) {
+            continue;
+        }
+        crew.begins(cell);
+        match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
+            Ok(stage) => {
+                was_made[cell.variant] = true;
+                let ran = crew.run(cell, &stage);
+                let cleared = devices.clear(stage);
+                ran?;
+                cleared?;
+            }
+            Err(error) if was_made[cell.variant] => crew.failed(cell, &error)?,
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ mod stage;
 mod watched;
 
 pub use campaign::{Crew, conduct_plan};
-pub use cells::{PlannedCell, rounds};
+pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
 pub use stage::Stage;

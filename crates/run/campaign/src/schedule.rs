@@ -8,8 +8,10 @@
 use treering_script::Random;
 
 /// The arms of each round, by number, in the order in which they run.
-pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
-    let mut random = Random::for_part(seed, "schedule");
+///
+/// `part` tells orders of one seed apart.
+pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64, part: &str) -> Vec<Vec<usize>> {
+    let mut random = Random::for_part(seed, part);
     let mut order = Vec::with_capacity(rounds);
     while order.len() < rounds {
         let mut first: Vec<usize> = (0..arms).collect();
@@ -30,7 +32,11 @@ pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>>
 
 #[cfg(test)]
 mod tests {
-    use super::schedule;
+    use super::schedule as schedule_of;
+
+    fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+        schedule_of(arms, rounds, seed, "schedule")
+    }
 
     #[test]
     fn every_round_has_every_arm_once() {

@@ -14,6 +14,8 @@ pub(crate) struct CompareArgs {
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) quick: QuickArgs,
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
     /// Allow this block device to be erased, whatever it carries; may be given several times.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) erase: Vec<PathBuf>,
@@ -31,6 +33,29 @@ pub(crate) struct CompareArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// What is watched beside the measuring. Given with a plan, these stand instead of its own.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Watching closely")]
+pub(crate) struct ObserveArgs {
+    /// Record the requests that the devices get, and compare seeks, offsets and latencies of each
+    /// phase.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Compare the layout on disk after each phase.
+    #[arg(long)]
+    pub(crate) layout: bool,
+    /// Take the layout also after every N tasks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) layout_every: Option<u32>,
+    /// In which rounds: own, behind the others, so that it disturbs none that is measured; or
+    /// measured [default: own].
+    #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]
+    pub(crate) observe_in: Option<String>,
+    /// How many rounds of their own [default: 1]. A difference needs six to be shown.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) observe_rounds: Option<u32>,
 }
 
 /// The page of a comparison: from which store, how it is written, and what the exit code says.
@@ -122,6 +147,7 @@ Filesystems are made on one loop image (or device) one after the other, each tri
 in rounds in which every variant runs once in random order. What a killed run leaves is shown by
 `treering lab list`; its finished trials are kept, and --resume goes on with the others.
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
+  treering compare --filesystems ext4,xfs --trace --layout
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 

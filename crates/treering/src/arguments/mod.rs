@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Su
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
-pub(crate) use comparing::{CompareArgs, QuickArgs, ReportArgs};
+pub(crate) use comparing::{CompareArgs, ObserveArgs, QuickArgs, ReportArgs};
 pub(crate) use layout::LayoutArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size};

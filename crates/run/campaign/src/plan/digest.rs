@@ -8,7 +8,7 @@ use std::path::Path;
 
 use treering_model::{DeviceSpec, Fingerprint, Variant};
 
-use super::Plan;
+use super::{ObservedIn, Plan};
 
 /// The beginning of every fingerprint. Another order or meaning of the words needs another one.
 const VERSION: &str = "treering plan 1";
@@ -18,8 +18,9 @@ impl Plan {
     /// variants in the same order, jobs with the same names and parameters, seed, warm-up, control,
     /// remounting and rest.
     ///
-    /// Name, question and judging are not in it, for they change no measurement; nor is the rule
-    /// for stopping, so that a campaign can be given more rounds later.
+    /// Name, question and judging are not in it, for they change no measurement; nor are the rule
+    /// for stopping and rounds that only observe, so that a campaign can be given more later. What
+    /// is observed in the measured rounds is in it.
     pub fn digest(&self) -> String {
         let mut print = Words::begin();
         print.count(self.variants.len());
@@ -45,6 +46,15 @@ impl Plan {
         }
         // So that -0 is 0.
         print.number((conditions.settle_seconds + 0.0).to_bits());
+        // What is watched in measured rounds changes them. Words more only where there are some.
+        let observing = &self.observing;
+        if observing.is_wanted() && observing.place == ObservedIn::Measured {
+            print.word("observed");
+            for (name, value) in observing.options() {
+                print.word(&name);
+                print.word(&value);
+            }
+        }
         print.print.text()
     }
 }

@@ -6,6 +6,7 @@
 mod digest;
 pub mod document;
 mod error;
+mod observing;
 mod write;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use treering_model::{DeviceSpec, Variant};
 use treering_script::Job;
 
 pub use error::PlanError;
+pub use observing::{ObservedIn, Observing};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
@@ -33,6 +35,8 @@ pub struct Plan {
     pub stopping: Stopping,
     /// How each cell is run.
     pub conditions: Conditions,
+    /// What is watched beside the measuring.
+    pub observing: Observing,
     /// What decides, and from which difference on.
     pub judging: Judging,
 }
@@ -125,6 +129,7 @@ impl fmt::Debug for Plan {
             .field("jobs", &self.jobs)
             .field("stopping", &self.stopping)
             .field("conditions", &self.conditions)
+            .field("observing", &self.observing)
             .field("judging", &self.judging)
             .finish()
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use treering_model::{DeviceSpec, Variant};
 
-use super::{Plan, PlannedJob, Stopping};
+use super::{ObservedIn, Plan, PlannedJob, Stopping};
 
 impl Plan {
     /// The plan as a TOML document. Paths that are not UTF-8 have no spelling in TOML: what is not
@@ -33,8 +33,26 @@ impl Plan {
         }
         self.variants.iter().for_each(|each| variant(&mut to, each, shared.is_none()));
         self.jobs.iter().for_each(|planned| job(&mut to, planned));
+        self.write_observing(&mut to);
         self.write_judging(&mut to);
         to
+    }
+
+    fn write_observing(&self, to: &mut String) {
+        let observing = &self.observing;
+        if !observing.is_wanted() {
+            return;
+        }
+        header(to, "[observe]");
+        line(to, "trace", &observing.trace.to_string());
+        line(to, "layout", &observing.layout.to_string());
+        if observing.layout_every > 0 {
+            line(to, "layout-every", &observing.layout_every.to_string());
+        }
+        line(to, "in", &text(observing.place.name()));
+        if observing.place == ObservedIn::Own {
+            line(to, "rounds", &observing.rounds.to_string());
+        }
     }
 
     fn write_judging(&self, to: &mut String) {

@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, option};
-use treering_campaign::plan::{Conditions, Judging, Plan, PlannedJob, Stopping};
+use treering_campaign::plan::{
+    Conditions, Judging, ObservedIn, Observing, Plan, PlannedJob, Stopping,
+};
 use treering_model::{DeviceSpec, Variant};
 use treering_script::Settings;
 use treering_workloads::compilebench::dataset::State;
@@ -95,6 +97,22 @@ fn conditions() -> impl Strategy<Value = Conditions> {
     )
 }
 
+fn observing() -> impl Strategy<Value = Observing> {
+    let own = (1u32..100).prop_map(|rounds| (ObservedIn::Own, rounds));
+    let place = prop_oneof![own, Just((ObservedIn::Measured, 1))];
+    let wanted = (any::<bool>(), any::<bool>(), 0u32..50, place).prop_map(
+        |(trace, layout, layout_every, (place, rounds))| Observing {
+            trace,
+            layout,
+            layout_every,
+            place,
+            rounds,
+        },
+    );
+    // Nothing that is wanted is no section.
+    wanted.prop_map(|one| if one.is_wanted() { one } else { Observing::default() })
+}
+
 fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let workload = treering_workloads::ALL[0];
     let made = workload.native(&Settings::new(options.clone())).unwrap();
@@ -149,14 +167,16 @@ fn plan() -> impl Strategy<Value = Plan> {
     let primary = collection::btree_set("[a-z ]{0,8}[a-z]/[a-z_]{1,9}", 0..3);
     let variants = collection::vec(variant(), 1..5);
     let question = prop_oneof![Just(String::new()), word()];
-    (word(), question, variants, jobs, stopping(), conditions(), (primary, threshold)).prop_map(
-        |(name, question, variants, jobs, stopping, conditions, (primary, threshold))| Plan {
+    let how = (stopping(), conditions(), observing());
+    (word(), question, variants, jobs, how, (primary, threshold)).prop_map(
+        |(name, question, variants, jobs, how, (primary, threshold))| Plan {
             name: name.trim().to_owned(),
             question,
             variants: unique(variants, |variant| &mut variant.name),
             jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
-            stopping,
-            conditions,
+            stopping: how.0,
+            conditions: how.1,
+            observing: how.2,
             judging: Judging {
                 primary: primary.iter().map(|metric| metric.trim().to_owned()).collect(),
                 threshold,
@@ -229,6 +249,7 @@ fn words_and_the_end_do_not_make_another_plan() {
         format!("{PLAIN}[report]\nprimary = [\"create/mib_per_second\"]\nthreshold = \"5%\"\n"),
         format!("{PLAIN}[device]\nloop = \"4096MiB\"\n"),
         format!("{PLAIN}mount = []\n"),
+        format!("{PLAIN}[observe]\ntrace = true\nlayout-every = 5\nrounds = 3\n"),
         // A default written out is the same job.
         format!(
             "{PLAIN}[[job]]\n[job.options]\ndataset = \"linux-6.1-small\"\ninitial-dirs = 3\n\
@@ -247,6 +268,8 @@ fn everything_that_is_measured_makes_another_plan() {
         format!("warm-up = false\n{PLAIN}"),
         format!("control = false\n{PLAIN}"),
         format!("remount = true\n{PLAIN}"),
+        format!("{PLAIN}[observe]\ntrace = true\nin = \"measured\"\n"),
+        format!("{PLAIN}[observe]\nlayout = true\nin = \"measured\"\n"),
         format!("settle-seconds = 0.5\n{PLAIN}"),
         format!("baseline = \"xfs\"\n{PLAIN}"),
         format!("{PLAIN}name = \"other\"\n"),

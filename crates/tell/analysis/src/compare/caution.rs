@@ -45,6 +45,8 @@ pub enum ComparisonCautionCode {
     TooFewRounds,
     /// The times that decide are too short.
     TooShort,
+    /// The side that was faster made the device seek more, or left a worse layout.
+    TimeAgainstSeeks,
     /// The rounds could not be paired.
     Unpaired,
     /// One side was run after the other, not in turns.
@@ -63,7 +65,7 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
@@ -85,6 +87,7 @@ impl ComparisonCautionCode {
         Self::MixedSide,
         Self::TooFewRounds,
         Self::TooShort,
+        Self::TimeAgainstSeeks,
         Self::Unpaired,
         Self::NotInterleaved,
         Self::SerialRounds,
@@ -118,6 +121,7 @@ impl ComparisonCautionCode {
             Self::MixedSide => "mixed_side",
             Self::TooFewRounds => "too_few_rounds",
             Self::TooShort => "too_short",
+            Self::TimeAgainstSeeks => "time_against_seeks",
             Self::Unpaired => "unpaired",
             Self::NotInterleaved => "not_interleaved",
             Self::SerialRounds => "serial_rounds",
@@ -181,6 +185,7 @@ impl ComparisonCautionCode {
             | Self::MountOptionsDiffer => self.advice_about_devices(),
             Self::TooFewRounds
             | Self::TooShort
+            | Self::TimeAgainstSeeks
             | Self::Unpaired
             | Self::NotInterleaved
             | Self::SerialRounds
@@ -221,6 +226,11 @@ impl ComparisonCautionCode {
             Self::TooShort => {
                 "measure for longer (more runs, files or time): one write-back of the kernel, or \
                  one commit of the journal, weighs as much as the work"
+            }
+            Self::TimeAgainstSeeks => {
+                "do not take these times for those of a disk that has to move: on a loop device, on a \
+                 host that caches or on flash seeks cost next to nothing. Repeat it on the device \
+                 that is meant (`treering compare --device`)"
             }
             Self::Unpaired => {
                 "run as many rounds on both sides, in turns, with the same parameters: pairs need \

@@ -14,6 +14,7 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::fairness::{Seen, of_job, of_places, of_side};
 use super::fill::of_fill;
 use super::jobs::{Job, jobs};
+use super::opposite::opposite;
 use super::outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name};
 use super::series::{Series, metrics_of};
 use super::side::{Side, fact, is_completed};
@@ -22,6 +23,9 @@ use super::within::{compare_within, imported_pair, is_paired_within};
 
 /// The smallest relative difference that matters where nothing else is said: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
+
+/// How a caution about metrics begins that no trial has.
+pub(super) const NOWHERE: &str = "chosen to decide, and in no trial of both sides";
 
 /// A comparison that could not be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +76,6 @@ pub fn compare(
             ask(job, names, terms, &mut asked, &mut cautions);
         }
     }
-    cautions.extend(nowhere(terms, &asked));
     let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let level = level(std::iter::once(baseline).chain(contenders));
     let verdicts = judge_family(&questions, level).map_err(CompareError)?;
@@ -101,7 +104,9 @@ pub fn compare(
             }
         })
         .collect();
+    cautions.extend(nowhere(terms, &comparisons));
     cautions.extend(too_few_rounds(&comparisons));
+    cautions.extend(opposite(&comparisons));
     cautions.sort();
     cautions.dedup();
     let contenders = contenders.iter().map(summary).collect();
@@ -109,12 +114,14 @@ pub fn compare(
 }
 
 /// Metrics that were to decide, and that no job has.
-fn nowhere(terms: &Terms, asked: &[Asked]) -> Option<ComparisonCaution> {
-    let there = |name: &String| asked.iter().any(|asked| asked.about.metric() == *name);
+pub(super) fn nowhere(
+    terms: &Terms,
+    comparisons: &[MetricComparison],
+) -> Option<ComparisonCaution> {
+    let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
-    let message =
-        format!("chosen to decide, and in no trial of both sides: {}", missing.join(", "));
+    let message = format!("{NOWHERE}: {}", missing.join(", "));
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
@@ -257,6 +264,7 @@ fn question(
         contender: names.1.to_owned(),
         paired,
         within_one_run: false,
+        observed: false,
         rounds,
         baseline_values: base,
         contender_values: other,
@@ -347,6 +355,7 @@ fn summary(side: &Side) -> SideSummary {
         name: side.name.clone(),
         completed,
         failed: side.trials.len() - completed,
+        observed: 0,
         kernels: facts("kernel.release"),
         filesystems: facts("filesystem.type"),
     }

@@ -77,6 +77,8 @@ pub struct MetricComparison {
     /// Whether the pairs are operations or rows of one run a side, which tell nothing of how runs
     /// differ among themselves.
     pub within_one_run: bool,
+    /// Whether it is of rounds that were run to be watched, not of the measured ones.
+    pub observed: bool,
     /// The numbers of the rounds whose values these are, ascending, in a plan those of the plan;
     /// empty when the rounds are not paired.
     pub rounds: Vec<u32>,
@@ -170,6 +172,8 @@ pub struct SideSummary {
     pub completed: usize,
     /// Trials that failed, were invalid or were interrupted.
     pub failed: usize,
+    /// Trials beside these that were run to be watched.
+    pub observed: usize,
     /// The kernels it ran under.
     pub kernels: Vec<String>,
     /// The types of the filesystems it ran on.

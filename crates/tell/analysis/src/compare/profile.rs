@@ -103,7 +103,7 @@ pub fn profiles(baseline: &Side, contenders: &[Side]) -> Vec<JobProfile> {
 }
 
 /// The trials of both sides whose numbers count: of rounds those of which both completed.
-fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
+pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
 
+use super::observed::{is_observation, is_observed};
 use super::side::is_completed;
 
 /// What tells one metric from another: its part, its name, its unit.
@@ -55,12 +56,17 @@ fn key(metric: &Metric) -> Key<'_> {
 
 /// All metrics of a trial: those it recorded, then elapsed and CPU seconds of the whole, of each
 /// phase when there are several, and of an operation of each kind when its tasks were read. None
-/// when the trial failed.
+/// when the trial failed; of one that was run to be watched only what observers saw.
 pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     if !is_completed(trial) {
         return Vec::new();
     }
     let mut metrics = trial.metrics.clone();
+    if is_observed(trial) {
+        // Its times, and whatever the workload counts by time, are those of a watched machine.
+        metrics.retain(|metric| is_observation(&metric.name));
+        return metrics;
+    }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
     let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == name;

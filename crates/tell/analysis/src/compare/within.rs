@@ -183,6 +183,7 @@ fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricCo
         contender: names.1.to_owned(),
         paired: true,
         within_one_run: true,
+        observed: false,
         rounds: (1..).take(baseline.len()).collect(),
         baseline_median: median(&baseline).ok()?,
         contender_median: median(&contender).ok()?,

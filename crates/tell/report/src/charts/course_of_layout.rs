@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::LayoutCourse;
 use super::axis::{Axis, Scale};
-use super::figure::Figure;
-use super::mark::{px, trimmed};
+use super::figure::{Entry, Figure};
+use super::mark::{Shape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
 };
+use super::{LayoutCourse, LayoutCourseSide};
 use crate::escape::visible;
 use treering_model::Unit;
 
@@ -19,7 +19,8 @@ const POINTS: usize = 400;
 const NEVER: f64 = f64::INFINITY;
 
 pub(super) fn figure(course: &LayoutCourse) -> Figure {
-    let up = value_axis(course.points.iter().map(|(_, value)| *value), NEVER);
+    let values = course.sides.iter().flat_map(|side| &side.points).map(|(_, value)| *value);
+    let up = value_axis(values, NEVER);
     let measure = visible(&course.measure);
     let unit = match course.unit {
         Unit::Percent => " in %",
@@ -32,7 +33,7 @@ pub(super) fn figure(course: &LayoutCourse) -> Figure {
         says: " as the filesystem ages.".to_owned(),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
-        legend: Vec::new(),
+        legend: legend(course),
         spoken: format!("{measure} by the number of tasks that had ended"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(course, &up),
@@ -40,14 +41,29 @@ pub(super) fn figure(course: &LayoutCourse) -> Figure {
     }
 }
 
+/// The names of the sides, where there are several.
+fn legend(course: &LayoutCourse) -> Vec<Entry> {
+    let sides = course.sides.len();
+    let entry = |(place, side): (usize, &LayoutCourseSide)| Entry {
+        class: class(place, sides),
+        shape: Shape::Circle,
+        name: visible(&side.name),
+        text: String::new(),
+    };
+    course.sides.iter().enumerate().filter(|_| sides > 1).map(entry).collect()
+}
+
 fn drawing(course: &LayoutCourse, up: &Axis) -> Markup {
-    let points = &course.points;
-    let first = points.first().map_or(0.0, |point| point.0);
-    let last = points.last().map_or(1.0, |point| point.0);
+    let tasks = course.sides.iter().flat_map(|side| &side.points).map(|point| point.0);
+    let first = tasks.clone().fold(f64::INFINITY, f64::min);
+    let last = tasks.fold(f64::NEG_INFINITY, f64::max);
     let across = Axis::new(Scale::Linear, (first, last), ACROSS);
-    let places = spread(points.len(), POINTS).into_iter();
-    let at: Vec<(f64, f64)> =
-        places.map(|place| (across.place(points[place].0), up.place(points[place].1))).collect();
+    let line = |side: &LayoutCourseSide| -> Vec<(f64, f64)> {
+        let points = &side.points;
+        let places = spread(points.len(), POINTS).into_iter();
+        places.map(|place| (across.place(points[place].0), up.place(points[place].1))).collect()
+    };
+    let lines: Vec<Vec<(f64, f64)>> = course.sides.iter().map(line).collect();
     let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();
@@ -55,10 +71,12 @@ fn drawing(course: &LayoutCourse, up: &Axis) -> Markup {
     html! {
         (value_grid(up, text))
         (feet(&ticks, "tasks that had ended"))
-        g class=(class(0, 1)) {
-            @if let Some(path) = path(&at) { path class="curve" d=(path) {} }
-            @if at.len() <= 80 {
-                @for (x, y) in &at { circle cx=(px(*x)) cy=(px(*y)) r="2.6" {} }
+        @for (place, at) in lines.iter().enumerate() {
+            g class=(class(place, lines.len())) {
+                @if let Some(path) = path(at) { path class="curve" d=(path) {} }
+                @if at.len() <= 80 {
+                    @for (x, y) in at { circle cx=(px(*x)) cy=(px(*y)) r="2.6" {} }
+                }
             }
         }
     }

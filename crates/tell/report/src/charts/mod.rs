@@ -70,10 +70,19 @@ pub struct LayoutCourse {
     pub measure: String,
     /// The unit of its values.
     pub unit: Unit,
-    /// Tasks that had ended, and the value then, finite; at least two.
-    pub points: Vec<(f64, f64)>,
+    /// The runs that are drawn above each other, the baseline first.
+    pub sides: Vec<LayoutCourseSide>,
     /// The trend in words; may be empty.
     pub trend: String,
+}
+
+/// A measure of the layout in the course of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutCourseSide {
+    /// Its name; empty where it is alone.
+    pub name: String,
+    /// Tasks that had ended, and the value then, finite; at least two.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// A map of the device.

@@ -8,11 +8,13 @@
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, Gate, JobProfile, MetricComparison, Outcome, SideSummary, Verdict,
+    EnvironmentFact, Gate, JobProfile, MetricComparison, ObservedJob, Outcome, SideSummary,
+    Verdict, is_observation,
 };
 use treering_model::Scope;
 
 use super::comparison_charts::{forest, raw_numbers, rounds};
+use super::comparison_observed::{charts_of, tables_of};
 use super::comparison_tables::{figures, label, sides, verdicts};
 use super::environment::{differences, everything};
 use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp, profile};
@@ -41,6 +43,8 @@ pub struct View<'v> {
     pub environment: &'v [EnvironmentFact],
     /// What the trials show of their course, for pages with pictures.
     pub profiles: &'v [JobProfile],
+    /// What observers saw of the jobs, for pages with pictures.
+    pub observed: &'v [ObservedJob],
 }
 
 /// The formats for programs.
@@ -115,6 +119,7 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     for (place, job) in jobs.iter().enumerate() {
         let charts = profile_charts(view, job, place, jobs.len());
         add_job(&mut page, outcome, job, jobs.len(), charts);
+        add_observed(&mut page, outcome, job, view);
     }
     page.heading("Again");
     page.command("The same page", view.command);
@@ -148,15 +153,35 @@ fn add_job(
         page.table(verdicts(primary, true, several));
     }
     for side in &outcome.contenders {
-        let own: Vec<&MetricComparison> =
-            job.iter().copied().filter(|c| c.contender == side.name).collect();
+        let own = |c: &&MetricComparison| c.contender == side.name && !is_observation(&c.name);
+        let own: Vec<&MetricComparison> = job.iter().copied().filter(own).collect();
         if !own.is_empty() {
             page.table(figures(&own));
         }
     }
     page.blocks.extend(charts);
-    if let others @ [_, ..] = of(false).as_slice() {
-        page.table(verdicts(others, false, several));
+    let mut others = of(false);
+    others.retain(|one| !is_observation(&one.name));
+    if !others.is_empty() {
+        page.table(verdicts(&others, false, several));
+    }
+}
+
+/// What observers saw of a job: seeks and all else that traces tell, where the files lie.
+fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
+    let several = outcome.contenders.len() > 1;
+    let seen = |one: &&&MetricComparison| !one.primary && is_observation(&one.name);
+    let seen: Vec<&MetricComparison> = job.iter().filter(seen).copied().collect();
+    if !seen.is_empty() {
+        tables_of(&seen, several).into_iter().for_each(|table| page.table(table));
+    }
+    let first = job[0];
+    let same = |known: &&ObservedJob| {
+        let given = (&known.workload, known.mode, &known.job);
+        given == (&first.workload, first.mode, &first.job)
+    };
+    if let Some(observed) = view.observed.iter().find(same) {
+        page.blocks.extend(charts_of(observed, view.observed.len()));
     }
 }
 

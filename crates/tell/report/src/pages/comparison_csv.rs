@@ -9,7 +9,7 @@ use treering_model::Better;
 use super::comparison_json::Row;
 use crate::formats::csv::{text_field, write_record};
 
-const HEADER: [&str; 27] = [
+const HEADER: [&str; 28] = [
     "workload",
     "mode",
     "job",
@@ -37,6 +37,7 @@ const HEADER: [&str; 27] = [
     "verdict",
     "rounds_needed",
     "within_one_run",
+    "observed",
 ];
 
 /// Writes header and rows.
@@ -82,5 +83,6 @@ fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
         row.verdict.to_owned(),
         row.rounds_needed.map_or_else(String::new, |rounds| rounds.to_string()),
         row.within_one_run.to_string(),
+        row.observed.to_string(),
     ]
 }

@@ -33,6 +33,7 @@ struct Side<'o> {
     name: &'o str,
     completed: usize,
     failed: usize,
+    observed: usize,
     kernels: &'o [String],
     filesystems: &'o [String],
 }
@@ -53,6 +54,7 @@ pub(super) struct Row<'o> {
     pub(super) paired: bool,
     pub(super) pairs: usize,
     pub(super) within_one_run: bool,
+    pub(super) observed: bool,
     pub(super) baseline_runs: usize,
     pub(super) contender_runs: usize,
     pub(super) baseline_median: f64,
@@ -92,6 +94,7 @@ impl<'o> Row<'o> {
             paired: one.paired,
             pairs: one.pairs(),
             within_one_run: one.within_one_run,
+            observed: one.observed,
             baseline_runs: one.runs_of_sides()[0],
             contender_runs: one.runs_of_sides()[1],
             baseline_median: one.baseline_median,
@@ -141,6 +144,7 @@ fn side(of: &SideSummary) -> Side<'_> {
         name: &of.name,
         completed: of.completed,
         failed: of.failed,
+        observed: of.observed,
         kernels: &of.kernels,
         filesystems: &of.filesystems,
     }

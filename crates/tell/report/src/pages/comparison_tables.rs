@@ -162,7 +162,7 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     table
 }
 
-fn part(scope: &Scope) -> String {
+pub(super) fn part(scope: &Scope) -> String {
     match scope {
         Scope::Trial => "whole trial".to_owned(),
         Scope::Phase(name) => format!("phase {name}"),
@@ -184,7 +184,7 @@ pub(super) fn label(one: &MetricComparison) -> String {
 }
 
 /// The word with a sign: colour only repeats them. One run against one gets no colour.
-fn verdict(one: &MetricComparison) -> Cell {
+pub(super) fn verdict(one: &MetricComparison) -> Cell {
     let tone = match one.verdict {
         Verdict::Better => Tone::Good,
         Verdict::Worse => Tone::Bad,
@@ -194,7 +194,7 @@ fn verdict(one: &MetricComparison) -> Cell {
     Cell::toned(words(one.verdict), tone)
 }
 
-fn ratio(one: &MetricComparison) -> Cell {
+pub(super) fn ratio(one: &MetricComparison) -> Cell {
     match (one.ratio, one.difference) {
         (Some(ratio), _) => of_ratio(ratio.value).into(),
         (None, Some(difference)) => Cell::measured(difference.value, one.unit),
@@ -202,7 +202,7 @@ fn ratio(one: &MetricComparison) -> Cell {
     }
 }
 
-fn interval(one: &MetricComparison) -> Cell {
+pub(super) fn interval(one: &MetricComparison) -> Cell {
     let ends = |estimate: Estimate| estimate.interval;
     match (one.ratio.and_then(ends), one.difference.and_then(ends)) {
         (Some((low, high)), _) => Cell::between(of_ratio(low), of_ratio(high)),
@@ -215,13 +215,13 @@ fn of_ratio(value: f64) -> Number {
     Number { value, unit: String::new(), style: Style::Ratio }
 }
 
-fn probability(one: &MetricComparison) -> Cell {
+pub(super) fn probability(one: &MetricComparison) -> Cell {
     one.p_adjusted.map_or(Cell::Missing, |value| {
         Number { value, unit: String::new(), style: Style::Probability }.into()
     })
 }
 
-fn runs(one: &MetricComparison) -> Cell {
+pub(super) fn runs(one: &MetricComparison) -> Cell {
     if one.paired {
         return Cell::whole(one.pairs() as u64);
     }

@@ -6,8 +6,8 @@ use treering_analysis::{
 use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Trial, Unit};
 
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutCourse, Number, Report, Style,
-    Table,
+    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutCourse, LayoutCourseSide, Number,
+    Report, Style, Table,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -108,7 +108,10 @@ fn courses(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutCourse> + '_ {
         (series.len() >= 2).then(|| LayoutCourse {
             measure: measure_name,
             unit,
-            points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
+            sides: vec![LayoutCourseSide {
+                name: String::new(),
+                points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
+            }],
             trend: trend.map_or_else(String::new, |trend| said(measure, &trend)),
         })
     };

@@ -6,6 +6,7 @@ mod comparison_charts;
 mod comparison_csv;
 mod comparison_json;
 mod comparison_lkp;
+mod comparison_observed;
 mod comparison_tables;
 mod environment;
 mod figures;

@@ -80,7 +80,7 @@ pub(crate) fn chart(digests: &[(&str, &Digest)]) -> Chart {
         name: (*name).to_owned(),
         digest: (*digest).clone(),
     };
-    Chart::Trace(TraceChart { runs: digests.iter().map(run).collect() })
+    Chart::Trace(TraceChart::of(digests.iter().map(run).collect()))
 }
 
 /// A run in a sentence.

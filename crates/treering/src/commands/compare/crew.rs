@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
-use treering_campaign::{Crew as Conducting, PlannedCell, Stage, rounds};
+use treering_campaign::{Crew as Conducting, PlannedCell, Stage, observing_rounds, rounds};
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
-use treering_observe::Wanted;
 use treering_sys::StopFlag;
 
 use super::following::Following;
@@ -44,7 +43,7 @@ pub(super) struct Crew<'a> {
 
 /// How many cells a plan has at most.
 pub(super) fn planned_cells(plan: &Plan) -> usize {
-    rounds(plan).iter().map(Vec::len).sum()
+    rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
 impl<'a> Crew<'a> {
@@ -161,6 +160,7 @@ impl Conducting for Crew<'_> {
             ..AnyRunArgs::default()
         };
         let facts = [stage.facts.clone(), self.facts()].concat();
+        let (wanted, parameters) = self.plan.observed(planned.role);
         let remount = || stage.remount();
         let asked = Asked {
             workload,
@@ -168,7 +168,7 @@ impl Conducting for Crew<'_> {
             any: &any,
             trial,
             cell: Some(cell),
-            parameters: Vec::new(),
+            parameters,
             engine: EngineOptions {
                 handicap_percent: self.plan.variants[planned.variant].handicap_percent,
                 ..EngineOptions::new(
@@ -181,7 +181,7 @@ impl Conducting for Crew<'_> {
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
             facts,
-            wanted: Wanted::default(),
+            wanted,
             remount: self.plan.conditions.remount.then_some(&remount),
         };
         let progress = Arc::new(Progress::new());

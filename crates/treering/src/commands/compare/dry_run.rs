@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_campaign::plan::{Plan, PlannedJob};
-use treering_campaign::rounds;
+use treering_campaign::{observing_rounds, rounds};
 use treering_model::{DeviceSpec, Ending};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
@@ -26,7 +26,7 @@ const AROUND: f64 = 3.0;
 
 /// Prints it.
 pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let rounds = rounds(plan);
+    let rounds = [rounds(plan), observing_rounds(plan)].concat();
     let estimates = estimates(plan, args)?;
     let mut seconds = 0.0;
     let mut count = 0;

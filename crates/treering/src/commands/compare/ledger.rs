@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use treering_campaign::PlannedCell;
 use treering_campaign::plan::Plan;
-use treering_model::{Cell, Ending, TrialId};
-use treering_store::{Filter, TrialState, TrialSummary};
+use treering_model::{Cell, CellRole, Ending, TrialId};
+use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 use crate::arguments::CompareArgs;
 use crate::classic_voice::say;
@@ -45,7 +45,10 @@ impl Ledger {
             }
             return Ok(ledger);
         };
-        let done = finished(plan, campaign, &of_plan);
+        let mut done = finished(plan, campaign, &of_plan);
+        if let Ok(Some(store)) = open_to_read(args.page.store.store.as_deref()) {
+            forget_others(plan, &store, &mut done)?;
+        }
         let all = super::crew::planned_cells(plan);
         if args.resume {
             say(&format!("resuming campaign {campaign}: {} of {all} cells are done", done.len()));
@@ -76,6 +79,29 @@ fn finished(
         Some((planned(plan, cell)?, trial.trial))
     });
     of_campaign.collect()
+}
+
+/// Forgets observing trials in which something else was watched than the plan wants now.
+fn forget_others(
+    plan: &Plan,
+    store: &Store,
+    done: &mut BTreeMap<PlannedCell, TrialId>,
+) -> Result<(), Failure> {
+    let (_, wanted) = plan.observed(CellRole::Observed);
+    let of_observing = done.iter().filter(|(cell, _)| cell.role == CellRole::Observed);
+    let (cells, ids): (Vec<PlannedCell>, Vec<TrialId>) =
+        of_observing.map(|(cell, trial)| (*cell, *trial)).unzip();
+    let trials = store.load_with_facts(&ids, &[]).map_err(|error| failure(&error))?;
+    for (cell, trial) in cells.iter().zip(&trials) {
+        let names = ["layout", "layout-every", "trace"];
+        let given = trial.beginning.parameters.iter();
+        let watched: Vec<&(String, String)> =
+            given.filter(|(name, _)| names.contains(&name.as_str())).collect();
+        if !watched.into_iter().eq(&wanted) {
+            done.remove(cell);
+        }
+    }
+    Ok(())
 }
 
 /// The cell of a plan that a stored one is.

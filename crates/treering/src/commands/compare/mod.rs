@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_campaign::conduct_plan;
-use treering_campaign::plan::Plan;
 use treering_campaign::plan::document::{BYTES_MAX, Known, read};
+use treering_campaign::plan::{ObservedIn, Observing, Plan};
 use treering_lab::{EraseList, Lab, filesystems};
 use treering_sys::SignalWatch;
 
@@ -22,17 +22,18 @@ use self::crew::Crew;
 use self::ledger::Ledger;
 use super::lab;
 use super::report::{self, Campaign};
-use crate::arguments::CompareArgs;
+use crate::arguments::{CompareArgs, ObserveArgs};
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 
 /// Compares.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = lab::open()?;
-    let plan = match &args.plan {
+    let mut plan = match &args.plan {
         Some(path) => read_plan(path)?,
         None => quick::plan(&args.quick, &lab)?,
     };
+    observe(&mut plan.observing, &args.observe)?;
     if args.print_plan {
         super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(plan.to_toml().as_bytes())
@@ -44,6 +45,31 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         return dry_run::show(&plan, args);
     }
     conduct(&plan, args, &lab)
+}
+
+/// What the command line has watched, over what the plan says.
+fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure> {
+    observing.trace |= args.trace;
+    observing.layout |= args.layout;
+    observing.layout_every = args.layout_every.unwrap_or(observing.layout_every);
+    let place = args.observe_in.as_deref().and_then(ObservedIn::from_name);
+    observing.place = place.unwrap_or(observing.place);
+    observing.rounds = args.observe_rounds.unwrap_or(observing.rounds);
+    let how = [
+        ("--observe-in", args.observe_in.is_some()),
+        ("--observe-rounds", args.observe_rounds.is_some()),
+    ];
+    let given = how.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
+    if let Some(option) = given.filter(|_| !observing.is_wanted()) {
+        let message = format!("{option} says how to watch, and nothing is to be watched");
+        return Err(Failure::new(Kind::Usage, message).hint("give --trace, --layout, or both"));
+    }
+    if args.observe_rounds.is_some() && observing.place == ObservedIn::Measured {
+        let message = "--observe-rounds counts observing rounds, and there are none";
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("leave it out, or let them be watched in rounds of their own"));
+    }
+    Ok(())
 }
 
 /// The plan in a file.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use treering_campaign::plan::{
-    Conditions, Judging, Plan, PlannedJob, QUICK_OPTIONS, Stopping, loop_device,
+    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::{DeviceSpec, Variant};
@@ -34,6 +34,7 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
             control: !args.no_control,
             ..Conditions::default()
         },
+        observing: Observing::default(),
         judging: Judging { primary: Vec::new(), threshold: threshold? },
     })
 }

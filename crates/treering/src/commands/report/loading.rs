@@ -1,7 +1,9 @@
 //! What is read of the trials of a comparison: little of thousands, and for pages with pictures
 //! the calls, seconds and tasks of as many as can be drawn.
 
-use treering_analysis::compare::{COMPARED_FACTS, JobProfile, Side, SideProfile, profiles};
+use treering_analysis::compare::{
+    COMPARED_FACTS, JobProfile, ObservedJob, Side, SideProfile, observed_jobs, profiles,
+};
 use treering_model::TrialId;
 use treering_store::{Detail, Store};
 
@@ -22,6 +24,8 @@ pub(super) struct Compared {
     pub(super) contenders: Vec<Side>,
     /// The baseline a second time.
     pub(super) control: Option<Side>,
+    /// The sides in rounds that were run to be watched, the baseline first; empty without any.
+    pub(super) observed: Vec<Side>,
     /// Remarks about what was not read.
     pub(super) notes: Vec<String>,
 }
@@ -32,6 +36,7 @@ impl Compared {
         store: &Store,
         picks: &[Pick],
         control: Option<&Pick>,
+        observed: &[Pick],
     ) -> Result<Self, Failure> {
         let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
         let mut notes = Vec::new();
@@ -53,7 +58,23 @@ impl Compared {
         let mut sides = sides.into_iter();
         let baseline = sides.next().ok_or_else(no_results)?;
         let control = control.map(|pick| headlines(store, pick)).transpose()?;
-        Ok(Self { baseline, contenders: sides.collect(), control, notes })
+        let observed = observed.iter().map(|pick| headlines(store, pick));
+        let observed = observed.collect::<Result<Vec<Side>, Failure>>()?;
+        Ok(Self { baseline, contenders: sides.collect(), control, observed, notes })
+    }
+
+    /// Reads what observers made, of a trial of each side: of the rounds that were run for that, or
+    /// of the measured ones where these were watched.
+    pub(super) fn observed_jobs(&self, store: &Store) -> Result<Vec<ObservedJob>, Failure> {
+        let mut jobs = match self.observed.split_first() {
+            Some((baseline, contenders)) => observed_jobs(baseline, contenders),
+            None => observed_jobs(&self.baseline, &self.contenders),
+        };
+        for side in jobs.iter_mut().flat_map(|job| &mut job.sides) {
+            let read = store.load_many(&[side.trial], Detail::PhaseCalls);
+            side.seen = read.map_err(|error| failure(&error))?.pop();
+        }
+        Ok(jobs)
     }
 
     /// Reads what charts are drawn from, one trial at a time.

@@ -78,7 +78,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let known = Known::read(&store, args)?;
     let args = &known.as_planned(args)?;
     let picks = known.picks(args)?;
-    let mut compared = Compared::read(&store, &picks, known.control(&picks[0]).as_ref())?;
+    let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
+    let mut compared = Compared::read(&store, &picks, control.as_ref(), &observed)?;
     compared.notes.extend(known.notes.iter().cloned());
     tell(args, format, &store, &picks, compared)
 }
@@ -94,10 +95,13 @@ fn tell(
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
-    let Compared { baseline, contenders, control, .. } = &compared;
+    let Compared { baseline, contenders, control, observed, .. } = &compared;
     let mut outcome = compare(baseline, contenders, &terms).map_err(refused)?;
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
+    }
+    if let Some((baseline, contenders)) = observed.split_first() {
+        outcome.add_observed(baseline, contenders, &terms).map_err(refused)?;
     }
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
@@ -107,12 +111,14 @@ fn tell(
         let repeat = repeat(baseline, contenders);
         let draws = args.page.charts.is_some() || output::is_html(args.page.format.as_deref());
         let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
+        let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
         let view = View {
             command: &again(args, picks),
             repeat: &repeat,
             notes: &compared.notes,
             environment: &environment,
             profiles: &profiles,
+            observed: &observed,
         };
         let page = page(&outcome, &view);
         if format.is_none() {

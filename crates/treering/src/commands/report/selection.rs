@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use treering_analysis::compare::Factor;
+use treering_analysis::compare::{Factor, OBSERVED_SUFFIX};
 use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
@@ -160,6 +160,33 @@ impl<'s> Known<'s> {
         (!trials.is_empty()).then_some(Pick { factor: Factor::Variant, name, value, trials })
     }
 
+    /// The trials that were run to be watched, of each side; sides without any are left out, and
+    /// all when the baseline has none.
+    pub(super) fn observed(&self, picks: &[Pick]) -> Vec<Pick> {
+        let of = |pick: &Pick| {
+            let mut newest: BTreeMap<(TrialId, &str, &str, u32), TrialId> = BTreeMap::new();
+            for one in &self.candidates {
+                let Some(cell) = &one.summary.cell else { continue };
+                let is_of_side = one.value(pick.factor) == Some(pick.value.as_str());
+                if is_of_side && cell.role == CellRole::Observed {
+                    // One that was watched otherwise later stands for the earlier one.
+                    let place = (cell.campaign, &*cell.variant, &*cell.job, cell.round);
+                    newest.insert(place, one.summary.trial);
+                }
+            }
+            let (name, value) = (format!("{}{OBSERVED_SUFFIX}", pick.name), pick.value.clone());
+            Pick { factor: pick.factor, name, value, trials: newest.into_values().collect() }
+        };
+        let is_there = |pick: &Pick| !pick.trials.is_empty();
+        let Some((baseline, contenders)) = picks.split_first() else { return Vec::new() };
+        let contenders: Vec<Pick> = contenders.iter().map(of).filter(is_there).collect();
+        let baseline = of(baseline);
+        if !is_there(&baseline) || contenders.is_empty() {
+            return Vec::new();
+        }
+        std::iter::once(baseline).chain(contenders).collect()
+    }
+
     /// The trials that a selector names.
     fn selected(&self, text: &str) -> Result<Pick, Failure> {
         let (factor, value) = parsed(text);
@@ -262,7 +289,7 @@ impl<'s> Known<'s> {
 }
 
 impl Candidate {
-    /// Whether it is kept beside the rounds: a warm-up, or the baseline a second time.
+    /// Whether it is kept beside the rounds: a warm-up, the baseline a second time, or watched.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
     }

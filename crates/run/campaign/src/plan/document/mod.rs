@@ -9,6 +9,7 @@ mod device;
 mod ending;
 mod job;
 mod nearest;
+mod observing;
 mod quantity;
 mod section;
 mod variant;
@@ -74,9 +75,10 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     };
     let variants = variant::variants(&top, &shared, known)?;
     let conditions = conditions(&top, &variants)?;
+    let observing = observing::observing(&top)?;
     let judging = judging(&top)?;
     let jobs = job::jobs(&top, known)?;
-    Ok(Plan { name, question, variants, jobs, stopping, conditions, judging })
+    Ok(Plan { name, question, variants, jobs, stopping, conditions, observing, judging })
 }
 
 /// What the TOML reader says, at its place.

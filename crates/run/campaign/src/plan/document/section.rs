@@ -36,6 +36,7 @@ pub(super) static PLAN: Schema = Schema {
         "device",
         "variant",
         "job",
+        "observe",
         "report",
     ],
 };
@@ -52,9 +53,11 @@ pub(super) static VARIANT: Schema = Schema {
     keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device", "handicap"],
 };
 pub(super) static JOB: Schema = Schema { title: "[[job]]", keys: &["name", "workload", "options"] };
+pub(super) static OBSERVE: Schema =
+    Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
 
-static ALL: [&Schema; 6] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &REPORT];
+static ALL: [&Schema; 7] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &OBSERVE, &REPORT];
 
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ use super::nearest::nearest;
 use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
+use crate::cells::OBSERVED_SUFFIX;
 use crate::plan::error::{Fault, quoted};
 
 const VARIANTS_MAX: usize = 64;
@@ -104,6 +105,12 @@ fn variant(
 
 fn name(value: &Value<'_>) -> Result<String, Fault> {
     let name = value.word("a name")?;
+    if name.ends_with(OBSERVED_SUFFIX) {
+        let message = format!("{} is the name of an observed trial", quoted(name));
+        let hint = "where a plan has observing rounds, their trials have such names: give the \
+                    variant another one";
+        return Err(value.fault(message, "").hint(hint));
+    }
     if name.ends_with(CONTROL_SUFFIX) {
         let message = format!("{} is the name of a control", quoted(name));
         let hint = "the baseline runs twice in each round, the second time under this name: give \

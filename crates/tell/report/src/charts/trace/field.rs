@@ -11,11 +11,16 @@ use crate::escape::visible;
 /// Between two devices, as a share of all.
 const GAP: f64 = 0.03;
 
+/// No more columns and rows than this are drawn as one.
+const COARSEST: u64 = 64;
+
 /// Where on the axis of offsets each device of any run begins, in MiB.
 pub(super) struct Scale {
     devices: Vec<Place>,
     high: f64,
     low: f64,
+    /// So many columns and rows of a map are drawn as one.
+    merged: u64,
 }
 
 struct Place {
@@ -27,7 +32,9 @@ struct Place {
 }
 
 impl Scale {
-    pub(super) fn of(runs: &[TraceChartRun]) -> Self {
+    /// `strokes` is how many of them all maps together may be drawn with.
+    pub(super) fn of(runs: &[TraceChartRun], strokes: usize) -> Self {
+        let merged = merged(runs, strokes);
         let mut devices: Vec<Place> = Vec::new();
         for map in runs.iter().flat_map(|run| &run.digest.maps) {
             let (low, high) = range(map);
@@ -42,7 +49,7 @@ impl Scale {
         if let [only] = devices.as_slice() {
             let (low, high) = only.used;
             let low = if low < high * 0.5 { 0.0 } else { low };
-            return Self { devices, high, low };
+            return Self { devices, high, low, merged };
         }
         let all: f64 = devices.iter().map(|place| place.used.1).sum();
         let mut at = 0.0;
@@ -50,7 +57,7 @@ impl Scale {
             place.shift = at;
             at += place.used.1 + all * GAP;
         }
-        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0 }
+        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0, merged }
     }
 
     fn shift(&self, device: &str) -> f64 {
@@ -105,8 +112,9 @@ fn unit(high_mib: f64) -> (f64, &'static str) {
 
 /// The cells of a map in units of cells, stretched to milliseconds and MiB.
 fn of_map(map: &Map, scale: &Scale) -> Markup {
-    let column_ms = map.column_ns as f64 / NS_PER_MS;
-    let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB;
+    let by = scale.merged;
+    let column_ms = map.column_ns as f64 / NS_PER_MS * by as f64;
+    let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB * by as f64;
     let first = map.first_sector as f64 / SECTORS_PER_MIB + scale.shift(&map.device);
     let place = format!(
         "translate({} {}) scale({} {})",
@@ -121,11 +129,11 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
         ("s3", "discards", &map.discards),
     ];
     html! {
-        g transform=(place) data-rows=(map.rows) data-columns=(map.columns)
+        g transform=(place) data-rows=(map.rows.div_ceil(by)) data-columns=(map.columns.div_ceil(by))
             data-device=(visible(&map.device)) data-column-ms=(column_ms)
             data-row-mib=(row_mib) {
             @for (side, kind, runs) in kinds {
-                @let path = path(map, runs);
+                @let path = path(&marks(map, runs, by));
                 @if !path.is_empty() {
                     g class=(side) { path class=(format!("cells {kind}")) d=(path) {} }
                 }
@@ -134,10 +142,49 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
     }
 }
 
+/// How many columns and rows have to be drawn as one so that there are not too many strokes.
+fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
+    let maps = || runs.iter().flat_map(|run| &run.digest.maps);
+    let count = |by: u64| -> usize {
+        let of = |map: &Map| {
+            [&map.reads, &map.writes, &map.discards].map(|runs| marks(map, runs, by).len())
+        };
+        maps().flat_map(of).sum()
+    };
+    let mut by = 1;
+    while by < COARSEST && count(by) > strokes {
+        by *= 2;
+    }
+    by
+}
+
+/// The runs of cells of a map, so many columns and rows taken as one: column, lowest row, rows.
+fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
+    if by < 2 {
+        return map.marks(runs).collect();
+    }
+    // Column, and from which row to which; columns of one place come after each other.
+    let coarse = |(column, row, rows): (u64, u64, u64)| {
+        (column / by, row / by, (row + rows.max(1) - 1) / by)
+    };
+    let mut all: Vec<(u64, u64, u64)> = map.marks(runs).map(coarse).collect();
+    all.sort_unstable();
+    let mut merged: Vec<(u64, u64, u64)> = Vec::new();
+    for (column, from, to) in all {
+        match merged.last_mut() {
+            Some(last) if last.0 == column && from <= last.1 + last.2 => {
+                last.2 = last.2.max(to + 1 - last.1);
+            }
+            _ => merged.push((column, from, to + 1 - from)),
+        }
+    }
+    merged
+}
+
 /// A stroke for every run of cells: its column, its lowest row, and how far it goes up.
-fn path(map: &Map, runs: &[u32]) -> String {
+fn path(marks: &[(u64, u64, u64)]) -> String {
     let mut path = String::new();
-    for (column, row, rows) in map.marks(runs) {
+    for &(column, row, rows) in marks {
         // One of no length would not be drawn.
         let _it_is_a_string = match rows {
             1 => write!(path, "M{column} {row}v.5"),

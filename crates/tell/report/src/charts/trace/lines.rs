@@ -7,9 +7,6 @@ use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
 
-/// Points of a line.
-const POINTS: usize = 480;
-
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// A panel of lines.
@@ -41,11 +38,13 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
             true,
         ),
     ];
+    let points = chart.points();
     let mut all = vec![throughput(chart)];
     all.extend(rates.into_iter().map(|(title, of, is_time)| {
         let runs = chart.shown();
         let sides = runs.iter().enumerate();
-        let lines = sides.map(|(place, run)| line(run, class(place, runs.len().max(2)), of));
+        let count = runs.len().max(2);
+        let lines = sides.map(|(place, run)| line(run, class(place, count), of, points));
         Measure::new(title, lines.collect(), is_time)
     }));
     all.retain(|measure| measure.high > 0.0);
@@ -54,23 +53,24 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
 
 fn throughput(chart: &TraceChart) -> Measure {
     let title = "throughput, MiB/s";
+    let points = chart.points();
     let lines = match chart.shown() {
         [only] => vec![
-            line(only, "s1".to_owned(), |slot, s| Some(slot.read_bytes as f64 / MIB / s)),
-            line(only, "s2".to_owned(), |slot, s| Some(slot.write_bytes as f64 / MIB / s)),
+            line(only, "s1".to_owned(), |slot, s| Some(slot.read_bytes as f64 / MIB / s), points),
+            line(only, "s2".to_owned(), |slot, s| Some(slot.write_bytes as f64 / MIB / s), points),
         ],
         runs => {
             let sides = runs.iter().enumerate();
             let of: Value =
                 |slot, s| Some((slot.read_bytes.saturating_add(slot.write_bytes)) as f64 / MIB / s);
-            sides.map(|(place, run)| line(run, class(place, runs.len()), of)).collect()
+            sides.map(|(place, run)| line(run, class(place, runs.len()), of, points)).collect()
         }
     };
     Measure::new(title, lines, false)
 }
 
-fn line(run: &TraceChartRun, class: String, of: Value) -> Line {
-    let course = run.digest.course.in_slots(POINTS);
+fn line(run: &TraceChartRun, class: String, of: Value, points: usize) -> Line {
+    let course = run.digest.course.in_slots(points);
     let span_ns = run.digest.figures.span_ns as f64;
     let slot_ns = course.slot_ns as f64;
     let points = course.slots.iter().enumerate().filter_map(|(place, slot)| {

@@ -23,6 +23,16 @@ use crate::escape::visible;
 pub struct TraceChart {
     /// The runs, from top to bottom; more than six are left out.
     pub runs: Vec<TraceChartRun>,
+    /// Of what they are; empty where the names of the runs say it.
+    #[serde(default)]
+    pub of: String,
+    /// How many charts of a page share what detail a page can have; 1 for all of it.
+    #[serde(default = "alone")]
+    pub sharing: usize,
+}
+
+fn alone() -> usize {
+    1
 }
 
 /// A trace, or a phase of one.
@@ -45,10 +55,30 @@ const HEAD: f64 = 22.0;
 const GAP: f64 = 10.0;
 const FOOT: f64 = 40.0;
 
+/// Points of a line; of all charts that share a page's detail in each line; and the fewest.
+const POINTS: usize = 480;
+const SHARED_POINTS: usize = 720;
+const FEWEST_POINTS: usize = 120;
+/// Strokes that all charts have together which share a page's detail.
+const SHARED_STROKES: usize = 20_000;
+
 const NS_PER_MS: f64 = 1e6;
 const SECTORS_PER_MIB: f64 = 2048.0;
 
 impl TraceChart {
+    /// Runs with all detail there is.
+    pub fn of(runs: Vec<TraceChartRun>) -> Self {
+        Self { runs, of: String::new(), sharing: alone() }
+    }
+
+    /// Points of a line.
+    fn points(&self) -> usize {
+        match self.sharing {
+            0 | 1 => POINTS,
+            many => (SHARED_POINTS / many).clamp(FEWEST_POINTS, POINTS),
+        }
+    }
+
     fn shown(&self) -> &[TraceChartRun] {
         &self.runs[..self.runs.len().min(MOST_SIDES)]
     }
@@ -72,7 +102,10 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
     };
     Figure {
         class: "trace",
-        title: "What the device did".to_owned(),
+        title: match chart.of.as_str() {
+            "" => "What the device did".to_owned(),
+            of => format!("What the device did in {}", visible(of)),
+        },
         says: " over time.".to_owned(),
         aside: "Offsets are drawn where a request went, as large as the cells allow.".to_owned(),
         key: String::new(),
@@ -115,7 +148,7 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
 
 fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
     let end_ms = chart.end_ms();
-    let scale = field::Scale::of(chart.shown());
+    let scale = field::Scale::of(chart.shown(), strokes(chart));
     let mut top = 0.0;
     let mut panels: Vec<Markup> = Vec::new();
     for run in chart.shown().iter().filter(|run| !run.digest.maps.is_empty()) {
@@ -152,6 +185,11 @@ fn time_ticks(end_ms: f64, bottom: f64, height: f64) -> Markup {
         }
         text class="hint" x=(px(middle)) y=(px(height - 4.0)) text-anchor="middle" { (word) }
     }
+}
+
+/// How many strokes the offsets of a chart may have.
+fn strokes(chart: &TraceChart) -> usize {
+    if chart.sharing < 2 { usize::MAX } else { SHARED_STROKES / chart.sharing }
 }
 
 /// A panel: its words, the grid of its values, and what is drawn in its own units.

@@ -1,0 +1,146 @@
+//! What was watched beside the measuring: metrics of traces and layouts, from rounds of their own
+//! or from the measured ones, and which trials charts of it are drawn from.
+
+use treering_model::{CellRole, Mode, Trial, TrialId};
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::jobs::jobs;
+use super::judging::{CompareError, NOWHERE, compare, nowhere};
+use super::profile::counted;
+use super::side::Side;
+use super::{Outcome, Terms, opposite};
+
+/// What stands behind the name of a side that was observed in rounds of their own.
+pub const OBSERVED_SUFFIX: &str = " (observed)";
+
+/// How the names of the metrics begin that observers make.
+const PREFIXES: [&str; 2] = ["trace_", "layout_"];
+
+/// What is said of observing rounds; all else is said of the measured ones.
+const OF_OBSERVED: [Code; 8] = [
+    Code::NothingInCommon,
+    Code::FailedTrial,
+    Code::UnequalWork,
+    Code::ParametersDiffer,
+    Code::MixedSide,
+    Code::TooFewRounds,
+    Code::Unpaired,
+    Code::TrialCautions,
+];
+
+/// Whether a metric tells what observers saw, by its name.
+pub fn is_observation(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a trial was run to be watched: its times are those of a watched machine.
+pub(super) fn is_observed(trial: &Trial) -> bool {
+    trial.beginning.cell.as_ref().is_some_and(|cell| cell.role == CellRole::Observed)
+}
+
+impl Outcome {
+    /// Adds what observing rounds say: of the baseline and of contenders, each with the name of its
+    /// side and [`OBSERVED_SUFFIX`] behind it. Only metrics of observers are taken from them, and
+    /// they are judged among themselves.
+    ///
+    /// # Errors
+    /// As [`compare`].
+    pub fn add_observed(
+        &mut self,
+        baseline: &Side,
+        contenders: &[Side],
+        terms: &Terms,
+    ) -> Result<(), CompareError> {
+        let Outcome { comparisons, cautions, .. } = compare(baseline, contenders, terms)?;
+        for side in std::iter::once(baseline).chain(contenders) {
+            let own = std::iter::once(&mut self.baseline).chain(&mut self.contenders);
+            own.filter(|known| known.name == plain(&side.name))
+                .for_each(|known| known.observed = side.trials.len());
+        }
+        self.comparisons.extend(comparisons.into_iter().map(|mut one| {
+            one.observed = true;
+            one.baseline = plain(&one.baseline).to_owned();
+            one.contender = plain(&one.contender).to_owned();
+            one
+        }));
+        let told = |caution: &ComparisonCaution| OF_OBSERVED.contains(&caution.code);
+        self.cautions.extend(cautions.into_iter().filter(told));
+        // What was to decide may be in either.
+        self.cautions.retain(|one| !one.message.starts_with(NOWHERE));
+        self.cautions.extend(nowhere(terms, &self.comparisons));
+        self.cautions.extend(opposite::opposite(&self.comparisons));
+        self.cautions.sort();
+        self.cautions.dedup();
+        Ok(())
+    }
+}
+
+/// The name of a side without what tells that it was observed.
+fn plain(name: &str) -> &str {
+    name.strip_suffix(OBSERVED_SUFFIX).unwrap_or(name)
+}
+
+/// What observers saw of a job, a trial of each side.
+#[derive(Clone, Debug)]
+pub struct ObservedJob {
+    /// The workload's name.
+    pub workload: String,
+    /// How the workload was run.
+    pub mode: Mode,
+    /// The parameters that tell this job from others of the workload; empty when there is one.
+    pub job: String,
+    /// The sides, the baseline first.
+    pub sides: Vec<ObservedSide>,
+}
+
+/// The trial of a side that charts are drawn from: the first one that counts.
+#[derive(Clone, Debug)]
+pub struct ObservedSide {
+    /// The name of the side.
+    pub name: String,
+    /// The trial.
+    pub trial: TrialId,
+    /// The trial with what observers made, once it is read.
+    pub seen: Option<Trial>,
+}
+
+/// The jobs of which observers saw anything, in the order of the comparison.
+pub fn observed_jobs(baseline: &Side, contenders: &[Side]) -> Vec<ObservedJob> {
+    let base_rounds = baseline.rounds();
+    let mut found: Vec<ObservedJob> = Vec::new();
+    for contender in contenders {
+        let rounds = contender.rounds();
+        let names = (baseline.name.as_str(), contender.name.as_str());
+        for job in jobs(&base_rounds, &rounds, names).0 {
+            let (base, other) = counted(&job);
+            let (Some(base), Some(other)) = (base.first(), other.first()) else { continue };
+            if !was_watched(base) && !was_watched(other) {
+                continue;
+            }
+            let side = |name: &str, trial: &Trial| ObservedSide {
+                name: plain(name).to_owned(),
+                trial: trial.beginning.trial,
+                seen: None,
+            };
+            let same = |known: &&mut ObservedJob| {
+                let given = (known.workload.as_str(), known.mode, known.job.as_str());
+                given == (job.workload, job.mode, job.name.as_str())
+            };
+            if let Some(known) = found.iter_mut().find(same) {
+                known.sides.push(side(names.1, other));
+                continue;
+            }
+            found.push(ObservedJob {
+                workload: job.workload.to_owned(),
+                mode: job.mode,
+                job: job.name.clone(),
+                sides: vec![side(names.0, base), side(names.1, other)],
+            });
+        }
+    }
+    found
+}
+
+fn was_watched(trial: &Trial) -> bool {
+    trial.metrics.iter().any(|metric| is_observation(&metric.name))
+}

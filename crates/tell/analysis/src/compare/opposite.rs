@@ -1,0 +1,120 @@
+//! Whether elapsed time and what the device did tell opposite things: on a loop device of a host
+//! that caches, or in a virtual machine, a layout that needs more seeks can be the faster one.
+
+use treering_model::Scope;
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::outcome::MetricComparison;
+
+/// From this ratio on times of single runs differ clearly; with rounds the interval says so.
+const TIME_RATIO: f64 = 1.1;
+/// From this ratio on seeks differ clearly, if by so many.
+const SEEKS_RATIO: f64 = 1.25;
+const SEEKS_FEWEST: f64 = 64.0;
+/// By so many points of percent scores of the layout differ clearly.
+const POINTS: f64 = 10.0;
+
+const SEEKS: &str = "trace_seeks";
+const SCORES: [&str; 2] = ["layout_traversal_score_percent", "layout_adjacent_siblings_percent"];
+
+/// A doubt for each job and contender of which time says one thing and the device another.
+pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for one in comparisons.iter().filter(|one| one.name == SEEKS || is_score(one)) {
+        let Some(words) = against_time(one, comparisons) else { continue };
+        let job = if one.job.is_empty() { String::new() } else { format!(" {}", one.job) };
+        let about =
+            format!("{}{job}, '{}' against '{}'", one.workload, one.contender, one.baseline);
+        match said.iter_mut().find(|(known, _)| *known == about) {
+            Some((_, words_of)) => words_of.push(words),
+            None => said.push((about, vec![words])),
+        }
+    }
+    let caution = |(about, words): (String, Vec<String>)| {
+        ComparisonCaution::new(Code::TimeAgainstSeeks, format!("{about}: {}", words.join("; ")))
+    };
+    said.into_iter().map(caution).collect()
+}
+
+fn is_score(one: &MetricComparison) -> bool {
+    SCORES.contains(&one.name.as_str())
+}
+
+/// In words, how what the device did stands against the time it took.
+fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<String> {
+    let time = time_of(one, all)?;
+    let is_faster = is_faster(time)?;
+    let worse = if one.name == SEEKS { has_more_seeks(one)? } else { is_worse_placed(one)? };
+    if is_faster != worse {
+        return None;
+    }
+    let (base, other) = (one.baseline_median, one.contender_median);
+    let device = match one.name.as_str() {
+        SEEKS => format!("{base:.0} and {other:.0} seeks"),
+        name => {
+            let word = name.trim_start_matches("layout_").trim_end_matches("_percent");
+            format!("{} {base:.1} % and {other:.1} %", word.replace('_', " "))
+        }
+    };
+    let (from, to) = (time.baseline_median, time.contender_median);
+    let part = match &one.scope {
+        Scope::Phase(name) => format!("phase {name}"),
+        Scope::Kind(name) => name.clone(),
+        Scope::Trial => "the whole".to_owned(),
+    };
+    Some(format!("{part} took {from:.2} s and {to:.2} s, with {device}"))
+}
+
+/// The time of the same part: of its phase, or of the trial where that has no other.
+fn time_of<'c>(
+    one: &MetricComparison,
+    all: &'c [MetricComparison],
+) -> Option<&'c MetricComparison> {
+    let is_of_job = |other: &&MetricComparison| {
+        (&other.workload, other.mode, &other.job) == (&one.workload, one.mode, &one.job)
+            && other.contender == one.contender
+    };
+    let of = |scope: &Scope| {
+        let mut times = all.iter().filter(is_of_job);
+        times.find(|other| other.name == "elapsed_seconds" && other.scope == *scope)
+    };
+    let is_alone = || {
+        let mut seen = all.iter().filter(is_of_job).filter(|other| other.name == one.name);
+        seen.all(|other| other.scope == one.scope)
+    };
+    of(&one.scope).or_else(|| is_alone().then(|| of(&Scope::Trial)).flatten())
+}
+
+/// Whether the contender took clearly less time, or clearly more.
+fn is_faster(time: &MetricComparison) -> Option<bool> {
+    let ratio = time.ratio?;
+    match ratio.interval {
+        Some((_, high)) if high < 1.0 && ratio.value <= 1.0 / (1.0 + time.threshold) => Some(true),
+        Some((low, _)) if low > 1.0 && ratio.value >= 1.0 + time.threshold => Some(false),
+        None if ratio.value <= 1.0 / TIME_RATIO => Some(true),
+        None if ratio.value >= TIME_RATIO => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether the contender made clearly more seeks, or clearly fewer.
+fn has_more_seeks(seeks: &MetricComparison) -> Option<bool> {
+    let (base, other) = (seeks.baseline_median, seeks.contender_median);
+    if (base - other).abs() < SEEKS_FEWEST {
+        return None;
+    }
+    let is_clear = |ratio: f64, high_or_low: Option<f64>| {
+        ratio >= SEEKS_RATIO && high_or_low.is_none_or(|end| end > 1.0)
+    };
+    let (low, high) = seeks.ratio.and_then(|ratio| ratio.interval).unzip();
+    if is_clear(other / base, low) {
+        return Some(true);
+    }
+    is_clear(base / other, high.map(|high| 1.0 / high)).then_some(false)
+}
+
+/// Whether the contender's files lie clearly worse, or clearly better.
+fn is_worse_placed(score: &MetricComparison) -> Option<bool> {
+    let difference = score.contender_median - score.baseline_median;
+    (difference.abs() >= POINTS).then_some(difference < 0.0)
+}
