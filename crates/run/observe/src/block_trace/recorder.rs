@@ -309,3 +309,126 @@ fn read(
         error: told.error,
     })
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test tells what an event costs, and asserts none")]
+mod tests {
+    use std::time::Duration;
+
+    use treering_sys::{TraceSample, thread_cpu};
+    use treering_trace::{Action, Analyst, Device, DeviceNumber};
+
+    use super::{Names, Source, Work};
+    use crate::block_trace::TracedDevice;
+    use crate::block_trace::layout::Layout;
+
+    const REQUESTS: u32 = 100_000;
+    /// 240,000 requests a second, one after the other.
+    const APART_NS: u64 = 4167;
+    const TOOK_NS: u64 = 80_000;
+    /// Requests between two looks at the rings.
+    const AT_ONCE: u32 = 4800;
+
+    const POINTS: [(u16, Action); 3] =
+        [(1, Action::Queue), (2, Action::Issue), (3, Action::Complete)];
+
+    fn layouts() -> Vec<Layout> {
+        let layout = |(id, action): (u16, Action)| {
+            let text = format!(
+                "ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+                 \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+                 \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+                 \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
+                 \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n\
+                 \tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+            );
+            Layout::parse(&text, action).unwrap()
+        };
+        POINTS.map(layout).to_vec()
+    }
+
+    /// Rings of two CPUs: one issues, the other completes.
+    struct Prepared {
+        next: u32,
+        lost: u64,
+    }
+
+    fn fields(id: u16, request: u32) -> [u8; 56] {
+        let mut event = [0u8; 56];
+        event[..2].copy_from_slice(&id.to_ne_bytes());
+        event[4..8].copy_from_slice(&77u32.to_ne_bytes());
+        event[8..12].copy_from_slice(&(7u32 << 20).to_ne_bytes());
+        let sector = u64::from(request.wrapping_mul(0x9e37_79b9) >> 8) * 8;
+        event[16..24].copy_from_slice(&sector.to_ne_bytes());
+        event[24..28].copy_from_slice(&8u32.to_ne_bytes());
+        event[32..33].copy_from_slice(b"R");
+        event[40..43].copy_from_slice(b"fio");
+        event
+    }
+
+    impl Source for Prepared {
+        fn wait(&self, _at_most: Duration) {}
+
+        fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
+            let requests = self.next..(self.next + AT_ONCE).min(REQUESTS);
+            self.next = requests.end;
+            let mut tell = |cpu: u32, id: u16, after_ns: u64, request: u32| {
+                let time_ns = 1_000_000 + u64::from(request) * APART_NS + after_ns;
+                each(&TraceSample { cpu, time_ns, fields: &fields(id, request) });
+            };
+            for request in requests.clone() {
+                tell(0, 1, 0, request);
+                tell(0, 2, 900, request);
+            }
+            requests.for_each(|request| tell(1, 3, TOOK_NS, request));
+        }
+
+        fn told_lost(&self) -> u64 {
+            self.lost
+        }
+
+        fn lost(&self) -> u64 {
+            self.lost + 2
+        }
+    }
+
+    #[test]
+    fn what_the_rings_tell_is_all_analysed() {
+        let number = DeviceNumber::new(7, 0);
+        let device = Device { number, name: "loop0".to_owned(), sectors: 1 << 30 };
+        let mut work = Work {
+            source: Box::new(Prepared { next: 0, lost: 5 }),
+            layouts: layouts(),
+            devices: vec![TracedDevice { device, disk: number, first_sector: 0 }],
+            analyst: Analyst::new(0),
+            sinks: Vec::new(),
+            failed: Vec::new(),
+            held: Vec::new(),
+            named: Names::default(),
+            lost: 0,
+            round_ns: 0,
+            before_ns: 0,
+        };
+        let cpu_ns = || thread_cpu().user_ns + thread_cpu().system_ns;
+        let before_ns = cpu_ns();
+        for request in (0..REQUESTS).step_by(usize::try_from(AT_ONCE).unwrap()) {
+            work.drain();
+            // What a completion of this look is earlier than may be in the next.
+            work.pass(1_000_000 + u64::from(request) * APART_NS);
+        }
+        let ended_ns = 1_000_000 + u64::from(REQUESTS) * APART_NS + TOOK_NS;
+        let digest = work.cut(ended_ns);
+        let figures = digest.figures;
+        let each = (cpu_ns() - before_ns) as f64 / figures.events as f64;
+        println!("{each:.0} ns of CPU an event, with the making of the event");
+        assert_eq!(figures.events, u64::from(REQUESTS) * 3);
+        assert_eq!(figures.reads.requests, u64::from(REQUESTS));
+        assert_eq!(figures.reads.bytes, u64::from(REQUESTS) * 4096);
+        assert_eq!((figures.late_events, figures.unended), (0, 0));
+        assert_eq!(figures.lost_events, 7, "the kernel's own count is asked for at a cut");
+        let took = &figures.reads.issue_to_complete;
+        assert_eq!(took.samples, u64::from(REQUESTS));
+        assert!(took.p50_ns.abs_diff(TOOK_NS - 900) < TOOK_NS / 50, "{took:?}");
+        assert_eq!(figures.depth_max, (TOOK_NS - 900) / APART_NS + 1);
+    }
+}
