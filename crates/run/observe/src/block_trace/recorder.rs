@@ -16,8 +16,9 @@ use super::layout::Layout;
 use super::source::{Opened, Source, open};
 use super::{BlockTraceError, TracedDevice, Way};
 
-/// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000 requests
-/// a second, each queued, issued and completed, one CPU that does it all fills its ring in 70 ms.
+/// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000
+/// requests a second, each queued, issued and completed, one CPU that does it all fills its ring in
+/// 70 ms.
 const RING_BYTES: usize = 4 << 20;
 const RINGS_BYTES_MAX: usize = 512 << 20;
 
