@@ -1,7 +1,7 @@
 //! The thread that records: it empties the rings, puts the events of all CPUs in order, and gives
 //! them to what analyses and keeps them.
 //!
-//! It holds the events of the last three rounds only, each at most what the rings hold.
+//! It holds the events of two rounds only, of some 20 ms each.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,6 +24,9 @@ const RINGS_BYTES_MAX: usize = 512 << 20;
 
 /// How long the thread sleeps where nothing happens.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a round of looks at the rings is at least.
+const ROUND_NS: u64 = 15_000_000;
 
 /// Processes that are named.
 const NAMES_MAX: usize = 65_536;
@@ -151,7 +154,7 @@ struct Work {
     held: Vec<Event>,
     named: Names,
     lost: u64,
-    /// When the rings were last looked at, and when the time before.
+    /// When this round of looks at the rings began, and when the one before.
     round_ns: u64,
     before_ns: u64,
 }
@@ -163,11 +166,9 @@ impl Work {
         }
         loop {
             self.source.wait(PAUSE);
-            // What happened before the rings were last looked at but one is in them by now, also
-            // where a virtual CPU was stopped between taking the time and writing the event.
-            let until = std::mem::replace(&mut self.before_ns, self.round_ns);
+            self.next_round(monotonic_ns());
             self.drain();
-            self.pass(until);
+            self.pass(self.before_ns);
             loop {
                 match commands.try_recv() {
                     Ok(Command::Phase { at_ns, name }) => self.phase(at_ns, name),
@@ -183,9 +184,17 @@ impl Work {
         }
     }
 
+    /// What happened before the last round began is in the rings by now, also where a virtual
+    /// CPU was stopped between taking the time and writing the event. A full ring makes for a
+    /// further look, but for no new round.
+    fn next_round(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.round_ns) >= ROUND_NS {
+            self.before_ns = std::mem::replace(&mut self.round_ns, now_ns);
+        }
+    }
+
     /// Takes what is in the rings.
     fn drain(&mut self) {
-        self.round_ns = monotonic_ns();
         let Self { source, layouts, devices, held, named, .. } = self;
         source.drain(&mut |sample| {
             held.extend(read(sample, layouts, devices, &mut |process, name| {
@@ -426,6 +435,12 @@ mod tests {
         assert_eq!(figures.reads.requests, u64::from(REQUESTS));
         assert_eq!(figures.reads.bytes, u64::from(REQUESTS) * 4096);
         assert_eq!((figures.late_events, figures.unended), (0, 0));
+        let mut at_ns = Vec::new();
+        for now_ns in [10_000_000, 16_000_000, 20_000_000, 35_000_000] {
+            work.next_round(now_ns);
+            at_ns.push(work.before_ns);
+        }
+        assert_eq!(at_ns, [0, 0, 0, 16_000_000]);
         assert_eq!(figures.lost_events, 7, "the kernel's own count is asked for at a cut");
         let took = &figures.reads.issue_to_complete;
         assert_eq!(took.samples, u64::from(REQUESTS));
