@@ -1,8 +1,8 @@
 //! What recording block traces costs: runs a command with and without a recording, in turns, and
 //! tells its elapsed and CPU time, events, losses, and the recording thread's CPU time per event.
-//! Before that, what reading and analysing an event of a prepared trace costs.
 //!
-//! `cargo run --release -p treering-observe --example trace_cost -- DIRECTORY ROUNDS tracefs|perf_event COMMAND…`
+//! `cargo run --release -p treering-observe --example trace_cost -- DIRECTORY ROUNDS WAY COMMAND…`;
+//! without words, what writing, reading and analysing an event of a prepared trace costs.
 #![expect(
     clippy::disallowed_macros,
     clippy::unwrap_used,

@@ -51,7 +51,8 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
             table.rows.push(vec![what, Cell::text(owner(leftover))]);
         }
         for left in &traces {
-            let whose = Cell::text(gone(left.process));
+            let whose =
+                Cell::text(format!("a recording that has ended (process {})", left.process));
             table.rows.push(vec![Cell::text(left.to_string()), whose]);
         }
         page.table(table);
@@ -63,13 +64,9 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
 fn owner(leftover: &Leftover) -> String {
     match leftover.pid {
         Some(pid) if leftover.is_alive => format!("a run that is alive (process {pid})"),
-        Some(pid) => gone(pid),
+        Some(pid) => format!("a run that is gone (process {pid})"),
         None => "a run that is gone".to_owned(),
     }
-}
-
-fn gone(pid: u32) -> String {
-    format!("a run that is gone (process {pid})")
 }
 
 fn release(dry_run: bool) -> Result<(), Failure> {

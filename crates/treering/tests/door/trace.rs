@@ -461,7 +461,7 @@ fn what_a_killed_recording_leaves_is_freed() {
     running.send("KILL");
     running.finish();
     let left = listed();
-    assert!(left.contains(&name) && left.contains("a run that is gone"), "{left}");
+    assert!(left.contains(&name) && left.contains("a recording that has ended"), "{left}");
     let dry = program.run(["lab", "release", "--dry-run"]).ends_with(0).stdout;
     assert!(dry.contains(&format!("would free instance {name}")), "{dry}");
     let freed = program.run(["lab", "release"]).stdout;

@@ -1,7 +1,7 @@
 //! Block traces: the requests that the device under test gets, recorded while a workload runs.
 //!
-//! Nothing is set up beforehand. Nothing is left behind but by a kill: an instance of tracefs, which
-//! the next recording removes. What is seen of a phase becomes metrics and an artifact; where
+//! Nothing is set up beforehand. Nothing is left behind but by a kill: an instance of tracefs,
+//! which the next recording removes. What is seen of a phase becomes metrics and an artifact; where
 //! recording is not allowed, one line says what is missing and the run goes on.
 
 mod devices;

@@ -1,7 +1,7 @@
 //! The thread that records: it empties the rings, puts the events of all CPUs in order, and gives
 //! them to what analyses and keeps them.
 //!
-//! It holds the events of the last three rounds only, each at most what the rings hold.
+//! It holds the events of two rounds only, of some 20 ms each.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,13 +16,17 @@ use super::layout::Layout;
 use super::source::{Opened, Source, open};
 use super::{BlockTraceError, TracedDevice, Way};
 
-/// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000 requests
-/// a second, each queued, issued and completed, one CPU that does it all fills its ring in 70 ms.
+/// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000
+/// requests a second, each queued, issued and completed, one CPU that does it all fills its ring in
+/// 70 ms.
 const RING_BYTES: usize = 4 << 20;
 const RINGS_BYTES_MAX: usize = 512 << 20;
 
 /// How long the thread sleeps where nothing happens.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a round of looks at the rings is at least.
+const ROUND_NS: u64 = 15_000_000;
 
 /// Processes that are named.
 const NAMES_MAX: usize = 65_536;
@@ -150,7 +154,7 @@ struct Work {
     held: Vec<Event>,
     named: Names,
     lost: u64,
-    /// When the rings were last looked at, and when the time before.
+    /// When this round of looks at the rings began, and when the one before.
     round_ns: u64,
     before_ns: u64,
 }
@@ -162,11 +166,9 @@ impl Work {
         }
         loop {
             self.source.wait(PAUSE);
-            // What happened before the rings were last looked at but one is in them by now, also
-            // where a virtual CPU was stopped between taking the time and writing the event.
-            let until = std::mem::replace(&mut self.before_ns, self.round_ns);
+            self.next_round(monotonic_ns());
             self.drain();
-            self.pass(until);
+            self.pass(self.before_ns);
             loop {
                 match commands.try_recv() {
                     Ok(Command::Phase { at_ns, name }) => self.phase(at_ns, name),
@@ -182,9 +184,17 @@ impl Work {
         }
     }
 
+    /// What happened before the last round began is in the rings by now, also where a virtual
+    /// CPU was stopped between taking the time and writing the event. A full ring makes for a
+    /// further look, but for no new round.
+    fn next_round(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.round_ns) >= ROUND_NS {
+            self.before_ns = std::mem::replace(&mut self.round_ns, now_ns);
+        }
+    }
+
     /// Takes what is in the rings.
     fn drain(&mut self) {
-        self.round_ns = monotonic_ns();
         let Self { source, layouts, devices, held, named, .. } = self;
         source.drain(&mut |sample| {
             held.extend(read(sample, layouts, devices, &mut |process, name| {
@@ -308,4 +318,133 @@ fn read(
         cpu: sample.cpu,
         error: told.error,
     })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test tells what an event costs, and asserts none")]
+mod tests {
+    use std::time::Duration;
+
+    use treering_sys::{TraceSample, thread_cpu};
+    use treering_trace::{Action, Analyst, Device, DeviceNumber};
+
+    use super::{Names, Source, Work};
+    use crate::block_trace::TracedDevice;
+    use crate::block_trace::layout::Layout;
+
+    const REQUESTS: u32 = 100_000;
+    /// 240,000 requests a second, one after the other.
+    const APART_NS: u64 = 4167;
+    const TOOK_NS: u64 = 80_000;
+    /// Requests between two looks at the rings.
+    const AT_ONCE: u32 = 4800;
+
+    const POINTS: [(u16, Action); 3] =
+        [(1, Action::Queue), (2, Action::Issue), (3, Action::Complete)];
+
+    fn layouts() -> Vec<Layout> {
+        let layout = |(id, action): (u16, Action)| {
+            let text = format!(
+                "ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+                 \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+                 \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+                 \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
+                 \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n\
+                 \tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+            );
+            Layout::parse(&text, action).unwrap()
+        };
+        POINTS.map(layout).to_vec()
+    }
+
+    /// Rings of two CPUs: one issues, the other completes.
+    struct Prepared {
+        next: u32,
+        lost: u64,
+    }
+
+    fn fields(id: u16, request: u32) -> [u8; 56] {
+        let mut event = [0u8; 56];
+        event[..2].copy_from_slice(&id.to_ne_bytes());
+        event[4..8].copy_from_slice(&77u32.to_ne_bytes());
+        event[8..12].copy_from_slice(&(7u32 << 20).to_ne_bytes());
+        let sector = u64::from(request.wrapping_mul(0x9e37_79b9) >> 8) * 8;
+        event[16..24].copy_from_slice(&sector.to_ne_bytes());
+        event[24..28].copy_from_slice(&8u32.to_ne_bytes());
+        event[32..33].copy_from_slice(b"R");
+        event[40..43].copy_from_slice(b"fio");
+        event
+    }
+
+    impl Source for Prepared {
+        fn wait(&self, _at_most: Duration) {}
+
+        fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
+            let requests = self.next..(self.next + AT_ONCE).min(REQUESTS);
+            self.next = requests.end;
+            let mut tell = |cpu: u32, id: u16, after_ns: u64, request: u32| {
+                let time_ns = 1_000_000 + u64::from(request) * APART_NS + after_ns;
+                each(&TraceSample { cpu, time_ns, fields: &fields(id, request) });
+            };
+            for request in requests.clone() {
+                tell(0, 1, 0, request);
+                tell(0, 2, 900, request);
+            }
+            requests.for_each(|request| tell(1, 3, TOOK_NS, request));
+        }
+
+        fn told_lost(&self) -> u64 {
+            self.lost
+        }
+
+        fn lost(&self) -> u64 {
+            self.lost + 2
+        }
+    }
+
+    #[test]
+    fn what_the_rings_tell_is_all_analysed() {
+        let number = DeviceNumber::new(7, 0);
+        let device = Device { number, name: "loop0".to_owned(), sectors: 1 << 30 };
+        let mut work = Work {
+            source: Box::new(Prepared { next: 0, lost: 5 }),
+            layouts: layouts(),
+            devices: vec![TracedDevice { device, disk: number, first_sector: 0 }],
+            analyst: Analyst::new(0),
+            sinks: Vec::new(),
+            failed: Vec::new(),
+            held: Vec::new(),
+            named: Names::default(),
+            lost: 0,
+            round_ns: 0,
+            before_ns: 0,
+        };
+        let cpu_ns = || thread_cpu().user_ns + thread_cpu().system_ns;
+        let before_ns = cpu_ns();
+        for request in (0..REQUESTS).step_by(usize::try_from(AT_ONCE).unwrap()) {
+            work.drain();
+            // What a completion of this look is earlier than may be in the next.
+            work.pass(1_000_000 + u64::from(request) * APART_NS);
+        }
+        let ended_ns = 1_000_000 + u64::from(REQUESTS) * APART_NS + TOOK_NS;
+        let digest = work.cut(ended_ns);
+        let figures = digest.figures;
+        let each = (cpu_ns() - before_ns) as f64 / figures.events as f64;
+        println!("{each:.0} ns of CPU an event, with the making of the event");
+        assert_eq!(figures.events, u64::from(REQUESTS) * 3);
+        assert_eq!(figures.reads.requests, u64::from(REQUESTS));
+        assert_eq!(figures.reads.bytes, u64::from(REQUESTS) * 4096);
+        assert_eq!((figures.late_events, figures.unended), (0, 0));
+        let mut at_ns = Vec::new();
+        for now_ns in [10_000_000, 16_000_000, 20_000_000, 35_000_000] {
+            work.next_round(now_ns);
+            at_ns.push(work.before_ns);
+        }
+        assert_eq!(at_ns, [0, 0, 0, 16_000_000]);
+        assert_eq!(figures.lost_events, 7, "the kernel's own count is asked for at a cut");
+        let took = &figures.reads.issue_to_complete;
+        assert_eq!(took.samples, u64::from(REQUESTS));
+        assert!(took.p50_ns.abs_diff(TOOK_NS - 900) < TOOK_NS / 50, "{took:?}");
+        assert_eq!(figures.depth_max, (TOOK_NS - 900) / APART_NS + 1);
+    }
 }
