@@ -7,8 +7,10 @@ mod cgroup;
 mod conditions;
 mod environment;
 pub mod hot;
+mod hot_requests;
 pub mod layout;
 mod places;
+mod scan;
 pub mod tree;
 
 use std::path::Path;

@@ -67,7 +67,7 @@ impl Likeness {
         let mut like = Self { path: path.clone(), ..Self::default() };
         let source = match sight.kind() {
             SightKind::Private { fs_type, .. } => {
-                like.fs_type = (*fs_type).to_owned();
+                (*fs_type).clone_into(&mut like.fs_type);
                 path
             }
             SightKind::Directory | SightKind::Mounted { .. } => {
@@ -78,7 +78,7 @@ impl Likeness {
                 like.fs_type.clone_from(&mount.fs_type);
                 let top = fd_path(sight.root()).unwrap_or(path);
                 let below = top.strip_prefix(&mount.point).unwrap_or(Path::new(""));
-                like.below = below.to_owned();
+                below.clone_into(&mut like.below);
                 let options = mount.super_options.split(',');
                 let kept = options.filter(|option| option.starts_with("compress"));
                 like.mount = kept.map(str::to_owned).collect();
@@ -178,7 +178,7 @@ fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     options.extend(["-N".to_owned(), block.little(0).to_string()]);
     let seed = block.bytes::<16>(0xec);
     if seed != [0; 16] {
-        let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = format!("{:032x}", u128::from_be_bytes(seed));
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         options.extend(["-E".to_owned(), format!("hash_seed={}", parts.join("-"))]);
     }

@@ -168,7 +168,7 @@ impl Work<'_> {
             self.tell(what, scan.files);
             self.go_on()
         });
-        let digest = recorder.and_then(|recorder| recorder.stop()).map(|told| told.digest);
+        let digest = recorder.and_then(BlockRecorder::stop).map(|told| told.digest);
         let scan = scanned.map_err(|error| match error {
             ScanError::Stopped => interrupted(),
             failed @ ScanError::Failed(..) => Failure::of(Kind::Environment, &failed),

@@ -5,8 +5,6 @@
 //! No path is kept: of each directory on the way down its descriptor (of the deepest ones only) and
 //! the names that are yet to be entered.
 
-mod scan;
-
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -15,7 +13,7 @@ use treering_sys::{
     open_subdir, read_numbered_entries, rewind_dir,
 };
 
-pub use scan::{Scan, ScanError, scan};
+pub use crate::scan::{Scan, ScanError, scan};
 
 /// Directories that are held open on the way down; those above are opened again from below.
 const OPEN_LEVELS: usize = 128;

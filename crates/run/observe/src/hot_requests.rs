@@ -8,27 +8,27 @@ const REQUESTS_MAX: usize = 1 << 22;
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) at_ns: u64,
+pub(crate) struct Request {
+    pub(crate) at_ns: u64,
     /// From the beginning of the filesystem's device, in bytes.
-    pub(super) offset: u64,
-    pub(super) bytes: u32,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
     /// Bytes of these that files have.
-    pub(super) placed: u32,
+    pub(crate) placed: u32,
     /// Bytes of these where nothing is any more.
-    pub(super) free: u32,
-    pub(super) writes: bool,
+    pub(crate) free: u32,
+    pub(crate) writes: bool,
 }
 
 /// Requests, at last in the order of their places.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub(crate) struct Requests {
     all: Vec<Request>,
-    pub(super) left_out: u64,
+    pub(crate) left_out: u64,
     /// What they are known by: the first kind of event in this order that a trace has.
     rank: u8,
     longest: u64,
-    pub(super) last_ns: u64,
+    pub(crate) last_ns: u64,
 }
 
 /// A trace tells of a request several times; the device's having it counts.
@@ -43,7 +43,7 @@ const fn rank(action: Action) -> u8 {
 
 impl Requests {
     /// Takes an event of the filesystem's device; what is before its beginning is not its.
-    pub(super) fn event(&mut self, event: &Event, first_sector: u64) {
+    pub(crate) fn event(&mut self, event: &Event, first_sector: u64) {
         let writes = match event.operation {
             Operation::Read => false,
             Operation::Write => true,
@@ -71,16 +71,16 @@ impl Requests {
     }
 
     /// Puts them in the order of their places.
-    pub(super) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.all.sort_unstable_by_key(|request| (request.offset, request.at_ns));
     }
 
-    pub(super) fn all(&self) -> &[Request] {
+    pub(crate) fn all(&self) -> &[Request] {
         &self.all
     }
 
     /// What of them lies in a stretch: the number of each, and from where to where.
-    pub(super) fn within(
+    pub(crate) fn within(
         &mut self,
         physical: u64,
         length: u64,
@@ -102,7 +102,7 @@ impl Requests {
     }
 
     /// How hot places of the device are at the last request.
-    pub(super) fn cells(&self, half_life_ns: u64) -> HeatCells {
+    pub(crate) fn cells(&self, half_life_ns: u64) -> HeatCells {
         let mut cells = HeatCells::default();
         for request in &self.all {
             let age = self.last_ns.saturating_sub(request.at_ns) as f64 / half_life_ns as f64;

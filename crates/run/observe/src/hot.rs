@@ -1,9 +1,7 @@
 //! Which data are hot on the device: requests of a block trace, and accesses that were noted as
 //! they were issued, put to the places where the files lie.
 //!
-//! Where files lie is asked afterwards. What was there before, and is not any more, is told as free.
-
-mod requests;
+//! Where they lie is asked afterwards. What was there before, and is not any more, is told as free.
 
 use std::ffi::CStr;
 use std::io;
@@ -22,8 +20,8 @@ use treering_sys::{
 };
 use treering_trace::{DeviceNumber, Entry, EntrySink};
 
-use self::requests::Requests;
 use crate::block_trace::devices_under;
+use crate::hot_requests::Requests;
 use crate::tree::{self, Passed, Visit, WalkError, traverse};
 
 /// Hears the entries of a trace and keeps the requests of one filesystem. Copies are the same.

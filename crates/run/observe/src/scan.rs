@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, read};
 
-use super::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
 
 /// Bytes of a read.
 const READ_BYTES: usize = 128 << 10;
