@@ -39,7 +39,8 @@ const FAULTS: &[(&str, &str)] = &[
     ("nothing observed", "[[variant]]\nfilesystem = \"xfs\"\n[observe]\nrounds = 2\n"),
     (
         "observing rounds that are none",
-        "[[variant]]\nfilesystem = \"xfs\"\n[observe]\ntrace = true\nin = \"measured\"\nrounds = 2\n",
+        "[[variant]]\nfilesystem = \"xfs\"\n[observe]\ntrace = true\nin = \"measured\"\n\
+      rounds = 2\n",
     ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),

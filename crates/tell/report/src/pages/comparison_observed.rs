@@ -80,8 +80,8 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     let keys = if several_contenders { 2 } else { 1 };
     let mut table = Table::new("observed", caption, columns).with_keys(keys);
     for one in own {
-        let words = metric_words(&one.name, one.unit);
-        let mut cells = vec![Cell::text(format!("{words} {}", one.unit.symbol()).trim_end())];
+        // Each value has its unit with it.
+        let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
         if several_contenders {
             cells.push(Cell::text(&one.contender));
         }

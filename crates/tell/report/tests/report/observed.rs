@@ -34,7 +34,8 @@ fn digest(seed: u64) -> Digest {
     digest.figures.seeks = 500_000 + seed;
     digest.figures.ordered = 1_000_000;
     let mut runs = |count: u64| -> Vec<u32> {
-        (0..count).flat_map(|_| [20 + random() % 100, 1 + random() % 4]).map(|n| n as u32).collect()
+        let pairs = (0..count).flat_map(|_| [20 + random() % 100, 1 + random() % 4]);
+        pairs.map(|number| u32::try_from(number).unwrap()).collect()
     };
     digest.maps = vec![Map {
         device: "loop7".to_owned(),
