@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use treering_script::ConfigError;
 
-use super::jobfile::Section;
+use super::jobfile::{Draws, Section};
 use super::land::Land;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
@@ -36,9 +36,12 @@ impl Scene {
             for number in std::iter::once(0).chain((1..job.clones).rev()) {
                 let files = land.files(job, number)?;
                 let thread = workers.len() as u64 + 1;
-                let draws = &job.draws;
-                let is_fresh = !draws.repeatable && !job.sets("randseed");
-                let seeds = Seeds::of(draws, job.deed.random, thread, is_fresh.then_some(fresh));
+                let seeded = job.sets("randseed");
+                let is_fresh = !job.draws.repeatable && !seeded;
+                // As the original: a seed of one's own is that of all clones but the first.
+                let repeatable = job.draws.repeatable && (number == 0 || !seeded);
+                let draws = Draws { repeatable, ..job.draws };
+                let seeds = Seeds::of(&draws, job.deed.random, thread, is_fresh.then_some(fresh));
                 let job = Arc::clone(job);
                 let worker = Worker { job, section, number, group, wave, files, seeds };
                 workers.push(Arc::new(worker));
