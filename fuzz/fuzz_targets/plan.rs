@@ -52,6 +52,7 @@ fuzz_target!(|text: &str| {
         workloads: &[&Small],
         filesystems: &FILESYSTEMS,
         data_dirs: Vec::new(),
+        environment: Vec::new(),
         base_dir: None,
     };
     match read(text, "plan.toml", &known) {

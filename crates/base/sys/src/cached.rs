@@ -25,13 +25,18 @@ pub fn advise(file: BorrowedFd<'_>, start: u64, bytes: u64, random: bool) -> Res
     fadvise(file, start, NonZeroU64::new(bytes), advice)
 }
 
-/// Allocates the first bytes of a file, which then has at least this size, or keeps its own.
+/// Allocates a part of a file, which then reaches at least to its end, or keeps its size.
 ///
 /// # Errors
 /// `EOPNOTSUPP` where the filesystem cannot, `ENOSPC`, else as `fallocate`.
-pub fn allocate(file: BorrowedFd<'_>, bytes: u64, keep_size: bool) -> Result<(), Errno> {
+pub fn allocate(
+    file: BorrowedFd<'_>,
+    start: u64,
+    bytes: u64,
+    keep_size: bool,
+) -> Result<(), Errno> {
     let mode = if keep_size { FallocateFlags::KEEP_SIZE } else { FallocateFlags::empty() };
-    retry_on_intr(|| fallocate(file, mode, 0, bytes))
+    retry_on_intr(|| fallocate(file, mode, start, bytes))
 }
 
 #[cfg(test)]
@@ -45,11 +50,11 @@ mod tests {
     #[test]
     fn room_is_allocated_with_and_without_size() {
         let file = tempfile::tempfile().unwrap();
-        match allocate(file.as_fd(), 10_000, true) {
+        match allocate(file.as_fd(), 0, 10_000, true) {
             Err(errno) => assert_eq!(errno, Errno::OPNOTSUPP),
             Ok(()) => {
                 assert_eq!(file.metadata().unwrap().len(), 0);
-                allocate(file.as_fd(), 10_000, false).unwrap();
+                allocate(file.as_fd(), 0, 10_000, false).unwrap();
                 assert_eq!(file.metadata().unwrap().len(), 10_000);
             }
         }

@@ -44,6 +44,8 @@ pub struct Recorder {
     mode: LatencyMode,
     counts: [Counts; Op::COUNT],
     unclocked: u32,
+    /// When the step before ended, if it was timed.
+    ended_ns: Option<u64>,
     next_tick_ns: u64,
     random: u64,
     phase_began_ns: u64,
@@ -67,6 +69,7 @@ impl Recorder {
             mode,
             counts: [Counts::default(); Op::COUNT],
             unclocked: 0,
+            ended_ns: None,
             next_tick_ns: u64::MAX,
             // The generator must not start at zero; equal seeds may give equal distances.
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
@@ -93,15 +96,21 @@ impl Recorder {
     /// Begins a task at `now_ns`: what came before stays in its own second.
     pub(crate) fn begin_task(&mut self, now_ns: u64) {
         self.unclocked = 0;
+        self.ended_ns = None;
         self.tick(now_ns);
     }
 
-    /// To be called before a step: when it began, if it is to be timed.
+    /// To be called before a step: when it began, if it is to be timed. Waiting for requests begins
+    /// where the step before ended: the clock is read once less for each.
     #[inline]
     pub fn before(&mut self, op: Op) -> Option<u64> {
         let gap = &mut self.counts[place(op)].gap;
         *gap -= 1;
-        if *gap == 0 { Some(monotonic_ns()) } else { None }
+        if *gap > 0 {
+            return None;
+        }
+        let known = self.ended_ns.filter(|_| op == Op::Reap);
+        Some(known.unwrap_or_else(monotonic_ns))
     }
 
     /// To be called after a step, with what [`Recorder::before`] said, the calls it took, the bytes
@@ -115,7 +124,8 @@ impl Recorder {
         bytes: u64,
         refused: bool,
     ) -> Option<(u64, u64)> {
-        let timed = began_ns.map(|began_ns| (began_ns, self.sample(op, began_ns)));
+        let timed = began_ns.map(|began_ns| (began_ns, self.sample(op, began_ns, calls > 0)));
+        self.ended_ns = timed.map(|(_, ended_ns)| ended_ns);
         if timed.is_none() {
             self.unclocked += 1;
             if self.unclocked >= UNCLOCKED_MAX {
@@ -130,13 +140,15 @@ impl Recorder {
         timed
     }
 
-    /// Takes down a latency; says when the step ended.
-    fn sample(&mut self, op: Op, began_ns: u64) -> u64 {
+    /// Takes down a latency, of a step that made a call; says when it ended.
+    fn sample(&mut self, op: Op, began_ns: u64, called: bool) -> u64 {
         let now_ns = monotonic_ns();
         self.unclocked = 0;
         // Before the call is counted: it ended in the second that may begin here.
         self.tick(now_ns);
-        self.latencies[place(op)].record(now_ns - began_ns);
+        if called {
+            self.latencies[place(op)].record(now_ns - began_ns);
+        }
         self.counts[place(op)].gap = self.gap(op);
         now_ns
     }
@@ -256,6 +268,24 @@ mod tests {
         // 1,000 expected; the distances' spread allows about 18 either way.
         assert!((920..1080).contains(&sampled), "{sampled}");
         assert_eq!(syncs, 32_000);
+    }
+
+    #[test]
+    fn waiting_begins_where_the_step_before_ended() {
+        let mut recorder = Recorder::new(LatencyMode::All, 1);
+        recorder.begin_phase(monotonic_ns());
+        let began = recorder.before(Op::Submit);
+        let submitted = recorder.after(Op::Submit, began, 1, 0, false).unwrap();
+        let began = recorder.before(Op::Reap);
+        assert_eq!(began, Some(submitted.1));
+        let seen = recorder.after(Op::Reap, began, 0, 10, false).unwrap();
+        // What had ended already took no call, and is no sample of one.
+        let began = recorder.before(Op::Reap);
+        assert_eq!(began, Some(seen.1));
+        recorder.after(Op::Reap, began, 1, 10, false);
+        let totals = recorder.end_task();
+        let found = totals.iter().map(|one| (one.op, one.calls, one.bytes, one.latency.samples()));
+        assert_eq!(found.collect::<Vec<_>>(), [(Op::Submit, 1, 0, 1), (Op::Reap, 1, 20, 1)]);
     }
 
     #[test]

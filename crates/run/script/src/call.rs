@@ -224,13 +224,15 @@ pub enum Call<'a> {
         /// Whether at random places.
         random: bool,
     },
-    /// Allocates the first bytes of a file.
+    /// Allocates a part of a file.
     Allocate {
         /// Which.
         file: File,
-        /// So many.
+        /// From there.
+        start: u64,
+        /// So many bytes.
         bytes: u64,
-        /// Whether it keeps its size, and does not get this one.
+        /// Whether it keeps its size, and does not reach to their end.
         keep_size: bool,
     },
     /// Gives requests to the queue of the task: `Outcome::Taken`.

@@ -2,6 +2,7 @@
 
 pub mod blogbench;
 pub mod bonnie;
+mod cautions;
 pub mod compilebench;
 pub mod dbench;
 pub mod ffsb;
@@ -9,6 +10,7 @@ pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
 mod messages;
+mod span;
 
 use treering_script::Workload;
 

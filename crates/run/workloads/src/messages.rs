@@ -78,24 +78,31 @@ impl Messages {
 
 /// The known word that few changes of letters make of this one.
 pub(crate) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let (changes, found) = closest(word, words)?;
+    (changes <= 1 || changes * 3 <= word.len()).then_some(found)
+}
+
+/// The known word that the fewest changes of letters make of this one, and how many they are.
+pub(crate) fn closest<'w>(
+    word: &str,
+    words: impl Iterator<Item = &'w str>,
+) -> Option<(usize, &'w str)> {
+    // No name is that long.
     if word.len() > 40 {
         return None;
     }
     let word = word.to_ascii_lowercase();
-    let (changes, found) =
-        words.map(|known| (distance(&word, known), known)).min_by_key(|(changes, _)| *changes)?;
-    (changes <= 1 || changes * 3 <= word.len()).then_some(found)
+    words.map(|known| (distance(&word, known), known)).min_by_key(|(changes, _)| *changes)
 }
 
-/// Letters added, left out or exchanged: the distance of Levenshtein.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+/// Bytes added, left out or exchanged: the distance of Levenshtein.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
+    for (i, from) in a.bytes().enumerate() {
         let mut corner = i;
         row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let exchanged = corner + usize::from(from != *to);
+        for (j, to) in b.bytes().enumerate() {
+            let exchanged = corner + usize::from(from != to);
             corner = row[j + 1];
             row[j + 1] = exchanged.min(row[j] + 1).min(corner + 1);
         }
@@ -105,10 +112,11 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{distance, nearest};
 
     #[test]
     fn a_word_is_met_with_the_one_that_was_meant() {
+        assert_eq!((distance("kitten", "sitting"), distance("", "abc")), (3, 3));
         let words = || ["iosize", "iters", "fd"].into_iter();
         assert_eq!(nearest("iosizes", words()), Some("iosize"));
         assert_eq!(nearest("FD", words()), Some("fd"));

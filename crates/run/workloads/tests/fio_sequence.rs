@@ -34,7 +34,14 @@ fn words(step: &Step<'_>) -> String {
         Call::SyncMapped { .. } => "msync".to_owned(),
         Call::Seek { position, .. } => format!("seek {position}"),
         Call::Truncate { bytes, .. } => format!("truncate {bytes}"),
-        Call::Allocate { bytes, keep_size, .. } => format!("allocate {bytes} {keep_size}"),
+        Call::Allocate { start: 0, bytes, keep_size, .. } => {
+            format!("allocate {bytes} {keep_size}")
+        }
+        Call::Allocate { start, bytes, keep_size, .. } => {
+            format!("allocate {bytes} at {start} {keep_size}")
+        }
+        Call::Pause { ns: 0 } => "nothing".to_owned(),
+        Call::Stat { name, .. } => format!("look at {}", text(name)),
         Call::Forget { start, bytes, .. } => format!("forget {start} {bytes}"),
         Call::Advise { random: true, .. } => "advise random".to_owned(),
         Call::Advise { random: false, .. } => "advise sequential".to_owned(),
@@ -171,6 +178,65 @@ fn engines_move_data_by_calls_of_their_own() {
 }
 
 #[test]
+fn engines_that_move_no_data_do_what_they_are_named_after() {
+    let all = |settings: &str| run(&format!("size=8k\nnrfiles=2\n{settings}"));
+    let work = |settings: &str| all(settings).pop().unwrap().1;
+    let made = all("rw=write\nioengine=filecreate");
+    assert_eq!(made[1].1, ["opendir fio-0", "stat a.0.0", "stat a.0.1"], "nothing is made before");
+    let both = ["open a.0.0", "nothing", "open a.0.1", "nothing", "close", "close"];
+    assert_eq!(made[2].1[1..], both);
+    let looked = all("rw=read\nioengine=filestat");
+    assert!(looked[1].1.contains(&"fsync".to_owned()));
+    assert!(!looked[1].1.iter().any(|call| call.starts_with("forget")));
+    let both = ["look at a.0.0", "nothing", "look at a.0.1", "nothing", "nothing", "nothing"];
+    assert_eq!(looked[2].1[1..], both);
+    let both = ["unlink a.0.0", "nothing", "unlink a.0.1", "nothing", "nothing", "nothing"];
+    assert_eq!(work("rw=write\nioengine=filedelete")[1..], both);
+    assert_eq!(work("rw=read\nioengine=null")[1..], ["nothing"; 6]);
+    let work = |settings: &str| work(&format!("nrfiles=1\ninvalidate=0\n{settings}")).split_off(3);
+    assert_eq!(work("rw=write\nioengine=ftruncate"), ["truncate 0", "truncate 4096", "close"]);
+    let allocates = work("rw=write\nioengine=falloc");
+    assert_eq!(allocates, ["allocate 4096 false", "allocate 4096 at 4096 false", "close"]);
+    let allocates = work("rw=read\nioengine=falloc");
+    assert_eq!(allocates, ["allocate 4096 true", "allocate 4096 at 4096 true", "close"]);
+    let reads = work("rw=read\nioengine=pvsync");
+    assert_eq!(reads, ["pread 4096 0", "pread 4096 4096", "close"]);
+}
+
+#[test]
+fn a_share_of_the_size_can_be_what_is_moved() {
+    let reads = |settings: &str| {
+        let all = work(&format!("rw=read\nsize=64k\n{settings}"));
+        all.iter().filter(|call| call.starts_with("pread")).count()
+    };
+    let counts = ["io_size=50%", "io_size=33%", "io_size=100%", "io_size=50%\nloops=2"].map(reads);
+    // As fio 3.33 does.
+    assert_eq!(counts, [8, 6, 16, 16]);
+}
+
+#[test]
+fn files_are_named_after_what_stands_in_the_brackets() {
+    let all = work("name=other\nrw=read\nsize=4k");
+    assert_eq!(all[1], "open a.0.0 to read");
+}
+
+#[test]
+fn a_seed_of_ones_own_is_that_of_all_clones_but_the_first() {
+    let blocks = |settings: &str, task: usize| {
+        let settings = format!("rw=randwrite\nsize=32k\nrandseed=12345\n{settings}");
+        let all = run(&settings).swap_remove(task).1;
+        let places = all.iter().filter_map(|call| call.strip_prefix("pwrite 4096 "));
+        places.map(|place| place.parse::<u64>().unwrap() / 4096).collect::<Vec<_>>()
+    };
+    // As fio 3.33 does. After the directories come two layouts, then the two clones.
+    assert_eq!(blocks("numjobs=2", 3), [0, 5, 6, 3, 4, 7, 1, 2]);
+    assert_eq!(blocks("numjobs=2", 4), [2, 7, 3, 6, 0, 4, 5, 1]);
+    assert_eq!(blocks("numjobs=2\nallrandrepeat=1", 4), [3, 4, 2, 5, 6, 7, 0, 1]);
+    let passes = [0, 5, 6, 3, 4, 7, 1, 2, 0, 6, 5, 7, 1, 3, 4, 2];
+    assert_eq!(blocks("loops=2", 2), passes, "the draws go on");
+}
+
+#[test]
 fn clones_come_in_the_originals_order() {
     let all = run("rw=read\nsize=4k\nnumjobs=3");
     let subjects: Vec<&str> = all.iter().map(|(subject, _)| subject.as_str()).collect();
@@ -193,12 +259,19 @@ fn what_cannot_be_is_a_failure_with_words() {
     let native = |text: &str| {
         std::fs::write(&path, text).unwrap();
         let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
-        Fio.native(&Settings::new(given)).map(|_| ()).map_err(|error| error.to_string())
+        Fio.native(&Settings::new(given))
+            .map(|_| ())
+            .map_err(|error| format!("{error}; {}", error.hint.as_deref().unwrap_or_default()))
     };
     for (text, part) in [
         ("[a]\nsize=1m\nfilename=..", "has no name that a file can have"),
         ("[a]\nsize=1m\nfilename=/dev/vda", "is a device"),
         ("[a]\nsize=1m\nverify=md5", "'md5' is not known here"),
+        ("[a]\nsize=1m\nzonemode=strided", "--with-fio"),
+        ("[a]\nsize=1m\nioengine=vsync", "--with-fio"),
+        ("[a]\nsize=1m\nio_size=101%", "a percentage is from 0% to 100%"),
+        ("[a]\nsize=1m\nioengine=ftruncate", "ioengine=ftruncate with reads"),
+        ("[a]\nsize=1m\nrw=write\nioengine=null\nfsync=1", "an engine that moves no data"),
     ] {
         assert!(native(text).unwrap_err().contains(part), "{text}");
     }

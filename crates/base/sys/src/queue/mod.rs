@@ -145,16 +145,19 @@ impl RequestQueue {
     /// a ring nothing more can be given.
     ///
     /// # Errors
-    /// `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is given, `EBUSY` also when two
-    /// of these have one tag; else as `io_submit`
+    /// What `transfers` say, and `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is
+    /// given, `EBUSY` also when two of these have one tag; else as `io_submit`
     /// and `io_uring_enter`.
-    pub fn submit(&mut self, transfers: &[Transfer<'_>]) -> Result<u32, Errno> {
+    pub fn submit<'f>(
+        &mut self,
+        transfers: impl IntoIterator<Item = Result<Transfer<'f>, Errno>>,
+    ) -> Result<u32, Errno> {
         if self.broken {
             return Err(Errno::IO);
         }
         self.raw.clear();
         for transfer in transfers {
-            if let Err(errno) = self.prepare(transfer) {
+            if let Err(errno) = transfer.and_then(|transfer| self.prepare(&transfer)) {
                 self.release(0);
                 return Err(errno);
             }
@@ -260,6 +263,10 @@ mod tests {
         }
     }
 
+    fn submit(queue: &mut RequestQueue, transfers: &[Transfer<'_>]) -> Result<u32, Errno> {
+        queue.submit(transfers.iter().copied().map(Ok))
+    }
+
     fn all(queue: &mut RequestQueue) -> Vec<Ended> {
         let mut ended = Vec::new();
         while queue.under_way() > 0 {
@@ -286,7 +293,7 @@ mod tests {
                 queue.buffer(tag, BLOCK).unwrap().fill(b'a' + u8::try_from(tag).unwrap());
             }
             let writes: Vec<_> = (0..8).map(|tag| transfer(true, tag)).collect();
-            assert_eq!(queue.submit(&writes), Ok(8), "{kind:?}");
+            assert_eq!(submit(&mut queue, &writes), Ok(8), "{kind:?}");
             let ended = all(&mut queue);
             assert_eq!(ended.len(), 8);
             assert!(ended.iter().all(|one| one.result == Ok(4096)), "{kind:?} {ended:?}");
@@ -303,13 +310,13 @@ mod tests {
             file.rewind().unwrap();
             file.write_all(&[b'z'; 2 * BLOCK]).unwrap();
             let reads = [transfer(false, 1), transfer(false, 7)];
-            assert_eq!(queue.submit(&reads), Ok(2));
+            assert_eq!(submit(&mut queue, &reads), Ok(2));
             assert_eq!(queue.buffer(1, BLOCK).err(), Some(Errno::BUSY));
-            assert_eq!(queue.submit(&reads[..1]), Err(Errno::BUSY));
+            assert_eq!(submit(&mut queue, &reads[..1]), Err(Errno::BUSY));
             assert_eq!(all(&mut queue).len(), 2);
             let larger = Transfer { bytes: 2 * BLOCK, ..reads[0] };
-            assert_eq!(queue.submit(&[reads[0], larger]), Err(Errno::BUSY));
-            assert_eq!(queue.submit(&reads[..1]), Ok(1), "it was given back");
+            assert_eq!(submit(&mut queue, &[reads[0], larger]), Err(Errno::BUSY));
+            assert_eq!(submit(&mut queue, &reads[..1]), Ok(1), "it was given back");
             assert_eq!(all(&mut queue).len(), 1);
             assert_eq!(queue.buffer(1, BLOCK).unwrap()[0], b'z');
             assert_eq!(queue.buffer(7, BLOCK).unwrap()[0], b'h');
@@ -328,7 +335,7 @@ mod tests {
                 position: 0,
                 tag: 1,
             };
-            match queue.submit(&[write]) {
+            match submit(&mut queue, &[write]) {
                 // Linux AIO looks at the file when it is given.
                 Err(errno) => assert_eq!((kind, errno), (QueueKind::Aio, Errno::BADF)),
                 Ok(1) => {
@@ -338,7 +345,7 @@ mod tests {
                 Ok(odd) => panic!("{odd} taken"),
             }
             let beyond = Transfer { tag: 2, ..write };
-            assert_eq!(queue.submit(&[beyond]), Err(Errno::INVAL));
+            assert_eq!(submit(&mut queue, &[beyond]), Err(Errno::INVAL));
             assert_eq!(queue.reap(5, &mut Vec::new()).map(|_calls| ()), Ok(()));
         }
     }
@@ -355,7 +362,7 @@ mod tests {
                 position: 0,
                 tag,
             };
-            assert_eq!(queue.submit(&[write(0), write(1), write(2)]), Ok(3));
+            assert_eq!(submit(&mut queue, &[write(0), write(1), write(2)]), Ok(3));
             drop(queue);
         }
         assert!(RequestQueue::new(QueueKind::Aio, 0).is_err());

@@ -53,6 +53,25 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     assert!(directories.jobs[0].options.contains(&("drop-caches".into(), "none".into())));
 }
 
+#[test]
+fn job_files_of_a_plan_put_in_variables_of_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("j.fio");
+    let read = |size: &str| {
+        fs::write(&file, format!("[a]\nsize={size}\n")).unwrap();
+        read_plan(&format!(
+            "question = \"q?\"\n[device]\nloop = \"1GiB\"\n[[variant]]\nfilesystem = \"ext4\"\n\
+             [[job]]\nworkload = \"fio\"\noptions = {{ jobfile = {:?} }}\n",
+            file.to_str().unwrap()
+        ))
+    };
+    let plan = read("${NUMBER}m").unwrap();
+    let footprint = plan.jobs[0].job.footprint(&TargetFacts::unknown());
+    assert_eq!(footprint.peak_bytes, 3 << 20);
+    let error = read("${NOTHING}m").unwrap_err().to_string();
+    assert!(error.contains("the environment has no variable NOTHING"), "{error}");
+}
+
 /// Nobody is to find out after an hour that an example needs a larger image.
 fn fits(plan: &Plan) {
     for variant in &plan.variants {

@@ -25,6 +25,7 @@ fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
         workloads: treering_workloads::ALL,
         filesystems: &filesystems,
         data_dirs: Vec::new(),
+        environment: vec![("NUMBER".to_owned(), "3".to_owned())],
         base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
     };
     read(text, name, &known)

@@ -198,10 +198,11 @@ impl MemoryCaller {
             | Call::SyncMapped { file } => {
                 self.file(file)?;
             }
-            Call::Allocate { file, bytes, keep_size } => {
+            Call::Allocate { file, start, bytes, keep_size } => {
                 let open = *self.file(file)?;
-                if !keep_size && bytes > size(tree, open.node) {
-                    truncate(tree, open, bytes)?;
+                let end = start.saturating_add(bytes);
+                if !keep_size && end > size(tree, open.node) {
+                    truncate(tree, open, end)?;
                 }
             }
             Call::Submit { requests } => return Ok(self.submit(tree, requests)),

@@ -36,23 +36,22 @@ impl Requests {
         payload: &mut Payload,
     ) -> Result<u32, Errno> {
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
-        let mut transfers = Vec::with_capacity(requests.len());
-        for request in requests {
+        let length = |bytes: u32| {
+            let bytes = usize::try_from(bytes).ok();
+            bytes.filter(|bytes| *bytes <= LARGEST_CALL_BYTES).ok_or(Errno::INVAL)
+        };
+        for request in requests.iter().filter(|request| request.writes) {
+            let bytes = length(request.bytes)?;
+            let (head, tail) = payload.take(request.position, bytes);
+            let buffer = queue.buffer(request.tag, bytes)?;
+            buffer[..head.len()].copy_from_slice(head);
+            buffer[head.len()..].copy_from_slice(tail);
+        }
+        queue.submit(requests.iter().map(|request| {
             let Request { file, writes, bytes, position, tag } = *request;
             let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            if bytes > LARGEST_CALL_BYTES {
-                return Err(Errno::INVAL);
-            }
-            if writes {
-                let (head, tail) = payload.take(position, bytes);
-                let buffer = queue.buffer(tag, bytes)?;
-                buffer[..head.len()].copy_from_slice(head);
-                buffer[head.len()..].copy_from_slice(tail);
-            }
-            transfers.push(Transfer { file, writes, bytes, position, tag });
-        }
-        queue.submit(&transfers)
+            Ok(Transfer { file, writes, bytes: length(bytes)?, position, tag })
+        }))
     }
 
     /// Waits for so many to end; how many calls that took.

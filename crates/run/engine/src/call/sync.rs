@@ -223,8 +223,8 @@ impl SyncCaller {
             Call::Advise { file, start, bytes, random } => {
                 advise(self.file(file)?, start, bytes, random)?;
             }
-            Call::Allocate { file, bytes, keep_size } => {
-                allocate(self.file(file)?, bytes, keep_size)?;
+            Call::Allocate { file, start, bytes, keep_size } => {
+                allocate(self.file(file)?, start, bytes, keep_size)?;
             }
             Call::Submit { requests } => {
                 let Self { files, payload, requests: queue, .. } = self;

@@ -13,6 +13,7 @@ use super::config::Config;
 use super::counts::{Count, Sums};
 use super::options::{CLASSIC, DIRECTORY};
 use super::session::BENCHMARK;
+use crate::cautions;
 
 /// The directory, as it was named.
 pub(super) fn directory(settings: &Settings) -> Result<String, ConfigError> {
@@ -100,12 +101,7 @@ impl ClassicVoice for Voice {
             TrialEvent::Ticked { notes, .. } => self.row(notes),
             // Also when it failed: what was done before is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked | CautionCode::ConfinedByWalk | CautionCode::MayNotFit => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => cautions::told(caution, &[CautionCode::MayNotFit]),
             _ => Said::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! bonnie++'s own way to run and to speak: what it is at, the table, a line with commas.
 
-use treering_model::{CautionCode, TrialEvent};
+use treering_model::TrialEvent;
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Meeting, Said, Settings,
     Witness,
@@ -12,6 +12,7 @@ use super::headline::Measured;
 use super::meter::Noted;
 use super::shape::Shape;
 use super::test::Test;
+use crate::cautions;
 
 /// The exit code after a signal.
 const SIGNAL_EXIT: u8 = 5;
@@ -187,12 +188,7 @@ impl ClassicVoice for Voice {
                 // A test of which something is missing failed: that is told elsewhere.
                 if ended { self.end() } else { self.progress("\n") }
             }
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! dbench's own way to run and to speak: a line each second, a table and the result.
 
-use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Spans,
     Witness,
@@ -13,6 +13,7 @@ use super::loadfile::Kind;
 use super::options::{CLASSIC, LOADFILE, PROCESSES};
 use super::panel::Part;
 use super::session::PLAY;
+use crate::cautions;
 
 /// How a classic command line is run. What is wrong with it was told when the job was made.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -217,12 +218,7 @@ impl ClassicVoice for Voice {
                 }
             }
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => self.failed(why),
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -7,6 +7,7 @@ use treering_model::{
 use super::operation::Operation;
 use super::profile::{Profile, Sizes};
 use super::tally::Tally;
+use crate::span::Span;
 
 /// Adds up a run.
 #[derive(Clone, Debug)]
@@ -18,30 +19,6 @@ pub(super) struct Headline {
     sync: Span,
     tasks: u64,
     cpu_ns: u64,
-}
-
-/// From the first beginning to the last end.
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    began_ns: Option<u64>,
-    ended_ns: u64,
-}
-
-impl Span {
-    fn add(&mut self, task: &TaskTotals) {
-        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
-        self.began_ns = Some(began_ns);
-        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-    }
-
-    fn seconds(self) -> f64 {
-        self.until(self.ended_ns)
-    }
-
-    fn until(self, ended_ns: u64) -> f64 {
-        let began_ns = self.began_ns.unwrap_or(ended_ns);
-        ended_ns.saturating_sub(began_ns) as f64 / 1e9
-    }
 }
 
 impl Headline {

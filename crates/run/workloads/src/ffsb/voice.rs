@@ -13,6 +13,7 @@ use super::options::CLASSIC;
 use super::profile::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
 use super::tally::Tally;
+use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -190,14 +191,9 @@ impl ClassicVoice for Voice {
             }
             // What was done before it failed is not lost.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked
-                | CautionCode::ConfinedByWalk
-                | CautionCode::TooFewOperations => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => {
+                cautions::told(caution, &[CautionCode::TooFewOperations])
+            }
             _ => Said::default(),
         }
     }

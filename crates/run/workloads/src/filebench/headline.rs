@@ -4,6 +4,7 @@ use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
 
 use super::plan::{Class, Plan, Row};
 use super::tally::{Account, Tally};
+use crate::span::Span;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -17,25 +18,6 @@ pub(super) struct Headline {
     sync_ns: u64,
     tasks: u64,
     cpu_ns: u64,
-}
-
-/// From the first beginning to the last end.
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    began_ns: Option<u64>,
-    ended_ns: u64,
-}
-
-impl Span {
-    fn add(&mut self, task: &TaskTotals) {
-        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
-        self.began_ns = Some(began_ns);
-        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-    }
-
-    fn seconds(self) -> f64 {
-        self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns)) as f64 / 1e9
-    }
 }
 
 /// The figures of the IO Summary.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
 };
@@ -14,6 +14,7 @@ use super::report::report;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
 use super::tally::{Account, Tally};
 use super::wml::{Action, CUSTOM, Value, Variable};
+use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -331,12 +332,7 @@ impl ClassicVoice for Voice {
                 Ending::Failed { why } => Self::failed(why, *at_ns),
                 Ending::Invalid { .. } => Said::default(),
             },
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -10,7 +10,7 @@ use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
-use super::jobfile::{self, Amount, Machine, Section, Surroundings};
+use super::jobfile::{self, Amount, Engine, Machine, Section, Surroundings};
 use super::land::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
@@ -212,6 +212,9 @@ pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
 
 /// Bytes of one of a job's files.
 fn file_bytes(job: &Section, number: u64) -> u64 {
+    if job.engine.is_without_files() {
+        return 0;
+    }
     let offset = match job.offset {
         Amount::Bytes(bytes) => bytes.saturating_add(job.offset_increment.saturating_mul(number)),
         Amount::Percent(_) => 0,
@@ -243,7 +246,8 @@ impl Job for FileJob {
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let block = facts.block_bytes.max(1);
         let mut files: HashMap<&Name, u64> = HashMap::new();
-        for worker in &self.scene.workers {
+        let workers = self.scene.workers.iter().filter(|one| one.job.engine != Engine::Null);
+        for worker in workers {
             let bytes = file_bytes(&worker.job, worker.number);
             for name in &worker.files {
                 let before = files.entry(name).or_default();

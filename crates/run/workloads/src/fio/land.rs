@@ -183,7 +183,7 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
     let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
     match named {
         Some(named) => named.clone(),
-        None => format_name(&job.filename_format, &job.name, clone, number),
+        None => format_name(&job.filename_format, &job.title, clone, number),
     }
 }
 

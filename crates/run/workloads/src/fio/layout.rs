@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use treering_script::{Call, CreateHow, File, Outcome, Script, Step, Tolerate};
 
-use super::jobfile::Allocation;
+use super::jobfile::{Allocation, Engine};
 use super::land::{Land, directory};
 use super::sizes::{Extents, extents};
 use super::tausworthe::Use;
@@ -102,7 +102,8 @@ impl Layout {
     /// Whether the files need content.
     fn fills(&self) -> bool {
         let job = &self.worker.job;
-        job.deed.reads || job.overwrite
+        // Nothing can be mapped that is not there: the original fills such files too.
+        job.deed.reads || job.overwrite || job.engine == Engine::Mmap
     }
 
     fn go(&mut self, stage: Stage) {
@@ -115,7 +116,9 @@ impl Layout {
         self.extents = extents(&worker.job, worker.number, &self.found, draws);
         self.place = 0;
         let short = |extents: &Extents| extents.files.iter().any(super::sizes::Extent::is_short);
-        let makes = !worker.job.create_on_open && self.extents.as_ref().is_ok_and(short);
+        let job = &worker.job;
+        let leaves = job.create_on_open || job.engine.is_without_files();
+        let makes = !leaves && self.extents.as_ref().is_ok_and(short);
         self.made = makes;
         self.go(Stage::Next);
         if makes {
@@ -148,7 +151,12 @@ impl Layout {
 
     /// The stage after allocation.
     fn content(&self) -> Stage {
-        if self.fills() { Stage::Truncate } else { Stage::Forget }
+        if self.fills() { Stage::Truncate } else { self.end_stage() }
+    }
+
+    /// The stage when all is in the file.
+    fn end_stage(&self) -> Stage {
+        if self.worker.job.engine.uses_cache() { Stage::Forget } else { Stage::Close }
     }
 
     fn step(&mut self) -> Option<Step<'_>> {
@@ -177,7 +185,7 @@ impl Layout {
                 if job.allocation == Allocation::Truncate {
                     return Some(Call::Truncate { file: FILE, bytes: end }.into());
                 }
-                let allocate = Call::Allocate { file: FILE, bytes: end, keep_size };
+                let allocate = Call::Allocate { file: FILE, start: 0, bytes: end, keep_size };
                 // What the filesystem cannot do is left out.
                 return Some(allocate.whatever_happens());
             }
@@ -191,12 +199,12 @@ impl Layout {
                 let position = self.written;
                 self.written += bytes;
                 if self.written >= end {
-                    self.go(if job.create_fsync { Stage::Fsync } else { Stage::Forget });
+                    self.go(if job.create_fsync { Stage::Fsync } else { self.end_stage() });
                 }
                 Call::Write { file: FILE, bytes: u32::try_from(bytes).unwrap_or(0), position }
             }
             Stage::Fsync => {
-                self.go(Stage::Forget);
+                self.go(self.end_stage());
                 Call::Fsync { file: FILE }
             }
             Stage::Forget => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use treering_script::ConfigError;
 
-use super::jobfile::Section;
+use super::jobfile::{Draws, Section};
 use super::land::Land;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
@@ -37,9 +37,12 @@ impl Scene {
                 let files = land.files(job, number)?;
                 let hashes = land.hashes(job, number, &files);
                 let thread = workers.len() as u64 + 1;
-                let draws = &job.draws;
-                let is_fresh = !draws.repeatable && !job.sets("randseed");
-                let seeds = Seeds::of(draws, job.deed.random, thread, is_fresh.then_some(fresh));
+                let seeded = job.sets("randseed");
+                let is_fresh = !job.draws.repeatable && !seeded;
+                // As the original: a seed of one's own is that of all clones but the first.
+                let repeatable = job.draws.repeatable && (number == 0 || !seeded);
+                let draws = Draws { repeatable, ..job.draws };
+                let seeds = Seeds::of(&draws, job.deed.random, thread, is_fresh.then_some(fresh));
                 let job = Arc::clone(job);
                 let worker = Worker { job, section, number, group, wave, files, hashes, seeds };
                 workers.push(Arc::new(worker));

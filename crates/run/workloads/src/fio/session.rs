@@ -106,8 +106,11 @@ impl JobSession {
     fn task(&self, number: usize, worker: &Arc<Worker>, bells: Bells) -> Task {
         let job = &worker.job;
         let extents = self.extents.get(number).cloned().unwrap_or_default();
-        let expected_bytes =
-            if job.is_timed() { 0 } else { job.io_size.unwrap_or(extents.size) * job.loops };
+        let expected_bytes = if job.is_timed() {
+            0
+        } else {
+            job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
+        };
         let runner = Runner::new(Arc::clone(worker), Arc::clone(&self.scene.land), extents, bells);
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
@@ -115,12 +118,18 @@ impl JobSession {
             _ => None,
         };
         let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
-        let opens = if job.deed.writes { Op::Create } else { Op::Open };
+        let opens = match job.engine {
+            Engine::FileStat => Op::Stat,
+            Engine::FileDelete => Op::Unlink,
+            Engine::FileCreate => Op::Create,
+            _ if job.deed.writes => Op::Create,
+            _ => Op::Open,
+        };
         Task {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
-            vectored: job.engine == Engine::Pvsync2,
+            vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }

@@ -113,7 +113,7 @@ pub(super) fn extents(
     }
     let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));
     let size = if size == 0 || (sum > 0 && size > sum) { sum } else { size };
-    if size < least {
+    if size < least || job.io_bytes(size).is_some_and(|bytes| bytes < least) {
         return Err(Unsized::TooSmall);
     }
     if job.deed.random && job.draws.random_map && sum / least > BLOCKS_MAX {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, DiskCounts, Impersonation, MakeRoots, Said, Settings,
     Witness,
@@ -17,6 +17,7 @@ use super::report::{Format, When, header, report, rows, started};
 use super::scene::Scene;
 use super::session::LAYOUT;
 use super::tally::Tally;
+use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -214,12 +215,7 @@ impl ClassicVoice for Voice {
                 }
                 Ending::Invalid { .. } => Said::default(),
             },
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NotLocked | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -10,6 +10,7 @@ use treering_script::{
 use super::account::Notes;
 use super::classic_output::{Row, closing, header};
 use super::config::ClassicConfig;
+use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
@@ -102,14 +103,9 @@ impl ClassicVoice for Voice {
             {
                 Said { out: format!("{why}\n"), ..Said::default() }
             }
-            TrialEvent::Cautioned(caution) => match caution.code {
-                CautionCode::NamesCollided
-                | CautionCode::NotLocked
-                | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
-                }
-                _ => Said::default(),
-            },
+            TrialEvent::Cautioned(caution) => {
+                cautions::told(caution, &[CautionCode::NamesCollided])
+            }
             _ => Said::default(),
         }
     }

@@ -91,6 +91,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         workloads: treering_workloads::ALL,
         filesystems: &names,
         data_dirs: crate::places::dataset_dirs(),
+        environment: crate::places::environment(),
         base_dir: path.parent().map(Path::to_owned),
     };
     read(&text, &path.to_string_lossy(), &known).map_err(|error| {

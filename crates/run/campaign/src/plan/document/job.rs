@@ -85,6 +85,7 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     let mut settings = Settings::new(options.to_vec());
     settings.data_dirs.clone_from(&known.data_dirs);
     settings.base_dir.clone_from(&known.base_dir);
+    settings.environment.clone_from(&known.environment);
     settings
 }
 

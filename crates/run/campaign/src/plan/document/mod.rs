@@ -39,6 +39,8 @@ pub struct Known<'a> {
     pub filesystems: &'a [&'a str],
     /// Directories in which a user's own files of a workload are looked for, best first.
     pub data_dirs: Vec<PathBuf>,
+    /// Variables of the environment, which a workload's files may put in.
+    pub environment: Vec<(String, String)>,
     /// Where relative paths in the plan begin; without it, in the present directory.
     pub base_dir: Option<PathBuf>,
 }

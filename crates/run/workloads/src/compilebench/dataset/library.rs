@@ -15,6 +15,7 @@ use super::classic::{self, ClassicError};
 use super::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
 use super::title::{TitleError, check_title};
 use super::{Dataset, State};
+use crate::messages::distance;
 
 /// The shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [
@@ -348,29 +349,12 @@ fn closest(name: &str, known: &[String]) -> Option<String> {
     is_near.then(|| closest.clone())
 }
 
-/// How many bytes must be inserted, removed or replaced to make one text the other.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{closest, distance};
+    use super::closest;
 
     #[test]
     fn typing_errors_are_near_and_other_words_are_not() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
         let known = ["linux-6.1".to_owned(), "linux-6.1-small".to_owned()];
         assert_eq!(closest("linux6.1", &known).as_deref(), Some("linux-6.1"));
         assert_eq!(closest("linux-6.1-smal", &known).as_deref(), Some("linux-6.1-small"));

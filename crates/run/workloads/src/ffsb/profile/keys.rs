@@ -1,6 +1,7 @@
 //! Which settings there are, and where.
 
 use crate::ffsb::operation::Operation;
+use crate::messages::closest;
 
 /// Where a setting stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,29 +155,8 @@ pub(super) fn weight_key(operation: Operation) -> &'static str {
 
 /// The most similar of the words, when one is similar.
 pub(super) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    // No name is that long.
-    if word.len() > 40 {
-        return None;
-    }
-    let word = word.to_ascii_lowercase();
-    let far = words.map(|other| (distance(word.as_bytes(), other.as_bytes()), other));
-    let (changes, meant) = far.min_by_key(|(changes, _)| *changes)?;
+    let (changes, meant) = closest(word, words)?;
     (changes <= 1 + word.len() / 4).then_some(meant)
-}
-
-/// How many letters must be put in, left out or exchanged to get from one word to the other.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let exchanged = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = exchanged.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

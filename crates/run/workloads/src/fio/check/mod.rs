@@ -116,6 +116,9 @@ fn why_other(job: &Section) -> Option<&'static str> {
     if !job.draws.repeatable && !job.sets("randseed") && is_random {
         return Some("randrepeat=0: other seeds each time");
     }
+    if !job.engine.moves_data() {
+        return Some("its requests move no data");
+    }
     let rated = job.rate.iter().chain(&job.rate_iops).any(|rate| *rate > 0);
     if job.deed.is_mixed() && rated {
         return Some("with a rate the mix hangs on the time");

@@ -201,13 +201,15 @@ impl Course {
     /// are the same again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
+        self.last_was_sync = false;
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
             file.reset();
         }
-        if self.job.draws.repeatable {
+        // As the original: with a seed of one's own the draws go on.
+        if self.job.draws.repeatable && !self.job.sets("randseed") {
             self.turn.reseed(&self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);

@@ -6,7 +6,7 @@ use super::keys::WITH_FIO;
 use super::section::{
     Allocation, Blocks, Deed, Distribution, Engine, Exits, Section, Service, Think, Way,
 };
-use super::values::Given;
+use super::values::{Amount, Given};
 
 /// The engine moves no more in a call.
 const BLOCK_MAX: u64 = 4 << 20;
@@ -142,7 +142,10 @@ impl Section {
     fn apply_files(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
         match name {
             "size" => self.size = Some(given.amount()?),
-            "io_size" => self.io_size = Some(given.size()?).filter(|bytes| *bytes > 0),
+            "io_size" => {
+                let nothing = [Amount::Bytes(0), Amount::Percent(0)];
+                self.io_size = Some(given.amount()?).filter(|amount| !nothing.contains(amount));
+            }
             "filesize" => self.file_size = Some(given.range()?).filter(|(low, _)| *low > 0),
             "offset" => self.offset = given.amount()?,
             "offset_increment" => self.offset_increment = given.size()?,

@@ -77,7 +77,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
         let what = format!("[{}]: {what}", shown(&job.name));
         Err(to.error(job.place, what).hint(right))
     };
-    if job.name.contains('/') && job.filenames.is_empty() {
+    if job.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
     if job.size.is_none() && job.file_size.is_none() && job.filenames.is_empty() {
@@ -102,6 +102,14 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");
     }
+    let syncs = job.fsync + job.fdatasync > 0;
+    if job.engine == Engine::Mmap && syncs && !job.least_block().is_multiple_of(4096) {
+        return refuse(
+            "a mapping with syncs and requests that are no multiple of 4096 bytes",
+            "write bs=4k, or leave fsync and fdatasync out",
+        );
+    }
+    whether_engine(job, to)?;
     let paced = Way::ALL.iter().any(|way| job.rate[way.place()] + job.rate_iops[way.place()] > 0);
     if paced && job.ramp_us > 0 {
         return refuse("a rate together with ramp_time", WITH_FIO);
@@ -110,8 +118,33 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
         return refuse("iodepth_low and iodepth_batch are at most iodepth", "make iodepth larger");
     }
     let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
-    if too_few && job.service != super::section::Service::Sequential && !job.create_on_open {
+    if too_few
+        && job.engine.has_open_files()
+        && job.service != super::section::Service::Sequential
+        && !job.create_on_open
+    {
         return refuse("more than 200 files open at a time", "write openfiles=200 or less");
+    }
+    Ok(())
+}
+
+/// What the engines that move no data cannot do.
+fn whether_engine(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+    let refuse = |what: &str, right: &str| {
+        let what = format!("[{}]: {what}", shown(&job.name));
+        Err(to.error(job.place, what).hint(right))
+    };
+    if job.engine.moves_data() {
+        return Ok(());
+    }
+    if job.engine == Engine::Ftruncate && job.deed.reads {
+        return refuse("ioengine=ftruncate with reads", "write rw=write or rw=randwrite");
+    }
+    if job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close {
+        return refuse("a sync with an engine that moves no data", WITH_FIO);
+    }
+    if job.create_on_open {
+        return refuse("create_on_open with an engine that moves no data", WITH_FIO);
     }
     Ok(())
 }

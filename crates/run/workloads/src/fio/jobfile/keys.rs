@@ -3,6 +3,7 @@
 use treering_script::ConfigError;
 
 use super::messages::{Messages, Place, shown};
+use crate::messages::nearest;
 
 /// Every name that is understood, with the name under which it is set.
 pub(super) const KNOWN: &[(&str, &str)] = &[
@@ -385,33 +386,6 @@ pub(super) fn meant(
 
 /// What to do about that which only the original can.
 pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
-
-/// The known word that few changes of letters make of this one.
-fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    if word.len() > 40 {
-        return None;
-    }
-    let word = word.to_ascii_lowercase();
-    let (changes, found) =
-        words.map(|known| (distance(&word, known), known)).min_by_key(|(changes, _)| *changes)?;
-    (changes <= 1 || changes * 3 <= word.len()).then_some(found)
-}
-
-/// Letters added, left out or exchanged: the distance of Levenshtein.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let exchanged = corner + usize::from(from != *to);
-            corner = row[j + 1];
-            row[j + 1] = exchanged.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use treering_script::ConfigError;
 
-/// Characters of a text that a message shows.
-const SHOWN_MAX: usize = 60;
+pub(super) use crate::messages::shown;
 
 /// A place in one of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,14 +15,6 @@ pub(super) struct Place {
     pub(super) line: usize,
     /// The byte in the line, from 1.
     pub(super) column: usize,
-}
-
-/// A text as messages show it: control characters escaped, and not endless.
-pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_MAX) {
-        Some((end, _)) => format!("{}...", text[..end].escape_debug()),
-        None => text.escape_debug().to_string(),
-    }
 }
 
 /// Makes errors.

@@ -68,22 +68,68 @@ pub(crate) enum Engine {
     IoUring,
     /// A mapping of the file.
     Mmap,
+    /// `preadv` and `pwritev`.
+    Pvsync,
+    /// Nothing at all.
+    Null,
+    /// `ftruncate` to where a write begins.
+    Ftruncate,
+    /// `fallocate` of what a request covers.
+    Falloc,
+    /// Files are made when they are opened; requests are nothing.
+    FileCreate,
+    /// Likewise they are looked at.
+    FileStat,
+    /// Likewise they are removed.
+    FileDelete,
 }
 
 impl Engine {
     /// All with their names.
-    pub(crate) const NAMES: [(&'static str, Self); 6] = [
+    pub(crate) const NAMES: [(&'static str, Self); 13] = [
         ("psync", Self::Psync),
         ("sync", Self::Sync),
         ("pvsync2", Self::Pvsync2),
         ("libaio", Self::Libaio),
         ("io_uring", Self::IoUring),
         ("mmap", Self::Mmap),
+        ("pvsync", Self::Pvsync),
+        ("null", Self::Null),
+        ("ftruncate", Self::Ftruncate),
+        ("falloc", Self::Falloc),
+        ("filecreate", Self::FileCreate),
+        ("filestat", Self::FileStat),
+        ("filedelete", Self::FileDelete),
     ];
 
     /// Whether it has requests on the way while others are made.
     pub(crate) const fn is_queued(self) -> bool {
         matches!(self, Self::Libaio | Self::IoUring)
+    }
+
+    /// Whether opening a file is the work, and what is told of latencies.
+    pub(crate) const fn works_by_opening(self) -> bool {
+        matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
+    }
+
+    /// Whether its requests move data.
+    pub(crate) const fn moves_data(self) -> bool {
+        !self.works_by_opening() && !matches!(self, Self::Null | Self::Ftruncate | Self::Falloc)
+    }
+
+    /// Whether it needs no files that are made before.
+    pub(crate) const fn is_without_files(self) -> bool {
+        matches!(self, Self::Null | Self::FileCreate)
+    }
+
+    /// Whether files are open while it works on them.
+    pub(crate) const fn has_open_files(self) -> bool {
+        !matches!(self, Self::Null | Self::FileStat | Self::FileDelete)
+    }
+
+    /// Whether what is read and written may be in the page cache.
+    pub(crate) const fn uses_cache(self) -> bool {
+        !self.works_by_opening() && !matches!(self, Self::Null)
     }
 }
 
@@ -235,6 +281,8 @@ pub(crate) struct Zone {
 pub(crate) struct Section {
     /// Its name.
     pub(crate) name: String,
+    /// What stands in the brackets: its files are named after it.
+    pub(crate) title: String,
     pub(super) place: Place,
     pub(super) bases: Bases,
     pub(crate) description: Option<String>,
@@ -252,7 +300,7 @@ pub(crate) struct Section {
     /// Whether the sizes are those of sequential and of random requests.
     pub(crate) blocks_by_order: bool,
     pub(crate) size: Option<Amount>,
-    pub(crate) io_size: Option<u64>,
+    pub(crate) io_size: Option<Amount>,
     pub(crate) file_size: Option<(u64, u64)>,
     pub(crate) offset: Amount,
     pub(crate) offset_increment: u64,
@@ -331,6 +379,7 @@ impl Section {
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
+            title: String::new(),
             place: Place::default(),
             bases: Bases { kb: 1024 },
             description: None,
@@ -412,6 +461,17 @@ impl Section {
     /// Whether a key was given, to the section or to a `[global]` one before it.
     pub(crate) fn sets(&self, name: &str) -> bool {
         self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
+    }
+
+    /// Bytes that it moves, where its files have so many of them.
+    pub(crate) fn io_bytes(&self, size: u64) -> Option<u64> {
+        self.io_size.map(|amount| match amount {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => {
+                let bytes = u128::from(size) * u128::from(percent) / 100;
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+        })
     }
 
     /// Whether it goes on until its time is over.

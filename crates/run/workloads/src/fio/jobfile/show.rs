@@ -71,6 +71,9 @@ impl Section {
     /// Every option with its value, in a fixed order.
     pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
+        if self.name != self.title {
+            all.push(("name", self.name.clone()));
+        }
         if let Some(description) = &self.description {
             all.push(("description", description.clone()));
         }
@@ -118,7 +121,7 @@ impl Section {
             all.push(("size", amount(size)));
         }
         if let Some(bytes) = self.io_size {
-            all.push(("io_size", bytes.to_string()));
+            all.push(("io_size", amount(bytes)));
         }
         if let Some((low, high)) = self.file_size {
             all.push(("filesize", format!("{low}-{high}")));

@@ -102,7 +102,7 @@ fn block_sizes_are_ranges_and_splits() {
 fn what_stands_for_something_else_is_put_in() {
     let job = one("size=${SIZE}m\nnumjobs=$ncpus\nio_size=8*$pagesize\nkb_base=1000");
     assert_eq!(job.size, Some(Amount::Bytes(3_000_000)));
-    assert_eq!((job.clones, job.io_size), (4, Some(32768)));
+    assert_eq!((job.clones, job.io_size), (4, Some(Amount::Bytes(32768))));
     assert!(wrong("size=${NONE}").starts_with("f:3:6: size: the environment has no variable NONE"));
 }
 

@@ -6,6 +6,7 @@
 use treering_script::ConfigError;
 
 use super::arithmetic::reckon;
+use super::keys::WITH_FIO;
 use super::messages::{Messages, Place, shown};
 
 /// The largest file of Linux.
@@ -186,7 +187,7 @@ impl<'t> Given<'t> {
         let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
         found.ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let right = format!("{} is one of: {}", self.key, words.join(", "));
+            let right = format!("{} is one of: {}; {WITH_FIO}", self.key, words.join(", "));
             self.refuse("is not known here", right)
         })
     }

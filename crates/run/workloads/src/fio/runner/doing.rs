@@ -26,9 +26,14 @@ pub(super) enum Doing {
     },
     Submit,
     Reap(u16),
+    /// Before it is closed, also where it is mapped.
+    CloseSync(usize),
     Close(usize),
     Unlink(usize),
 }
+
+/// A step without a call.
+const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
 /// What a request takes: never more than 4 MiB.
 pub(super) fn length(bytes: u64) -> u32 {
@@ -50,6 +55,12 @@ impl Runner {
         let Wanted { file, way, offset: position, bytes } = wanted;
         let (file, bytes) = (self.slots.of(file), length(bytes));
         match (self.worker.job.engine, way) {
+            (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
+            (Engine::Falloc, way) => {
+                let (bytes, keep_size) = (u64::from(bytes), way == Way::Read);
+                Call::Allocate { file, start: position, bytes, keep_size }
+            }
+            (engine, _) if !engine.moves_data() => NOTHING,
             (Engine::Mmap, Way::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Way::Write) => Call::WriteMapped { file, bytes, position },
             (Engine::Sync, Way::Read) => Call::Read { file, bytes },
@@ -63,18 +74,24 @@ impl Runner {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
         let call = match self.doing {
-            Doing::Nothing => Call::Pause { ns: 0 },
+            Doing::Nothing => NOTHING,
             Doing::Directory(number) => self.land.open(number, &self.names[usize::from(number)]),
             Doing::Pause(us) => Call::Pause { ns: us * 1000 },
             Doing::Open(file) => {
                 let name = &self.worker.files[file];
                 let (at, path, into) = (name.dir(), name.name.as_c_str(), self.slots.of(file));
-                if job.deed.writes {
-                    Call::Create { at, path, how: CreateHow::OrOpen, into }
-                } else {
-                    Call::Open { at, path, how: OpenHow::Read, into }
+                match job.engine {
+                    Engine::Null => NOTHING,
+                    Engine::FileStat => Call::Stat { at, name: path },
+                    Engine::FileDelete => Call::Unlink { at, path },
+                    Engine::FileCreate | Engine::Falloc => {
+                        Call::Create { at, path, how: CreateHow::OrOpen, into }
+                    }
+                    _ if job.deed.writes => Call::Create { at, path, how: CreateHow::OrOpen, into },
+                    _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }
+            Doing::Forget(_) if !job.engine.uses_cache() => NOTHING,
             Doing::Forget(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 Call::Forget { file, start: extent.offset, bytes: extent.bytes }
@@ -98,8 +115,13 @@ impl Runner {
                     (_, false) => Call::Fsync { file },
                 }
             }
+            Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
             Doing::Submit => Call::Submit { requests: self.queued.batch() },
             Doing::Reap(least) => Call::Reap { least },
+            Doing::Close(file) if !job.engine.has_open_files() => {
+                self.slots.close(file);
+                NOTHING
+            }
             Doing::Close(file) => Call::Close { file: self.slots.close(file) },
             Doing::Unlink(file) => {
                 let name = &self.worker.files[file];

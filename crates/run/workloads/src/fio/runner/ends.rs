@@ -1,5 +1,6 @@
 //! What a clone does before its work, between two passes, and at the end.
 
+use super::super::jobfile::Amount;
 use super::{Doing, Next, Runner, Stage};
 
 impl Runner {
@@ -33,6 +34,11 @@ impl Runner {
             Stage::EndSync(file) => self.end_sync(file),
             Stage::PassEnd => {
                 self.end_pass();
+                self.again = self.keeps_running();
+                if self.again {
+                    // As the original: what was brought to the disk is so once more at its close.
+                    self.course.last_was_sync = false;
+                }
                 self.place = 0;
                 self.todo.clear();
                 self.go(Stage::Closing);
@@ -72,6 +78,7 @@ impl Runner {
         let wanted = job.end_fsync || job.fsync_on_close;
         let syncs = job.deed.writes && wanted && !self.course.last_was_sync;
         if !syncs || file >= self.worker.files.len() {
+            self.course.last_was_sync |= syncs;
             self.go(Stage::PassEnd);
             return None;
         }
@@ -94,10 +101,10 @@ impl Runner {
             let file = self.place;
             self.place += 1;
             if self.slots.is_open(file) {
-                return Some(Doing::Close(file));
+                return Some(self.close(file));
             }
         }
-        if self.keeps_running() {
+        if self.again {
             self.course.begin_pass();
             self.held = None;
             self.go(Stage::Begin);
@@ -124,9 +131,11 @@ impl Runner {
         if job.number_ios > 0 && requests >= job.number_ios {
             return false;
         }
-        let limit = job.io_size.unwrap_or(self.extents.size);
+        let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
         let left = limit.saturating_sub(issued.total());
+        // As the original: a share of the size is no more than the files have.
+        let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
         // What is less than a request is not begun.
-        left >= job.most_block() && job.io_size.is_some() && issued.bytes_of_pass > 0
+        left >= job.most_block() && stated && issued.bytes_of_pass > 0
     }
 }

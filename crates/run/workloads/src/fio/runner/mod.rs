@@ -86,6 +86,8 @@ pub(super) struct Runner {
     /// Microseconds of pauses that are left.
     rest_us: u64,
     loops_left: u64,
+    /// Whether another pass follows, once a pass has ended.
+    again: bool,
     terminated: bool,
 }
 
@@ -114,6 +116,7 @@ impl Runner {
             place: 0,
             rest_us: job.start_delay_us,
             loops_left: job.loops - 1,
+            again: false,
             terminated: false,
             course,
             worker,
@@ -127,6 +130,9 @@ impl Runner {
     fn hear(&mut self, last: &Outcome<'_>) {
         match (self.doing, last) {
             (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
+            // Nothing was moved, but it counts.
+            (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
+            (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             (Doing::Sync { counts: true, .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
             }
@@ -144,7 +150,8 @@ impl Runner {
     #[inline]
     fn moved(&mut self, wanted: Wanted, bytes: u64) {
         let way = wanted.way.place();
-        if let Some(ns) = self.clock.took() {
+        let tells = !self.worker.job.engine.works_by_opening();
+        if let Some(ns) = self.clock.took().filter(|_| tells) {
             self.tally.took(way, ns);
             self.log(way, bytes, None, ns);
         }
@@ -153,6 +160,14 @@ impl Runner {
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
         self.counted(wanted, bytes);
+    }
+
+    /// A file was made, looked at or removed: that is what latencies are told of.
+    fn opened(&mut self) {
+        let way = if self.worker.job.deed.reads { Way::Read } else { Way::Write };
+        if let Some(ns) = self.clock.took() {
+            self.tally.took(way.place(), ns);
+        }
     }
 
     /// Takes down a request, where that is asked for.
@@ -205,7 +220,8 @@ impl Runner {
                 return true;
             }
         }
-        let limit = job.io_size.unwrap_or(self.extents.size).saturating_mul(job.loops);
+        let size = self.extents.size;
+        let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.
         let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
         issued.total() >= limit || ends
@@ -215,10 +231,8 @@ impl Runner {
     fn bytes_of_pass(&self) -> u64 {
         let job = &self.worker.job;
         let overwrites = job.deed.writes && job.deed.random && !job.draws.random_map;
-        match job.io_size.filter(|_| overwrites) {
-            Some(bytes) => bytes.max(self.extents.size),
-            None => self.extents.size,
-        }
+        let size = self.extents.size;
+        job.io_bytes(size).filter(|_| overwrites).map_or(size, |bytes| bytes.max(size))
     }
 
     /// The next thing to do while it works.
@@ -287,6 +301,9 @@ impl Runner {
     fn open(&mut self, file: usize) -> Doing {
         let job = &self.worker.job;
         self.slots.open(file);
+        if !job.engine.uses_cache() {
+            return Doing::Open(file);
+        }
         if job.invalidate {
             self.todo.push_back(Doing::Forget(file));
         }
@@ -301,7 +318,7 @@ impl Runner {
         let job = &self.worker.job;
         if job.fsync_on_close && job.deed.writes && !self.course.last_was_sync {
             self.todo.push_back(Doing::Close(file));
-            return Doing::Sync { file, data_only: false, counts: false };
+            return Doing::CloseSync(file);
         }
         Doing::Close(file)
     }
