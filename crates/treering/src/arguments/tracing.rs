@@ -25,7 +25,7 @@ pub(crate) struct TraceArgs {
 
 const AFTER_TRACE: &str = "\
 What a program does to the disk that the present directory is on, and a plot of it:
-  treering trace --out cold.trace -- tar cf /dev/null linux-6.1
+  treering trace --out cold.trace -- cp -r linux-6.1 /dev/shm
   treering trace plot cold.trace -o cold.html
 
 The exit code is that of the command. Recording takes root, or CAP_PERFMON and a readable tracefs.";
