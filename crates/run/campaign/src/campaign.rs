@@ -41,7 +41,8 @@ pub trait Crew {
 }
 
 /// Conducts a plan until its last round, or until the crew has seen enough, then its observing
-/// rounds; or until the flag is raised. A place that cannot be made the first time ends it: what is wrong then is the plan.
+/// rounds; or until the flag is raised. A place that cannot be made the first time ends it: what is
+/// wrong then is the plan.
 ///
 /// # Errors
 /// When a device cannot be had, or by the crew.

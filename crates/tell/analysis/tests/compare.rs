@@ -4,8 +4,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, Outcome, Side,
-    Terms, Verdict, compare,
+    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, OBSERVED_SUFFIX,
+    Outcome, Side, Terms, Verdict, compare,
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
@@ -532,4 +532,128 @@ fn sizes_are_those_of_the_devices_where_they_are_known() {
     assert!(!doubts(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
     let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
     assert!(doubts(&base, sized("b", 1, &smaller)).contains(&Code::SizesDiffer));
+}
+
+/// A side of a campaign in rounds that were run to be watched, with its seeks in a phase.
+fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> Side {
+    let rates = vec![1000.0; seeks.len()];
+    let mut side = in_campaign(side(name, late, &rates), campaign, 1);
+    side.name = format!("{name}{OBSERVED_SUFFIX}");
+    for (trial, seeks) in side.trials.iter_mut().zip(seeks) {
+        trial.beginning.cell.as_mut().unwrap().role = CellRole::Observed;
+        trial.beginning.parameters.push(("trace".to_owned(), "true".to_owned()));
+        let scope = Scope::Phase("run".to_owned());
+        trial.metrics.push(Metric::new("trace_seeks", scope, *seeks, Unit::Count, Better::Lower));
+    }
+    side
+}
+
+#[test]
+fn watched_rounds_give_their_seeks_and_no_time() {
+    let campaign = TrialId::new();
+    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
+    let other = in_campaign(side("b", 1, &P10B), campaign, 1);
+    let plain = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let mut outcome = plain.clone();
+    let seeks = [
+        watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
+        watched("b", 101, campaign, &[700.0, 720.0, 707.0, 713.0, 709.0, 704.0]),
+    ];
+    outcome.add_observed(&seeks[0], &seeks[1..], &Terms::default()).unwrap();
+    // What was measured is as it was, to the last digit.
+    assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
+    let [one] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
+    assert!(one.observed && !one.primary);
+    assert_eq!(
+        (&*one.metric(), &*one.baseline, &*one.contender),
+        ("phase run/trace_seeks", "a", "b")
+    );
+    assert_eq!((one.pairs(), one.verdict), (6, Verdict::Better));
+    assert_eq!((outcome.baseline.observed, outcome.contenders[0].observed), (6, 6));
+    assert_eq!((outcome.baseline.completed, outcome.baseline.failed), (10, 0));
+    let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
+    assert_eq!(codes(&outcome), codes(&plain));
+    // Even chosen by hand they say nothing of time.
+    let alone = compare(&seeks[0], &seeks[1..], &Terms::default()).unwrap();
+    assert!(alone.comparisons.iter().all(|one| one.name == "trace_seeks"), "{alone:?}");
+}
+
+#[test]
+fn what_decides_may_be_seen_in_watched_rounds_only() {
+    let campaign = TrialId::new();
+    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
+    let other = in_campaign(side("b", 1, &P10B), campaign, 1);
+    let primary = vec!["phase run/trace_seeks".to_owned(), "phase run/trace_none".to_owned()];
+    let terms = Terms { primary, ..Terms::default() };
+    let mut outcome = compare(&base, std::slice::from_ref(&other), &terms).unwrap();
+    let seeks = [
+        watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
+        watched("b", 101, campaign, &[990.0, 1020.0, 1007.0, 1013.0, 1009.0, 1004.0]),
+    ];
+    outcome.add_observed(&seeks[0], &seeks[1..], &terms).unwrap();
+    let missing: Vec<&str> = outcome
+        .cautions
+        .iter()
+        .filter(|caution| caution.code == Code::MetricMissing)
+        .map(|caution| caution.message.as_str())
+        .collect();
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert!(missing[0].ends_with(": phase run/trace_none"), "{missing:?}");
+    assert_eq!(Gate::of(&outcome), Gate::Worse);
+}
+
+/// Whether a comparison doubts that time and seeks tell the same: `b` took so many seconds where
+/// `a` took 40, and made so many seeks where `a` made 1000.
+fn is_doubted(seconds: u64, seeks: f64) -> bool {
+    let campaign = TrialId::new();
+    let base = in_campaign(side("a", 0, &[100.0]), campaign, 1);
+    let mut other = in_campaign(side("b", 1, &[100.0]), campaign, 1);
+    for trial in &mut other.trials {
+        trial.wall_ns = seconds * 1_000_000_000;
+    }
+    let mut outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let seen = [watched("a", 10, campaign, &[1000.0]), watched("b", 11, campaign, &[seeks])];
+    outcome.add_observed(&seen[0], &seen[1..], &Terms::default()).unwrap();
+    let mut found = outcome.cautions.iter().filter(|c| c.code == Code::TimeAgainstSeeks);
+    let is_there = found.next().is_some_and(|caution| {
+        caution.message
+            == format!(
+                "compilebench, 'b' against 'a': phase run took 40.00 s and {seconds}.00 s, with \
+                 1000 and {seeks:.0} seeks"
+            )
+    });
+    assert!(found.next().is_none());
+    is_there
+}
+
+#[test]
+fn times_that_tell_the_opposite_of_the_seeks_are_doubted() {
+    assert!(is_doubted(32, 3000.0), "faster with more seeks");
+    assert!(is_doubted(52, 400.0), "slower with fewer");
+    for (seconds, seeks) in [(32, 400.0), (52, 3000.0), (40, 3000.0), (32, 1100.0), (32, 1000.0)] {
+        assert!(!is_doubted(seconds, seeks), "{seconds} {seeks}");
+    }
+}
+
+#[test]
+fn a_better_layout_that_took_longer_is_doubted() {
+    let scored = |name: &str, late: i64, score: f64, seconds: u64| {
+        let mut side = side(name, late, &[100.0]);
+        let scope = Scope::Phase("run".to_owned());
+        let name = "layout_traversal_score_percent";
+        let metric = Metric::new(name, scope, score, Unit::Percent, Better::Higher);
+        side.trials[0].metrics.push(metric);
+        side.trials[0].wall_ns = seconds * 1_000_000_000;
+        side
+    };
+    let doubted = |score: f64, seconds: u64| {
+        let (base, other) = (scored("a", 0, 50.0, 40), scored("b", 1, score, seconds));
+        let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        let said = outcome.cautions.into_iter().find(|one| one.code == Code::TimeAgainstSeeks);
+        said.map(|one| one.message)
+    };
+    let said = doubted(80.0, 60).unwrap();
+    assert!(said.contains("40.00 s and 60.00 s, with traversal score 50.0 % and 80.0 %"), "{said}");
+    assert!(doubted(30.0, 30).is_some());
+    assert!(doubted(55.0, 60).is_none() && doubted(80.0, 30).is_none());
 }

@@ -336,3 +336,125 @@ fn a_quick_plan_can_be_printed_and_read_again() {
     assert!(shown.contains("92 trials, about "), "{shown}");
     assert!(tree_of(&program.home().join("a")).is_empty());
 }
+
+/// Two ext4 of this machine, one without a journal.
+const WATCHED: &str = r#"
+name = "watched"
+rounds = 2
+warm-up = false
+
+[device]
+loop = "320MiB"
+
+[[variant]]
+name = "ext4"
+filesystem = "ext4"
+
+[[variant]]
+name = "no journal"
+filesystem = "ext4"
+mkfs = "-O ^has_journal"
+
+[[job]]
+[job.options]
+dataset = "./lists"
+initial-dirs = 2
+runs = 4
+"#;
+
+/// The comparisons of a document that are, or are not, of observing rounds.
+fn of_rounds(document: &Value, observed: bool) -> Vec<&Value> {
+    let all = document["comparisons"].as_array().unwrap().iter();
+    all.filter(|one| one["observed"] == observed).collect()
+}
+
+#[test]
+fn traces_and_layouts_come_in_rounds_of_their_own() {
+    require_loop_fs!("ext4");
+    let (program, results) = (prepared(), Results::new());
+    fs::write(program.home().join("plan.toml"), WATCHED).unwrap();
+    let store = results.text();
+    let line = |more: &[&'static str]| -> Vec<String> {
+        let all = [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
+        all.into_iter().map(str::to_owned).collect()
+    };
+    let told = program.run(line(&["--trace", "--layout", "--dry-run"])).ends_with(0).stdout;
+    let observing: Vec<&str> =
+        told.lines().filter(|line| line.starts_with("observing round 1: ")).collect();
+    assert_eq!(observing.len(), 2, "{told}");
+    assert!(told.contains("8 trials"), "{told}");
+
+    let plain: Value = serde_json::from_str(&program.run(line(&[])).ends_with(0).stdout).unwrap();
+    assert!(of_rounds(&plain, true).is_empty());
+    // Rounds to be watched can be had later; nothing is measured again.
+    let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
+    assert!(ran.stderr.contains("6 of 8 cells are done"), "{ran}");
+    assert!(ran.stderr.contains("observing round 1: no journal"), "{ran}");
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let measured: Vec<Value> = of_rounds(&document, false).into_iter().cloned().collect();
+    assert_eq!(&measured, plain["comparisons"].as_array().unwrap());
+    assert_eq!(document["baseline"]["observed"], 1);
+    let kept = trials(&results.path());
+    assert_eq!(kept.len(), 8);
+    let is_seen = |name: &str| name.starts_with("trace_") || name.starts_with("layout_");
+    for trial in &kept {
+        let cell = trial.beginning.cell.as_ref().unwrap();
+        let is_observed = cell.role == CellRole::Observed;
+        let watched = trial.beginning.parameters.iter().any(|(name, _)| name == "layout");
+        assert_eq!(watched, is_observed);
+        assert_eq!(trial.metrics.iter().any(|metric| is_seen(&metric.name)), is_observed);
+        assert_eq!(trial.beginning.label.ends_with(" (observed)"), is_observed);
+    }
+    let seen = of_rounds(&document, true);
+    assert!(seen.iter().all(|one| is_seen(one["name"].as_str().unwrap())), "{seen:?}");
+    assert!(seen.iter().any(|one| one["name"] == "layout_traversal_score_percent"), "{seen:?}");
+    assert!(seen.iter().all(|one| one["pairs"] == 1 && one["verdict"] == "single-run"));
+    // Nothing more is to be done, and what is watched otherwise is watched again.
+    let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
+    assert!(ran.stderr.contains("8 of 8 cells are done"), "{ran}");
+    let ran = program.run(line(&["--trace", "--layout-every", "2", "--resume"])).ends_with(0);
+    assert!(ran.stderr.contains("6 of 8 cells are done"), "{ran}");
+    let html = ["report", "--plan", "watched", "--store", &store, "--format", "html"];
+    let html = program.run(html).ends_with(0).stdout;
+    assert!(html.contains("what lies where after"), "the map of each side");
+    assert!(html.contains("In rounds of their own, which are in no other figure"));
+    if seen.iter().any(|one| one["name"] == "trace_seeks") {
+        assert!(html.contains("What the device did in phase "));
+    }
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("that is gone"), "{left}");
+}
+
+#[test]
+fn measured_rounds_are_watched_where_that_is_asked_for() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let more = ["--rounds", "1", "--layout", "--observe-in", "measured", "--format", "json"];
+    let ran = program.run(directories(&store, &more)).ends_with(0);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(of_rounds(&document, true).is_empty());
+    for trial in trials(&results.path()) {
+        let role = trial.beginning.cell.as_ref().unwrap().role;
+        let watched = trial.beginning.parameters.iter().any(|(name, _)| name == "layout");
+        assert_eq!(watched, role != CellRole::WarmUp, "{role:?}");
+    }
+}
+
+#[test]
+fn watching_nothing_in_some_rounds_is_refused() {
+    let program = prepared();
+    for wrong in [
+        &["--observe-rounds", "2"][..],
+        &["--observe-in", "own"],
+        &["--trace", "--observe-in", "measured", "--observe-rounds", "2"],
+        &["--trace", "--observe-in", "both"],
+        &["--layout-every", "0"],
+    ] {
+        program.run(directories("/dev/shm/none", wrong)).ends_with(2).complains("--");
+    }
+    let quick = ["--trace", "--layout-every", "3", "--observe-rounds", "2", "--print-plan"];
+    let printed = program.run(directories("/dev/shm/none", &quick)).ends_with(0).stdout;
+    let section = "[observe]\ntrace = true\nlayout = false\nlayout-every = 3\nin = \"own\"\n\
+                   rounds = 2\n";
+    assert!(printed.contains(section), "{printed}");
+}

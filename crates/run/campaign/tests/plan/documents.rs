@@ -138,6 +138,10 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "device",
         "workload",
         "options",
+        "trace",
+        "layout",
+        "layout-every",
+        "in",
         "primary",
         "threshold",
     ] {

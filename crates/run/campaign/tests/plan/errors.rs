@@ -28,6 +28,20 @@ const FAULTS: &[(&str, &str)] = &[
     ("an empty name", "[[variant]]\nname = \"\"\nfilesystem = \"ext4\"\n"),
     ("a name with a control character", "name = \"a\\u001b[31m\"\n[[variant]]\n"),
     ("the name of a control", "[[variant]]\nname = \"xfs (again)\"\nfilesystem = \"xfs\"\n"),
+    (
+        "the name of an observed trial",
+        "[[variant]]\nname = \"x (observed)\"\nfilesystem = \"xfs\"\n",
+    ),
+    (
+        "observed nowhere",
+        "[[variant]]\nfilesystem = \"xfs\"\n[observe]\ntrace = true\nin = \"both\"\n",
+    ),
+    ("nothing observed", "[[variant]]\nfilesystem = \"xfs\"\n[observe]\nrounds = 2\n"),
+    (
+        "observing rounds that are none",
+        "[[variant]]\nfilesystem = \"xfs\"\n[observe]\ntrace = true\nin = \"measured\"\n\
+      rounds = 2\n",
+    ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),

@@ -5,6 +5,7 @@
 mod documents;
 mod errors;
 mod hostile;
+mod observing;
 mod round_trip;
 
 use std::path::Path;

@@ -228,9 +228,9 @@ impl ComparisonCautionCode {
                  one commit of the journal, weighs as much as the work"
             }
             Self::TimeAgainstSeeks => {
-                "do not take these times for those of a disk that has to move: on a loop device, on a \
-                 host that caches or on flash seeks cost next to nothing. Repeat it on the device \
-                 that is meant (`treering compare --device`)"
+                "do not take these times for those of a disk that has to move: on a loop device, on \
+                 a host that caches or on flash seeks cost next to nothing. Repeat it on the \
+                 device that is meant (`treering compare --device`)"
             }
             Self::Unpaired => {
                 "run as many rounds on both sides, in turns, with the same parameters: pairs need \

@@ -14,8 +14,8 @@ use treering_analysis::compare::{
 use treering_model::Scope;
 
 use super::comparison_charts::{forest, raw_numbers, rounds};
-use super::comparison_observed::charts_of;
-use super::comparison_tables::{Sort, figures, label, sides, verdicts};
+use super::comparison_observed::{charts_of, tables_of};
+use super::comparison_tables::{figures, label, sides, verdicts};
 use super::environment::{differences, everything};
 use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp, profile};
 use crate::{Block, Chart, Report, Warning};
@@ -150,7 +150,7 @@ fn add_job(
         page.chart(forest(primary));
         let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
         rounds(primary, most).into_iter().for_each(|chart| page.chart(chart));
-        page.table(verdicts(primary, Sort::Primary, several));
+        page.table(verdicts(primary, true, several));
     }
     for side in &outcome.contenders {
         let own = |c: &&MetricComparison| c.contender == side.name && !is_observation(&c.name);
@@ -163,7 +163,7 @@ fn add_job(
     let mut others = of(false);
     others.retain(|one| !is_observation(&one.name));
     if !others.is_empty() {
-        page.table(verdicts(&others, Sort::Exploratory, several));
+        page.table(verdicts(&others, false, several));
     }
 }
 
@@ -173,7 +173,7 @@ fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison],
     let seen = |one: &&&MetricComparison| !one.primary && is_observation(&one.name);
     let seen: Vec<&MetricComparison> = job.iter().filter(seen).copied().collect();
     if !seen.is_empty() {
-        page.table(verdicts(&seen, Sort::Observed, several));
+        tables_of(&seen, several).into_iter().for_each(|table| page.table(table));
     }
     let first = job[0];
     let same = |known: &&ObservedJob| {

@@ -1,14 +1,18 @@
-//! What observers saw of the sides of a comparison, drawn: the requests to the devices above each
-//! other on one scale, and where the files lie, of a trial of each side.
+//! What observers saw of the sides of a comparison: a table for each part of the trial, and, of a
+//! trial of each side, the requests to the devices above each other on one scale and where the
+//! files lie.
 
-use treering_analysis::compare::{ObservedJob, ObservedSide};
+use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedSide, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
-use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, Trial, Unit};
+use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, Scope, Trial, Unit};
 use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest};
 
+use super::comparison_tables::{interval, part, probability, ratio, runs, verdict};
+use super::identity::metric_words;
 use crate::charts::MOST_SIDES;
 use crate::{
-    Block, Chart, DeviceMapChart, LayoutCourse, LayoutCourseSide, TraceChart, TraceChartRun,
+    Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, LayoutCourseSide, Table, TraceChart,
+    TraceChartRun,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -19,6 +23,81 @@ const MOST_TRACES: usize = 8;
 const MOST_PHASES: usize = 4;
 /// Jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
+
+/// The figures of a job, part by part; where there is one run a side, without any inference.
+pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
+    let mut scopes: Vec<&Scope> = Vec::new();
+    for one in seen {
+        if !scopes.contains(&&one.scope) {
+            scopes.push(&one.scope);
+        }
+    }
+    let table = |(place, scope): (usize, &&Scope)| {
+        let own: Vec<&MetricComparison> =
+            seen.iter().filter(|one| one.scope == **scope).copied().collect();
+        let about = if place == 0 { caption(seen) } else { String::new() };
+        let name = part(scope);
+        let caption = format!("Observed, {name}. {about}");
+        table_of(&own, caption.trim_end(), several_contenders)
+    };
+    scopes.iter().enumerate().map(table).collect()
+}
+
+fn caption(seen: &[&MetricComparison]) -> String {
+    let which = if seen.iter().any(|one| one.observed) {
+        "In rounds of their own, which are in no other figure:"
+    } else {
+        "In the rounds that are measured:"
+    };
+    let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
+        "One trial a side: ratios show what happened once and prove nothing."
+    } else {
+        "n: pairs of rounds; q: Benjamini-Hochberg. To look at and not to decide by."
+    };
+    let zeros = if seen.iter().any(|one| one.difference.is_some()) {
+        " Where a value is not above zero, a difference with its unit stands for a ratio."
+    } else {
+        ""
+    };
+    format!("{which} what the devices were asked, and where the files lie. {how}{zeros}")
+}
+
+fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
+    let is_judged = own.iter().any(|one| one.verdict != Verdict::SingleRun);
+    let mut columns = vec![Column::long_text("measure")];
+    if several_contenders {
+        columns.push(Column::long_text("contender"));
+    }
+    if is_judged {
+        columns.push(Column::text("verdict"));
+    }
+    columns.push(Column::mixed("ratio"));
+    if is_judged {
+        let interval = Column::range("95 % interval", Unit::Count);
+        columns.extend([interval, Column::count("q"), Column::mixed("n")]);
+    }
+    columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
+    let keys = if several_contenders { 2 } else { 1 };
+    let mut table = Table::new("observed", caption, columns).with_keys(keys);
+    for one in own {
+        // Each value has its unit with it.
+        let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
+        if several_contenders {
+            cells.push(Cell::text(&one.contender));
+        }
+        if is_judged {
+            cells.push(verdict(one));
+        }
+        cells.push(ratio(one));
+        if is_judged {
+            cells.extend([interval(one), probability(one), runs(one)]);
+        }
+        cells.push(Cell::measured(one.baseline_median, one.unit));
+        cells.push(Cell::measured(one.contender_median, one.unit));
+        table.rows.push(cells);
+    }
+    table
+}
 
 /// The charts of a job; `jobs` is how many of the page have any.
 pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {

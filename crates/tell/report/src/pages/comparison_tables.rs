@@ -39,21 +39,10 @@ pub(super) fn sides(outcome: &Outcome) -> Table {
     table
 }
 
-/// Which metrics of a job a table has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// Those that decide.
-    Primary,
-    /// All others that were measured.
-    Exploratory,
-    /// What observers saw.
-    Observed,
-}
-
-/// Ratios and verdicts.
+/// Ratios and verdicts, primary metrics or the others.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
-    sort: Sort,
+    primary: bool,
     several_contenders: bool,
 ) -> Table {
     let mut columns = vec![Column::long_text("metric")];
@@ -64,7 +53,7 @@ pub(super) fn verdicts(
         Column::text("verdict"),
         Column::mixed("ratio"),
         Column::range("95 % interval", Unit::Count),
-        Column::count(if sort == Sort::Primary { "Holm p" } else { "q" }),
+        Column::count(if primary { "Holm p" } else { "q" }),
         Column::mixed("n"),
     ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
@@ -72,13 +61,9 @@ pub(super) fn verdicts(
         columns.push(Column::count("needs"));
     }
     columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
-    let name = match sort {
-        Sort::Primary => "primary",
-        Sort::Exploratory => "exploratory",
-        Sort::Observed => "observed",
-    };
+    let name = if primary { "primary" } else { "exploratory" };
     let keys = if several_contenders { 2 } else { 1 };
-    let caption = caption(comparisons, sort, needs);
+    let caption = caption(comparisons, primary, needs);
     let mut table = Table::new(name, &caption, columns).with_keys(keys);
     for one in comparisons {
         let mut cells = vec![Cell::text(label(one))];
@@ -96,27 +81,14 @@ pub(super) fn verdicts(
     table
 }
 
-fn caption(comparisons: &[&MetricComparison], sort: Sort, needs: bool) -> String {
-    let mut said = match sort {
-        Sort::Primary => {
-            "Primary metrics. Ratio: contender over baseline, with its interval; n: pairs of \
-             rounds."
-        }
-        Sort::Exploratory => {
-            "Exploratory: all other metrics, to look at and not to decide by. q: \
-             Benjamini-Hochberg."
-        }
-        Sort::Observed if comparisons.iter().any(|one| one.observed) => {
-            "Observed, in rounds of their own that are in no other figure: what the devices were \
-             asked, and where the files lie. n: pairs of these rounds; q: Benjamini-Hochberg among \
-             them."
-        }
-        Sort::Observed => {
-            "Observed in the rounds that are measured: what the devices were asked, and where the \
-             files lie. To look at and not to decide by. q: Benjamini-Hochberg."
-        }
-    }
-    .to_owned();
+fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
+    let mut said = if primary {
+        "Primary metrics. Ratio: contender over baseline, with its interval; n: pairs of rounds."
+            .to_owned()
+    } else {
+        "Exploratory: all other metrics, to look at and not to decide by. q: Benjamini-Hochberg."
+            .to_owned()
+    };
     if comparisons.iter().any(|c| !c.paired) {
         said += " n with a plus: unpaired trials of both sides.";
     }
@@ -190,7 +162,7 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     table
 }
 
-fn part(scope: &Scope) -> String {
+pub(super) fn part(scope: &Scope) -> String {
     match scope {
         Scope::Trial => "whole trial".to_owned(),
         Scope::Phase(name) => format!("phase {name}"),
@@ -212,7 +184,7 @@ pub(super) fn label(one: &MetricComparison) -> String {
 }
 
 /// The word with a sign: colour only repeats them. One run against one gets no colour.
-fn verdict(one: &MetricComparison) -> Cell {
+pub(super) fn verdict(one: &MetricComparison) -> Cell {
     let tone = match one.verdict {
         Verdict::Better => Tone::Good,
         Verdict::Worse => Tone::Bad,
@@ -222,7 +194,7 @@ fn verdict(one: &MetricComparison) -> Cell {
     Cell::toned(words(one.verdict), tone)
 }
 
-fn ratio(one: &MetricComparison) -> Cell {
+pub(super) fn ratio(one: &MetricComparison) -> Cell {
     match (one.ratio, one.difference) {
         (Some(ratio), _) => of_ratio(ratio.value).into(),
         (None, Some(difference)) => Cell::measured(difference.value, one.unit),
@@ -230,7 +202,7 @@ fn ratio(one: &MetricComparison) -> Cell {
     }
 }
 
-fn interval(one: &MetricComparison) -> Cell {
+pub(super) fn interval(one: &MetricComparison) -> Cell {
     let ends = |estimate: Estimate| estimate.interval;
     match (one.ratio.and_then(ends), one.difference.and_then(ends)) {
         (Some((low, high)), _) => Cell::between(of_ratio(low), of_ratio(high)),
@@ -243,13 +215,13 @@ fn of_ratio(value: f64) -> Number {
     Number { value, unit: String::new(), style: Style::Ratio }
 }
 
-fn probability(one: &MetricComparison) -> Cell {
+pub(super) fn probability(one: &MetricComparison) -> Cell {
     one.p_adjusted.map_or(Cell::Missing, |value| {
         Number { value, unit: String::new(), style: Style::Probability }.into()
     })
 }
 
-fn runs(one: &MetricComparison) -> Cell {
+pub(super) fn runs(one: &MetricComparison) -> Cell {
     if one.paired {
         return Cell::whole(one.pairs() as u64);
     }

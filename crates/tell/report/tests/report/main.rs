@@ -16,6 +16,7 @@ mod hostile;
 mod html;
 mod layout;
 mod mail;
+mod observed;
 
 use treering_report::{Format, Report};
 

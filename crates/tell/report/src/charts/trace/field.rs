@@ -129,9 +129,9 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
         ("s3", "discards", &map.discards),
     ];
     html! {
-        g transform=(place) data-rows=(map.rows.div_ceil(by)) data-columns=(map.columns.div_ceil(by))
-            data-device=(visible(&map.device)) data-column-ms=(column_ms)
-            data-row-mib=(row_mib) {
+        g transform=(place) data-rows=(map.rows.div_ceil(by))
+            data-columns=(map.columns.div_ceil(by)) data-device=(visible(&map.device))
+            data-column-ms=(column_ms) data-row-mib=(row_mib) {
             @for (side, kind, runs) in kinds {
                 @let path = path(&marks(map, runs, by));
                 @if !path.is_empty() {

@@ -1,0 +1,56 @@
+//! What plans have watched: in rounds of their own behind the others, or in the measured ones.
+
+use treering_campaign::plan::{ObservedIn, Observing};
+use treering_campaign::{observing_rounds, rounds};
+use treering_model::CellRole;
+
+use crate::read_plan;
+
+const TWO: &str = "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n";
+
+#[test]
+fn observing_rounds_have_every_variant_once_and_no_control() {
+    let plan =
+        read_plan(&format!("{TWO}[observe]\ntrace = true\nlayout = true\nrounds = 4\n")).unwrap();
+    let observing = observing_rounds(&plan);
+    assert_eq!(observing.len(), 4);
+    let mut first = [0, 0];
+    for (number, cells) in (1..).zip(&observing) {
+        let mut variants: Vec<usize> = cells.iter().map(|cell| cell.variant).collect();
+        first[variants[0]] += 1;
+        variants.sort_unstable();
+        assert_eq!(variants, [0, 1]);
+        assert!(cells.iter().all(|cell| (cell.round, cell.role) == (number, CellRole::Observed)));
+    }
+    assert_eq!(first, [2, 2], "each is the first as often");
+    let cell = observing[1].iter().find(|cell| cell.variant == 1).unwrap();
+    assert_eq!(cell.words(&plan), "observing round 2: xfs");
+    assert_eq!(cell.label(&plan), "xfs (observed)");
+    // The measured rounds are those of the plan without.
+    assert_eq!(rounds(&plan), rounds(&read_plan(TWO).unwrap()));
+    assert_eq!(plan.digest(), read_plan(TWO).unwrap().digest());
+    for role in [CellRole::WarmUp, CellRole::Round, CellRole::Control] {
+        let (wanted, parameters) = plan.observed(role);
+        assert!(!wanted.trace && wanted.layout.is_none() && parameters.is_empty());
+    }
+    let (wanted, parameters) = plan.observed(CellRole::Observed);
+    assert!(wanted.trace && wanted.layout.is_some_and(|layout| layout.map));
+    let names: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["layout", "trace"]);
+}
+
+#[test]
+fn measured_rounds_are_watched_where_that_is_asked_for() {
+    let plan =
+        read_plan(&format!("{TWO}[observe]\nlayout-every = 5\nin = \"measured\"\n")).unwrap();
+    assert_eq!(plan.observing.place, ObservedIn::Measured);
+    assert!(observing_rounds(&plan).is_empty());
+    assert!(plan.observed(CellRole::WarmUp).1.is_empty());
+    for role in [CellRole::Round, CellRole::Control] {
+        let (wanted, parameters) = plan.observed(role);
+        assert_eq!(wanted.layout.map(|layout| layout.every_tasks), Some(5));
+        assert_eq!(parameters, [("layout-every".to_owned(), "5".to_owned())]);
+    }
+    assert_eq!(read_plan(TWO).unwrap().observing, Observing::default());
+    assert!(observing_rounds(&read_plan(TWO).unwrap()).is_empty());
+}

@@ -1,0 +1,229 @@
+//! What observers saw of the sides of a comparison: a table of its own, plots above each other on
+//! one scale, and pages that stay small however many requests there were.
+
+use treering_analysis::compare::{
+    Factor, OBSERVED_SUFFIX, ObservedJob, Outcome, Side, Terms, compare, observed_jobs,
+};
+use treering_model::{
+    Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
+    LAYOUT_VERSION, Layout, LayoutMap, LayoutMapCell, Metric, PhaseTotals, Scope, Trial, TrialId,
+    Unit,
+};
+use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::{Block, Chart, Report};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Course, Digest, Map, Slot};
+
+use crate::comparison::trial;
+use crate::html::{assert_sound, html};
+
+const PHASES: [&str; 3] = ["initial", "aging", "final"];
+
+/// A digest as large as one of a million requests: a map with as many runs of cells as maps have,
+/// and a thousand slices of time.
+fn digest(seed: u64) -> Digest {
+    let mut digest = Digest::default();
+    let mut state = seed;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    digest.figures.span_ns = 60_000_000_000;
+    digest.figures.writes.requests = 700_000;
+    digest.figures.reads.requests = 300_000;
+    digest.figures.seeks = 500_000 + seed;
+    digest.figures.ordered = 1_000_000;
+    let mut runs = |count: u64| -> Vec<u32> {
+        let pairs = (0..count).flat_map(|_| [20 + random() % 100, 1 + random() % 4]);
+        pairs.map(|number| u32::try_from(number).unwrap()).collect()
+    };
+    digest.maps = vec![Map {
+        device: "loop7".to_owned(),
+        device_sectors: 1 << 23,
+        column_ns: 60_000_000,
+        columns: 1024,
+        first_sector: 0,
+        row_sectors: 8192,
+        rows: 1024,
+        reads: runs(8_000),
+        writes: runs(16_000),
+        discards: Vec::new(),
+    }];
+    let slot = |_| Slot {
+        reads: 300 + random() % 50,
+        read_bytes: 4096 * (300 + random() % 50),
+        writes: 700 + random() % 50,
+        write_bytes: 8192 * (700 + random() % 50),
+        seeks: 500 + random() % 90,
+        depth_ns: 30_000_000 + random() % 9_000_000,
+        timed: 1000,
+        latency_ns: 1_000_000_000 + random() % 90_000_000,
+        ..Slot::default()
+    };
+    digest.course = Course { slot_ns: 60_000_000, slots: (0..1000).map(slot).collect() };
+    digest
+}
+
+fn layout(adjacent: f64) -> Layout {
+    Layout { files: 10, adjacent_siblings: Some(adjacent), ..Layout::default() }
+}
+
+fn map() -> LayoutMap {
+    let cell =
+        |place: u64| LayoutMapCell { space: 1 << 20, free: (place % 8) << 17, groups: Vec::new() };
+    LayoutMap { cell_bytes: 1 << 20, groups: Vec::new(), cells: (0..4096).map(cell).collect() }
+}
+
+/// A trial that was watched.
+fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
+    let mut trial = trial(0, late, 1.0, name);
+    trial.beginning.cell = Some(Cell {
+        campaign,
+        plan: "p".to_owned(),
+        digest: "d".to_owned(),
+        variant: name.to_owned(),
+        job: "compilebench".to_owned(),
+        round: 1,
+        role,
+    });
+    let phase = |(phase, name): (u32, &str)| PhaseTotals {
+        phase,
+        name: name.to_owned(),
+        wall_ns: 60_000_000_000,
+        ..PhaseTotals::default()
+    };
+    trial.phases = (0..).zip(PHASES).map(phase).collect();
+    let seed = u64::try_from(late).unwrap();
+    for (phase, name) in (0..).zip(PHASES) {
+        let scope = || Scope::Phase(name.to_owned());
+        let seeks = 500_000.0 + late as f64;
+        let share = 60.0 + late as f64 / 100.0;
+        trial.metrics.extend([
+            Metric::new("trace_seeks", scope(), seeks, Unit::Count, Better::Lower),
+            Metric::new("trace_write_amplification", scope(), 1.5, Unit::Count, Better::Lower),
+            Metric::new("layout_score_percent", scope(), share, Unit::Percent, Better::Higher),
+        ]);
+        let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
+        let phase = Some(u32::try_from(phase).unwrap());
+        trial.artifacts.push(Artifact { phase, name: name.to_owned(), ..made });
+    }
+    for task in 1..=10u32 {
+        let layout = layout(0.9 - f64::from(task) / 100.0);
+        let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, &layout).unwrap();
+        let name = format!("{LAYOUT_AFTER_TASK}{task}");
+        trial.artifacts.push(Artifact { phase: Some(1), name, ..made });
+    }
+    let made = Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map()).unwrap();
+    trial.artifacts.push(Artifact { phase: Some(2), ..made });
+    trial
+}
+
+fn one(name: &str, trial: Trial) -> Side {
+    Side { name: name.to_owned(), factor: Factor::Variant, trials: vec![trial] }
+}
+
+/// A comparison of two variants with an observing round, and the page about it.
+fn observed() -> (Outcome, Report) {
+    let campaign = TrialId::new();
+    let measured = |name: &str, late| {
+        let mut trial = watched(late, name, campaign, CellRole::Round);
+        trial.metrics.retain(|metric| !metric.name.contains('_') || metric.primary);
+        trial.artifacts.clear();
+        one(name, trial)
+    };
+    let (ext4, xfs) = (measured("ext4", 0), measured("x<s", 500));
+    let mut outcome = compare(&ext4, &[xfs], &Terms::default()).unwrap();
+    let sides = [("ext4", 900), ("x<s", 1400)].map(|(name, late)| {
+        let trial = watched(late, name, campaign, CellRole::Observed);
+        one(&format!("{name}{OBSERVED_SUFFIX}"), trial)
+    });
+    outcome.add_observed(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let mut jobs: Vec<ObservedJob> = observed_jobs(&sides[0], &sides[1..]);
+    for (job_side, side) in jobs.iter_mut().flat_map(|job| &mut job.sides).zip(&sides) {
+        assert_eq!(format!("{}{OBSERVED_SUFFIX}", job_side.name), side.name);
+        job_side.seen = side.trials.first().cloned();
+    }
+    let page = page(&outcome, &View { observed: &jobs, ..View::default() });
+    (outcome, page)
+}
+
+#[test]
+fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
+    let (_, page) = observed();
+    let tables: Vec<_> = page
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+        .collect();
+    let table = |name: &str| tables.iter().find(|table| table.name == name).unwrap();
+    let seen: Vec<_> = tables.iter().filter(|table| table.name == "observed").collect();
+    assert_eq!(seen.len(), 3, "one for each phase");
+    assert!(seen.iter().all(|table| table.rows.len() == 3));
+    assert!(seen[0].caption.starts_with("Observed, phase initial. In rounds of their own"));
+    assert_eq!(seen[0].columns.len(), 4, "nothing is inferred of one trial");
+    let shown = format!("{:?} {:?}", table("figures"), table("exploratory"));
+    assert!(!shown.contains("trace") && !shown.contains("layout"), "{shown}");
+    let charts: Vec<&Chart> = page
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        })
+        .collect();
+    let traces: Vec<(&str, Vec<&str>)> = charts
+        .iter()
+        .filter_map(|chart| match chart {
+            Chart::Trace(chart) => {
+                let names = chart.runs.iter().map(|run| run.name.as_str()).collect();
+                Some((chart.of.as_str(), names))
+            }
+            _ => None,
+        })
+        .collect();
+    let of = |phase| (phase, vec!["ext4", "x<s"]);
+    assert_eq!(traces, ["phase initial", "phase aging", "phase final"].map(of));
+    let courses = charts.iter().filter_map(|chart| match chart {
+        Chart::Layout(course) => Some(course),
+        _ => None,
+    });
+    let courses: Vec<_> = courses.collect();
+    assert_eq!(courses.len(), 1);
+    assert_eq!(courses[0].sides.len(), 2);
+    assert_eq!(courses[0].sides[1].points.len(), 10);
+    let maps = charts.iter().filter(|chart| matches!(chart, Chart::Map(_))).count();
+    assert_eq!(maps, 2, "the last of each side");
+}
+
+#[test]
+fn a_page_about_millions_of_requests_stays_small_and_sound() {
+    let (_, page) = observed();
+    let text = html(&page);
+    assert_sound(&text);
+    assert!(text.contains("What the device did in phase aging"));
+    assert!(text.contains("x&lt;s on loop7") && !text.contains("x<s"));
+    // Two sides in three phases: six million requests.
+    let drawn: usize = text.matches("class=\"cells").count();
+    assert_eq!(drawn, 12, "reads and writes of each");
+    assert!(text.len() < 500_000, "{} bytes", text.len());
+}
+
+#[test]
+fn programs_are_told_which_rounds_figures_are_of() {
+    let (outcome, _) = observed();
+    let mut bytes = Vec::new();
+    DataFormat::Json.write(&outcome, &mut bytes).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(document["baseline"]["observed"], 1);
+    let comparisons = document["comparisons"].as_array().unwrap();
+    let of = |is_observed: bool| {
+        comparisons.iter().filter(move |one| one["observed"] == is_observed).collect::<Vec<_>>()
+    };
+    assert_eq!(of(true).len(), 9);
+    assert!(of(true).iter().all(|one| one["verdict"] == "single-run" && one["pairs"] == 1));
+    assert!(!of(false).is_empty());
+    assert!(of(false).iter().all(|one| !one["name"].as_str().unwrap().starts_with("trace_")));
+}
