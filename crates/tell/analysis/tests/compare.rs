@@ -602,8 +602,8 @@ fn what_decides_may_be_seen_in_watched_rounds_only() {
     assert_eq!(Gate::of(&outcome), Gate::Worse);
 }
 
-/// Whether a comparison doubts that time and seeks tell the same: `b` took so many seconds where `a`
-/// took 40, and made so many seeks where `a` made 1000.
+/// Whether a comparison doubts that time and seeks tell the same: `b` took so many seconds where
+/// `a` took 40, and made so many seeks where `a` made 1000.
 fn is_doubted(seconds: u64, seeks: f64) -> bool {
     let campaign = TrialId::new();
     let base = in_campaign(side("a", 0, &[100.0]), campaign, 1);
