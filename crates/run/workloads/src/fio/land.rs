@@ -82,7 +82,7 @@ impl Land {
             let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
             let path = match named {
                 Some(named) => named.clone(),
-                None => format_name(&job.filename_format, &job.title, clone, number),
+                None => format_name(&job.filename_format, &job.heading.title, clone, number),
             };
             files.push(self.file(job, directory.map(String::as_str), &path)?);
         }

@@ -54,9 +54,9 @@ pub(super) fn parse(
             continue;
         }
         let mut section = global.clone();
-        section.place = read.place;
+        section.heading.place = read.place;
         section.name.clone_from(&read.name);
-        section.title.clone_from(&read.name);
+        section.heading.title.clone_from(&read.name);
         section.bases = bases(&read.settings, section.bases, &messages)?;
         for setting in &read.settings {
             section.set(setting, &messages, around)?;

@@ -249,14 +249,20 @@ impl Default for Draws {
     }
 }
 
+/// How a section begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Heading {
+    /// What stands in the brackets: the files of the job are named after it.
+    pub(crate) title: String,
+    pub(super) place: Place,
+}
+
 /// A section that is no `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
     /// Its name.
     pub(crate) name: String,
-    /// What stands in the brackets: its files are named after it.
-    pub(crate) title: String,
-    pub(super) place: Place,
+    pub(crate) heading: Heading,
     pub(super) bases: Bases,
     pub(crate) description: Option<String>,
     pub(crate) deed: Deed,
@@ -351,8 +357,7 @@ impl Section {
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
-            title: String::new(),
-            place: Place::default(),
+            heading: Heading::default(),
             bases: Bases { kb: 1024 },
             description: None,
             deed: Deed { reads: true, writes: false, random: false },

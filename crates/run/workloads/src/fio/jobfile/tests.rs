@@ -165,7 +165,7 @@ fn a_shown_job_is_the_same_job() {
     let mut again = read(&show(&jobs)).unwrap();
     assert_eq!(show(&again), show(&jobs));
     for (again, job) in again.iter_mut().zip(&jobs) {
-        again.place = job.place;
+        again.heading.place = job.heading.place;
         again.given.clone_from(&job.given);
         again.given_globally.clone_from(&job.given_globally);
         for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
