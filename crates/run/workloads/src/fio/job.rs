@@ -144,7 +144,10 @@ fn contents(jobs: &[Section]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         all.push((format!("{JOB_FILE}.{number}.name"), job.name.clone()));
-        let resolved = job.resolved().into_iter();
+        if job.heading.title != job.name {
+            all.push((format!("{JOB_FILE}.{number}.section"), job.heading.title.clone()));
+        }
+        let resolved = job.resolved().into_iter().filter(|(key, _)| *key != "name");
         all.extend(resolved.map(|(key, value)| (format!("{JOB_FILE}.{number}.{key}"), value)));
     }
     all

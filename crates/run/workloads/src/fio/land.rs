@@ -85,7 +85,7 @@ impl Land {
     /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
     /// original gets with `--with-fio`.
     pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
-        let by_path = match job.distribution {
+        let by_path = match job.draws.distribution {
             Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => false,
             _ => job.deed.random,
         };
@@ -183,7 +183,7 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
     let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
     match named {
         Some(named) => named.clone(),
-        None => format_name(&job.filename_format, &job.title, clone, number),
+        None => format_name(&job.filename_format, &job.heading.title, clone, number),
     }
 }
 

@@ -41,7 +41,7 @@ impl Scene {
                 let is_fresh = !job.draws.repeatable && !seeded;
                 // As the original: a seed of one's own is that of all clones but the first.
                 let repeatable = job.draws.repeatable && (number == 0 || !seeded);
-                let draws = Draws { repeatable, ..job.draws };
+                let draws = Draws { repeatable, ..job.draws.clone() };
                 let seeds = Seeds::of(&draws, job.deed.random, thread, is_fresh.then_some(fresh));
                 let job = Arc::clone(job);
                 let worker = Worker { job, section, number, group, wave, files, hashes, seeds };

@@ -1,6 +1,6 @@
 //! How large the files of a job are, and which part of each it works on.
 
-use super::jobfile::{Amount, Section};
+use super::jobfile::{Amount, Engine, Section};
 use super::tausworthe::Tausworthe;
 
 /// Blocks that random maps may have: a bit each, 1 GiB.
@@ -97,6 +97,9 @@ pub(super) fn extents(
                 }
             }
             Some((low, high)) if found_bytes < low || found_bytes > high => {
+                if offset > low {
+                    return Err(Unsized::Behind);
+                }
                 let whole = if low == high { low } else { drawn(low, high, least, &mut draws) };
                 whole.checked_sub(offset).ok_or(Unsized::Behind)?
             }
@@ -109,6 +112,10 @@ pub(super) fn extents(
             extent.bytes = bytes - bytes % least;
         }
         extent.file_bytes = extent.end().max(found_bytes);
+        if job.engine == Engine::Null {
+            // What is not there has no end.
+            extent.file_bytes = u64::MAX;
+        }
         files.push(extent);
     }
     let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));

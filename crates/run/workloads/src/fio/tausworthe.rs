@@ -141,7 +141,7 @@ mod tests {
         };
         assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
         assert_eq!(first(&draws, 2), [1_094_293_889, 780_151_754, 2_579_992_399]);
-        let seeded = Draws { repeatable: false, seed: 77, ..draws };
+        let seeded = Draws { repeatable: false, seed: 77, ..draws.clone() };
         assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
         assert_eq!(first(&seeded, 2)[0], 20_773_687);
         let all = Draws { all_repeatable: true, ..draws };

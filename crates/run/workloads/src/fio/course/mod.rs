@@ -102,7 +102,8 @@ impl Course {
         let mut file = |extent: &Extent| {
             let blocks = extent.bytes.min(extent.file_bytes).div_ceil(job.least_block());
             let seed = seeds.of_file(hashes.next().copied().unwrap_or(0));
-            let law = job.deed.random.then(|| Law::new(&job.distribution, blocks, seed, &mut zeta));
+            let law =
+                job.deed.random.then(|| Law::new(&job.draws.distribution, blocks, seed, &mut zeta));
             FileState::new(*extent, law.flatten())
         };
         let files = extents.files.iter().map(&mut file).collect();
@@ -222,7 +223,8 @@ impl Course {
 }
 
 fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {
-    let has_parts = matches!(job.distribution, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
+    let has_parts =
+        matches!(job.draws.distribution, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
     has_parts.then(|| seeds.generator(Use::Zone))
 }
 

@@ -122,7 +122,7 @@ impl Course {
             }
             (0, begin)
         };
-        let (begin, blocks) = match &self.job.distribution {
+        let (begin, blocks) = match &self.job.draws.distribution {
             Distribution::Zoned(zones) => {
                 let (begin, end) = part(zones);
                 let percent = |percent: u64| {

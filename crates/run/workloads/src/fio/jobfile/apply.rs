@@ -2,10 +2,9 @@
 
 use treering_script::ConfigError;
 
+use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{
-    Allocation, Blocks, Deed, Distribution, Engine, Exits, Section, Service, Think, Way,
-};
+use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Way};
 use super::values::{Amount, Given};
 
 /// The engine moves no more in a call.
@@ -249,7 +248,7 @@ impl Section {
             "allrandrepeat" => self.draws.all_repeatable = given.switch()?,
             "randseed" => self.draws.seed = given.number(0, u64::MAX)?,
             "random_generator" => given.word(&[("tausworthe", ())])?,
-            "random_distribution" => self.distribution = Distribution::read(given)?,
+            "random_distribution" => self.draws.distribution = Distribution::read(given)?,
             "percentage_random" => pairs(given, |way, part| {
                 self.draws.percent_random[way.place()] = part.number(0, 100)?;
                 Ok(())

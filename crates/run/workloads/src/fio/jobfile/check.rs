@@ -2,9 +2,10 @@
 
 use treering_script::ConfigError;
 
+use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Distribution, Engine, Section, Way};
+use super::section::{Engine, Section, Way};
 
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
@@ -57,7 +58,9 @@ pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigErr
     let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
     if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
         let what = format!("the jobs have {workers} clones in all");
-        return Err(to.error(first.place, what).hint(format!("there are at most {WORKERS_MAX}")));
+        return Err(to
+            .error(first.heading.place, what)
+            .hint(format!("there are at most {WORKERS_MAX}")));
     }
     jobs.iter_mut().try_for_each(|job| one(job, to))?;
     let each = jobs.iter().map(|job| job.files.saturating_mul(job.clones));
@@ -66,18 +69,20 @@ pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigErr
         None => Ok(()),
         Some(first) => {
             let what = format!("the clones have {files} files in all");
-            Err(to.error(first.place, what).hint(format!("there are at most {FILES_MAX}")))
+            Err(to.error(first.heading.place, what).hint(format!("there are at most {FILES_MAX}")))
         }
     }
 }
 
+fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), ConfigError> {
+    Err(to.error(job.heading.place, format!("[{}]: {what}", shown(&job.name))).hint(right))
+}
+
 fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     settle(job);
-    let refuse = |what: &str, right: &str| {
-        let what = format!("[{}]: {what}", shown(&job.name));
-        Err(to.error(job.place, what).hint(right))
-    };
-    if job.title.contains('/') && job.filenames.is_empty() {
+    let job = &*job;
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if job.heading.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
     if job.size.is_none() && job.file_size.is_none() && job.filenames.is_empty() {
@@ -109,7 +114,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             "write bs=4k, or leave fsync and fdatasync out",
         );
     }
-    whether_engine(job, to)?;
+    without_data(job, to)?;
     let paced = Way::ALL.iter().any(|way| job.rate[way.place()] + job.rate_iops[way.place()] > 0);
     if paced && job.ramp_us > 0 {
         return refuse("a rate together with ramp_time", WITH_FIO);
@@ -129,11 +134,8 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
 }
 
 /// What the engines that move no data cannot do.
-fn whether_engine(job: &Section, to: &Messages) -> Result<(), ConfigError> {
-    let refuse = |what: &str, right: &str| {
-        let what = format!("[{}]: {what}", shown(&job.name));
-        Err(to.error(job.place, what).hint(right))
-    };
+fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine.moves_data() {
         return Ok(());
     }
@@ -159,7 +161,7 @@ fn settle(job: &mut Section) {
         job.open_files = job.files;
     }
     // As the original: with other alignments, or where places are not alike, no map is kept.
-    if job.distribution != Distribution::Even {
+    if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {

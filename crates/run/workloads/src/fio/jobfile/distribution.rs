@@ -3,7 +3,7 @@
 
 use treering_script::ConfigError;
 
-use super::section::{Distribution, Way, Zone};
+use super::section::Way;
 use super::values::Given;
 
 /// What the original takes where nothing is given.
@@ -15,6 +15,33 @@ const ZONES_MAX: usize = 256;
 const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \
                      pareto[:H[:CENTER]], normal[:DEVIATION[:CENTER]], zoned:ACCESSES/SIZE:..., \
                      zoned_abs:ACCESSES/SIZE:...";
+
+/// How often each place is drawn: `random_distribution`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Distribution {
+    /// All alike.
+    #[default]
+    Even,
+    /// By Zipf's law with this exponent, which is not 1.
+    Zipf { theta: f64, center: Option<f64> },
+    /// By Pareto's law: of a share `h` of the accesses goes to `1 - h` of the places.
+    Pareto { h: f64, center: Option<f64> },
+    /// Around the middle, moved by up to half of this percentage to either side.
+    Normal { deviation: f64, center: Option<f64> },
+    /// Parts of the file in percent, by [`Way::place`].
+    Zoned([Vec<Zone>; 2]),
+    /// Parts of the file in bytes, by [`Way::place`].
+    ZonedAbs([Vec<Zone>; 2]),
+}
+
+/// A part of a file that gets its share of the accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Percent of the accesses.
+    pub(crate) accesses: u64,
+    /// How long it is.
+    pub(crate) size: u64,
+}
 
 impl Distribution {
     /// From its words.

@@ -19,13 +19,12 @@ mod values;
 
 use treering_script::ConfigError;
 
+pub(super) use distribution::{Distribution, Zone};
 pub(super) use expand::{Environment, Machine};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{
-    Allocation, Distribution, Draws, Engine, Exits, Section, Service, Way, Zone,
-};
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
 pub(super) use show::show;
 pub(super) use values::Amount;
 
@@ -57,9 +56,9 @@ pub(super) fn parse(
             continue;
         }
         let mut section = global.clone();
-        section.place = read.place;
+        section.heading.place = read.place;
         section.name.clone_from(&read.name);
-        section.title.clone_from(&read.name);
+        section.heading.title.clone_from(&read.name);
         section.bases = bases(&read.settings, section.bases, &messages)?;
         for setting in &read.settings {
             section.set(setting, &messages, around)?;

@@ -1,6 +1,7 @@
 //! What a job says, every option resolved.
 
 use super::super::logs::Wanted;
+use super::distribution::Distribution;
 use super::messages::Place;
 use super::values::{Amount, Bases};
 
@@ -226,7 +227,7 @@ impl Default for Told {
 }
 
 /// How places are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draws {
     /// Whether no block comes again before all have come.
     pub(crate) random_map: bool,
@@ -235,6 +236,8 @@ pub(crate) struct Draws {
     pub(crate) seed: u64,
     /// How many of a hundred places are drawn; the others go on from the last one.
     pub(crate) percent_random: [u64; 2],
+    /// How often each place is.
+    pub(crate) distribution: Distribution,
 }
 
 impl Default for Draws {
@@ -245,35 +248,17 @@ impl Default for Draws {
             all_repeatable: false,
             seed: 0x89,
             percent_random: [100; 2],
+            distribution: Distribution::Even,
         }
     }
 }
 
-/// How often each place is drawn: `random_distribution`.
+/// How a section begins.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Distribution {
-    /// All alike.
-    #[default]
-    Even,
-    /// By Zipf's law with this exponent, which is not 1.
-    Zipf { theta: f64, center: Option<f64> },
-    /// By Pareto's law: of a share `h` of the accesses goes to `1 - h` of the places.
-    Pareto { h: f64, center: Option<f64> },
-    /// Around the middle, moved by up to half of this percentage to either side.
-    Normal { deviation: f64, center: Option<f64> },
-    /// Parts of the file in percent, by [`Way::place`].
-    Zoned([Vec<Zone>; 2]),
-    /// Parts of the file in bytes, by [`Way::place`].
-    ZonedAbs([Vec<Zone>; 2]),
-}
-
-/// A part of a file that gets its share of the accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Zone {
-    /// Percent of the accesses.
-    pub(crate) accesses: u64,
-    /// How long it is.
-    pub(crate) size: u64,
+pub(crate) struct Heading {
+    /// What stands in the brackets: the files of the job are named after it.
+    pub(crate) title: String,
+    pub(super) place: Place,
 }
 
 /// A section that is no `[global]` one.
@@ -281,9 +266,7 @@ pub(crate) struct Zone {
 pub(crate) struct Section {
     /// Its name.
     pub(crate) name: String,
-    /// What stands in the brackets: its files are named after it.
-    pub(crate) title: String,
-    pub(super) place: Place,
+    pub(crate) heading: Heading,
     pub(super) bases: Bases,
     pub(crate) description: Option<String>,
     pub(crate) deed: Deed,
@@ -343,7 +326,6 @@ pub(crate) struct Section {
     pub(crate) mix_read: u64,
     pub(crate) allocation: Allocation,
     pub(crate) draws: Draws,
-    pub(crate) distribution: Distribution,
     pub(crate) create_on_open: bool,
     pub(crate) create_fsync: bool,
     pub(crate) overwrite: bool,
@@ -379,8 +361,7 @@ impl Section {
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
-            title: String::new(),
-            place: Place::default(),
+            heading: Heading::default(),
             bases: Bases { kb: 1024 },
             description: None,
             deed: Deed { reads: true, writes: false, random: false },
@@ -432,7 +413,6 @@ impl Section {
             mix_read: 50,
             allocation: Allocation::Native,
             draws: Draws::default(),
-            distribution: Distribution::Even,
             create_on_open: false,
             create_fsync: true,
             overwrite: false,

@@ -14,7 +14,7 @@ pub(crate) fn show(jobs: &[Section]) -> String {
             out.push('\n');
         }
         // Writing into a string cannot fail.
-        let _ = writeln!(out, "[{}]", job.name);
+        let _ = writeln!(out, "[{}]", job.heading.title);
         for (key, value) in job.resolved() {
             let _ = writeln!(out, "{key}={value}");
         }
@@ -71,7 +71,7 @@ impl Section {
     /// Every option with its value, in a fixed order.
     pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
-        if self.name != self.title {
+        if self.name != self.heading.title {
             all.push(("name", self.name.clone()));
         }
         if let Some(description) = &self.description {
@@ -174,7 +174,7 @@ impl Section {
 
     fn resolved_report(&self, all: &mut Vec<(&'static str, String)>) {
         all.push(("norandommap", switch(!self.draws.random_map)));
-        all.push(("random_distribution", self.distribution.word()));
+        all.push(("random_distribution", self.draws.distribution.word()));
         all.push(("randrepeat", switch(self.draws.repeatable)));
         all.push(("allrandrepeat", switch(self.draws.all_repeatable)));
         all.push(("randseed", self.draws.seed.to_string()));

@@ -176,7 +176,7 @@ fn a_shown_job_is_the_same_job() {
     let mut again = read(&show(&jobs)).unwrap();
     assert_eq!(show(&again), show(&jobs));
     for (again, job) in again.iter_mut().zip(&jobs) {
-        again.place = job.place;
+        again.heading.place = job.heading.place;
         again.given.clone_from(&job.given);
         again.given_globally.clone_from(&job.given_globally);
         for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
@@ -223,7 +223,8 @@ proptest! {
                 Just("=4k/50:8k"), Just("=10%"), Just("=30s"), Just("=randrw:3"),
                 Just("=write:-4k"),
                 Just("=random:7"), Just("=libaio"), Just("=a:b\\:c"), Just("=all"), Just("=none"),
-                Just("=(2*3)"), Just("=zipf:1.2:0.5"), Just("=zoned:60/10:40/"), Just("=50:99.9"), Just("=$ncpus"), Just("=\u{fc} x"),
+                Just("=(2*3)"), Just("=zipf:1.2:0.5"), Just("=zoned:60/10:40/"),
+                Just("=50:99.9"), Just("=$ncpus"), Just("=\u{fc} x"),
             ]),
             0..12,
         ),
