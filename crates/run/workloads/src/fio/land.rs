@@ -153,10 +153,13 @@ impl Land {
         if name.is_empty() || name == "." || name == ".." || name.len() > NAME_BYTES_MAX {
             return Err(wrong("has no name that a file can have"));
         }
-        if is_among_devices(Path::new(parent)) || (self.classic && is_no_file(Path::new(&whole))) {
+        let parent = plain(parent);
+        let among_devices =
+            !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
+        if among_devices || (self.classic && is_no_file(Path::new(&whole))) {
             return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
         }
-        let directory = self.number(&plain(parent))?;
+        let directory = self.number(&parent)?;
         let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
         Ok(Name { directory, name })
     }

@@ -1,7 +1,5 @@
 //! Where in a file the next request is, and how long it is.
 
-use std::sync::Arc;
-
 use super::super::jobfile::{Distribution, Way, Zone};
 use super::super::random_map::RandomMap;
 use super::{Act, Course, Wanted};
@@ -214,36 +212,43 @@ impl Course {
         if !self.fits(file, offset, least) {
             return None;
         }
-        let most_draws = if blocks.split.is_empty() { DRAWS_MAX } else { SPLIT_DRAWS_MAX };
-        for _ in 0..most_draws {
-            let bytes = self.drawn_bytes(file, way, offset);
-            if bytes > 0 && self.fits(file, offset, bytes) {
-                return Some(bytes);
-            }
-        }
-        Some(least)
-    }
-
-    fn drawn_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
-        let job = Arc::clone(&self.job);
-        let blocks = job.blocks(way);
-        let draws = &mut self.sizes[way.place()];
-        let bytes = if blocks.split.is_empty() {
-            blocks.least + draws.below(blocks.most)
-        } else {
-            let drawn = u64::from(draws.draw());
-            let (mut bytes, mut percent) = (blocks.least, 0);
-            for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
-                bytes = size;
-                percent += share;
-                let within = drawn / percent <= u64::from(u32::MAX) / 100;
-                if within && self.fits(file, offset, size) {
-                    break;
+        if !blocks.split.is_empty() {
+            for _ in 0..SPLIT_DRAWS_MAX {
+                let bytes = self.split_bytes(file, way, offset);
+                if bytes > 0 && self.fits(file, offset, bytes) {
+                    return Some(bytes);
                 }
             }
-            bytes
-        };
-        let bytes = if job.unaligned { bytes } else { bytes - bytes % blocks.least };
+            return Some(least);
+        }
+        let room = self.files[file].extent.end().saturating_sub(offset);
+        let unaligned = self.job.unaligned;
+        // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
+        // generator stays in registers.
+        let mut draws = self.sizes[way.place()];
+        let mut fitting = (0..DRAWS_MAX).map(|_| {
+            let bytes = least + draws.below(most);
+            let bytes = if unaligned { bytes } else { bytes - bytes % least };
+            bytes.min(most)
+        });
+        let found = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
+        self.sizes[way.place()] = draws;
+        Some(found.unwrap_or(least))
+    }
+
+    fn split_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
+        let blocks = self.job.blocks(way);
+        let drawn = u64::from(self.sizes[way.place()].draw());
+        let (mut bytes, mut percent) = (blocks.least, 0);
+        for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
+            bytes = size;
+            percent += share;
+            let within = drawn / percent <= u64::from(u32::MAX) / 100;
+            if within && self.fits(file, offset, size) {
+                break;
+            }
+        }
+        let bytes = if self.job.unaligned { bytes } else { bytes - bytes % blocks.least };
         bytes.min(blocks.most)
     }
 }
