@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use treering_model::{Artifact, HeatReport, LayoutHeat};
+use treering_model::{Artifact, Caution, CautionCode, HeatReport, LayoutHeat};
 use treering_testkit::{LoopFs, require_loop_fs, require_root, skip};
 
 use crate::program;
@@ -102,4 +102,22 @@ fn a_trace_tells_which_files_were_hot() {
     let nothing = program.home().join("nothing");
     fs::write(&nothing, "nothing").unwrap();
     program.run(["layout", dir, "--heat", nothing.to_str().unwrap()]).ends_with(3);
+}
+
+#[test]
+fn requests_that_cannot_be_put_to_files_are_told_of() {
+    require_root!();
+    require_loop_fs!("btrfs");
+    let place = LoopFs::new("btrfs", 256);
+    let program = program();
+    let dir = place.path().join("d");
+    let words = ["run", "fs_mark", "--dir", dir.to_str().unwrap(), "--files", "20"];
+    program.run(words.iter().chain(&["-q", "--heat", "--trace"])).ends_with(0);
+    let trial = last(&program);
+    assert!(trial.artifacts.iter().all(|made| made.name != LayoutHeat::REQUESTS));
+    let is_told = |caution: &Caution| {
+        caution.code == CautionCode::TraceIncomplete
+            && caution.message.contains("cannot be put to files")
+    };
+    assert!(trial.cautions.iter().any(is_told), "{:?}", trial.cautions);
 }

@@ -47,6 +47,8 @@ struct Watching {
     missing: Option<BlockTraceError>,
     lost: u64,
     hot: Option<Hot>,
+    /// Why the requests cannot be put to files.
+    cold: Option<String>,
 }
 
 /// The requests by which data are hot on the device, where that is wanted.
@@ -81,6 +83,7 @@ impl Watching {
             missing: None,
             lost: 0,
             hot: None,
+            cold: None,
         };
         let devices = match devices_under(scene.target) {
             Ok(devices) => devices,
@@ -88,11 +91,15 @@ impl Watching {
         };
         watching.devices = devices.iter().map(|device| device.device.name.clone()).collect();
         let mut sinks: Vec<SharedSink> = Vec::new();
-        if let Some(half_life) = scene.wanted.heat_half_life
-            && let Ok(requests) = HotRequests::of(scene.target)
-        {
-            sinks.push(Box::new(requests.clone()));
-            watching.hot = Some(Hot { requests, target: scene.target.to_owned(), half_life });
+        if let Some(half_life) = scene.wanted.heat_half_life {
+            match HotRequests::of(scene.target) {
+                Ok(requests) => {
+                    sinks.push(Box::new(requests.clone()));
+                    let target = scene.target.to_owned();
+                    watching.hot = Some(Hot { requests, target, half_life });
+                }
+                Err(why) => watching.cold = Some(why),
+            }
         }
         match BlockRecorder::begin(&devices, RecorderOptions::default(), sinks) {
             Ok(recorder) => watching.recorder = Recorder::Events(recorder),
@@ -162,6 +169,9 @@ impl Watch for Watching {
                 _ => "",
             };
             doubt(format!("{missing}{instead}"));
+        }
+        if let Some(why) = &self.cold {
+            doubt(format!("which data are hot is told by the calls only: {why}"));
         }
         let mut lost = self.lost;
         if let Recorder::Events(recorder) = self.recorder

@@ -22,7 +22,7 @@ fn error(lines: &str, message: &str, hint: &str) {
 
 #[test]
 fn what_is_understood_is_written_and_read_again() {
-    let lines = "set $x=16k # a comment\nset $y = true set $z=/mnt/a_b-c.d set $q=\"two words\"\n\
+    let lines = "set $x=16k # a comment\nset $w=$x\nset $x=16k\nset $y = true set $z=/mnt/a_b-c.d set $q=\"two words\"\n\
          set $r=randvar(type=uniform,min=1,mean=10,round=2)\n\
          set $t=randvar(type=tabular, randtable={{40,1k,2k},{60,$x,1m}})\n\
          set $g=cvar(type=cvar-gamma,parameters=mean:1000;gamma:2.5,min=10)\n\
@@ -39,6 +39,7 @@ fn what_is_understood_is_written_and_read_again() {
     assert_eq!(text(&again), shown);
     for line in [
         "set $x=16384",
+        "set $w=16384",
         "set $q=\"two words\"",
         "set $t=randvar(type=tabular,randtable={{40,1024,2048},{60,$x,1048576}})",
         "define flowop name=mix,$fs,$n=3",
@@ -55,7 +56,7 @@ fn what_is_understood_is_written_and_read_again() {
 fn what_is_wrong_is_told_with_its_place() {
     error("sett $x=1", "w.f:2:1: 'sett' is no statement", "perhaps set is meant");
     error("set $x=10K", "w.f:2:8: '10K' is not a number", "k, m or g");
-    error("set $x=$y", "set to another variable", "write its value");
+    error("set $x=$y", "w.f:2:8: $y has no value yet", "a line before");
     error("set $x=2*3", "there is no arithmetic", "write the result");
     error("set $x=2\nset $z=4 /2", "w.f:3:10: there is no arithmetic", "write the result");
     error("eventgen rate=$x,/2", "'/2' is no attribute", "rate");

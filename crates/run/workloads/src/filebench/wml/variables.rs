@@ -77,10 +77,14 @@ impl Reader<'_> {
                 self.sign(')')?;
                 drawn
             }
-            Value::Variable(other) => {
-                let what = format!("${name} is set to another variable, ${}", shown(other));
-                return Err(self.error(given.place, what).hint("write its value"));
-            }
+            // As it is now: what is set later does not change it.
+            Value::Variable(other) => match self.script.variables.get(other) {
+                Some(variable) => variable.clone(),
+                None => {
+                    let what = format!("${} has no value yet", shown(other));
+                    return Err(self.error(given.place, what).hint("set it in a line before"));
+                }
+            },
             _ => Variable::Plain(given.clone()),
         };
         let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
