@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io;
 
 use treering_engine::{CallFailure, Caller, Payload, Place, Reply};
-use treering_script::{Call, Entries, Outcome, Queue, Step};
+use treering_script::{Call, Entries, Outcome, Queue, Step, Synchronous};
 
 /// Does nothing for so many turns at each step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,7 @@ impl Caller for NullCaller {
         Ok(Reply { outcome: outcome(step), calls: 1 })
     }
 
-    fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
         Ok(())

@@ -23,6 +23,8 @@ use rustix::fs::{
 use rustix::io::{retry_on_intr, try_close, writev};
 use rustix::path::Arg;
 
+use crate::through::Through;
+
 /// Who sees to it that a path stays beneath its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confinement {
@@ -92,23 +94,6 @@ impl OpenHow {
     /// Whether it makes a file that is not there.
     const fn makes(self) -> bool {
         self.flags().contains(OFlags::CREATE)
-    }
-}
-
-/// What lies between a file's reader or writer and its device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Through {
-    /// No page cache: `O_DIRECT`. Addresses, sizes and offsets must suit the device.
-    pub direct: bool,
-    /// What is written is on disk when the call returns: `O_SYNC`.
-    pub synchronous: bool,
-}
-
-impl Through {
-    #[inline]
-    const fn flags(self) -> OFlags {
-        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
-        if self.synchronous { direct.union(OFlags::SYNC) } else { direct }
     }
 }
 
@@ -587,11 +572,12 @@ pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close, dir_again,
-        fd_path, is_single_name, make_dir, open_above, open_dir, open_file, open_subdir,
-        open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir,
-        seek_to, stat, sync_filesystem, truncate, unlink, write, write_both,
+        Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again, fd_path,
+        is_single_name, make_dir, open_above, open_dir, open_file, open_subdir, open_to_look,
+        open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir, seek_to, stat,
+        sync_filesystem, truncate, unlink, write, write_both,
     };
+    use crate::Through;
     use crate::entries::rename;
     use std::collections::BTreeSet;
     use std::ffi::CString;

@@ -33,6 +33,7 @@ mod semaphores;
 mod shared;
 mod signals;
 mod statfs;
+mod through;
 mod trace_format;
 mod trace_pages;
 mod tracefs;
@@ -47,11 +48,11 @@ pub use btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use cached::{advise, allocate, forget};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
-    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, Through, attributes, close,
-    dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
-    open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir,
-    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
-    truncate, unlink, write, write_both,
+    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
+    fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file, open_subdir,
+    open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir,
+    seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine, truncate,
+    unlink, write, write_both,
 };
 pub use child::{child_has_ended, signal_child, written_by};
 pub use clock::monotonic_ns;
@@ -81,6 +82,7 @@ pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};
 pub use statfs::{FilesystemFacts, filesystem_facts};
+pub use through::{Synchronous, Through};
 pub use trace_format::{TraceField, TraceFormat};
 pub use trace_pages::{TracePage, trace_page};
 pub use tracefs::Tracefs;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
 use crate::{Bell, ConfigError, Outcome, Step};
+use treering_sys::Synchronous;
 
 /// How much a sync covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +109,8 @@ pub struct Task {
     pub file_op: Op,
     /// Whether its files are opened with `O_DIRECT`.
     pub direct: bool,
-    /// Whether its files are opened with `O_SYNC`.
-    pub synchronous: bool,
+    /// Whether its files are opened with `O_SYNC` or `O_DSYNC`.
+    pub synchronous: Synchronous,
     /// Whether it reads and writes at places by the calls that take vectors (`preadv2`).
     pub vectored: bool,
     /// What carries its requests out, when it makes any.
@@ -132,7 +133,7 @@ impl Task {
             expected_bytes: 0,
             file_op,
             direct: false,
-            synchronous: false,
+            synchronous: Synchronous::No,
             vectored: false,
             queue: None,
             identity: None,

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{Ending, HeatReport, Scope, Work};
-use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, tree_of};
+use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, traced, tree_of};
 
 use crate::program;
 use crate::trial::{again, failure, last};
@@ -365,4 +365,23 @@ fn hot_data_are_told() {
 
     native(&program, job, &["--heat-half-life", "3600"]).ends_with(2);
     native(&program, job, &["--heat", "--heat-half-life", "0"]).ends_with(2);
+}
+
+#[test]
+fn files_are_opened_as_sync_says() {
+    let program = program();
+    for (sync, flag) in [("none", None), ("sync", Some("O_SYNC")), ("dsync", Some("O_DSYNC"))] {
+        let job = format!("[a]\nrw=write\nsize=16k\nsync={sync}\n");
+        fs::write(program.home().join("j.fio"), job).unwrap();
+        let command = program.command(["fio", "j.fio"]);
+        let Some(calls) = traced(&command, program.home(), "openat,openat2,open,pwrite64") else {
+            return;
+        };
+        let mut opened = calls.iter().rev().filter(|one| one.call.contains("\"a.0.0\""));
+        let last = &opened.next().unwrap().call;
+        let has = |flag: &str| last.split(['|', ' ', ',', ')']).any(|word| word == flag);
+        let found = ["O_SYNC", "O_DSYNC"].into_iter().find(|flag| has(flag));
+        assert_eq!(found, flag, "{last}");
+        fs::remove_file(program.home().join("a.0.0")).unwrap();
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use treering_script::{
     Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Queue,
-    Request, Room, Step, Subject, Tolerate,
+    Request, Room, Step, Subject, Synchronous, Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -417,7 +417,7 @@ impl Caller for MemoryCaller {
     }
 
     /// There is no page cache here.
-    fn open_through(&mut self, _direct: bool, _synchronous: bool) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
         Ok(())

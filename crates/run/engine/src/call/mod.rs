@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Outcome, Queue, Room, Step, Tolerate};
+use treering_script::{Outcome, Queue, Room, Step, Synchronous, Tolerate};
 use treering_sys::Errno;
 
 use crate::HeatBook;
@@ -30,8 +30,8 @@ pub trait Caller: Send {
     fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>>;
 
     /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
-    /// whether they are written synchronously (`O_SYNC`).
-    fn open_through(&mut self, direct: bool, synchronous: bool);
+    /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
+    fn open_through(&mut self, direct: bool, synchronous: Synchronous);
 
     /// Whether reads and writes at places of their own are made by the calls that take vectors.
     fn by_vectors(&mut self, _are: bool) {}

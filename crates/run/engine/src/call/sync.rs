@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Queue,
-    Room, Step, Subject, SyncScope, Tolerate,
+    Room, Step, Subject, SyncScope, Synchronous, Tolerate,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
@@ -470,7 +470,7 @@ impl Caller for SyncCaller {
         Ok(Reply { outcome, calls })
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: bool) {
+    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
         self.through = Through { direct, synchronous };
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io;
 
-use treering_script::{Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step};
+use treering_script::{Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step, Synchronous};
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
 
@@ -68,7 +68,7 @@ impl<C: Caller> Caller for Noting<C> {
         Ok(reply)
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: bool) {
+    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
         self.caller.open_through(direct, synchronous);
     }
 

@@ -35,7 +35,9 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
         ("directories", Cell::whole(copied.directories)),
         ("content", Cell::measured(copied.bytes as f64, Unit::Bytes)),
     ];
-    pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+    // A directory is looked at as it is.
+    let told = pairs.into_iter().filter(|(_, cell)| *cell != Cell::Missing);
+    told.map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
 /// What it costs to read both.
@@ -46,7 +48,7 @@ fn reads(copy: &FreshCopy) -> Table {
         Column::mixed("as it is"),
         Column::mixed("low–high"),
         Column::mixed("fresh copy"),
-        Column::mixed("low–high"),
+        Column::mixed("its low–high"),
         Column::mixed("ratio"),
         Column::mixed("95 %"),
     ];
@@ -104,12 +106,7 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
     for (count, one, many) in [
         (copied.hard_links, "further name of a file was linked", "further names were linked"),
         (copied.symlinks, "symbolic link was made", "symbolic links were made"),
-        (
-            copied.others,
-            "device, pipe or socket was left out",
-            "devices, pipes and sockets were \
-                                                                left out",
-        ),
+        (copied.others, "special file was left out", "special files were left out"),
         (copied.failed, "entry could not be read", "entries could not be read"),
     ] {
         if count > 0 {

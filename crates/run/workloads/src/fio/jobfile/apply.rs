@@ -1,6 +1,6 @@
 //! One setting after the other, each put where it belongs.
 
-use treering_script::ConfigError;
+use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
@@ -231,7 +231,13 @@ impl Section {
             "fsync_on_close" => self.fsync_on_close = given.switch()?,
             "invalidate" => self.invalidate = given.switch()?,
             "sync" => {
-                let words = [("0", false), ("none", false), ("1", true), ("sync", true)];
+                let words = [
+                    ("0", Synchronous::No),
+                    ("none", Synchronous::No),
+                    ("1", Synchronous::All),
+                    ("sync", Synchronous::All),
+                    ("dsync", Synchronous::Data),
+                ];
                 self.synchronous = given.word(&words)?;
             }
             "zonemode" => given.word(&[("none", ())])?,

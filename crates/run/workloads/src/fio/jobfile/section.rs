@@ -1,5 +1,7 @@
 //! What a job says, every option resolved.
 
+use treering_script::Synchronous;
+
 use super::super::logs::Wanted;
 use super::distribution::Distribution;
 use super::messages::Place;
@@ -304,7 +306,7 @@ pub(crate) struct Section {
     pub(crate) most_reaped: u64,
     pub(crate) depth_low: u64,
     pub(crate) direct: bool,
-    pub(crate) synchronous: bool,
+    pub(crate) synchronous: Synchronous,
     pub(crate) clones: u64,
     pub(crate) thread: bool,
     pub(crate) runtime_us: u64,
@@ -392,7 +394,7 @@ impl Section {
             most_reaped: 0,
             depth_low: 0,
             direct: false,
-            synchronous: false,
+            synchronous: Synchronous::No,
             clones: 1,
             thread: false,
             runtime_us: 0,

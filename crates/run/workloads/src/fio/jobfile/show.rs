@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use treering_script::Synchronous;
+
 use super::super::logs::Wanted;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service, Way};
 use super::values::Amount;
@@ -64,6 +66,9 @@ const SERVICES: [(&str, Service); 3] = [
     ("sequential", Service::Sequential),
 ];
 
+const SYNCS: [(&str, Synchronous); 3] =
+    [("0", Synchronous::No), ("1", Synchronous::All), ("dsync", Synchronous::Data)];
+
 const EXITS: [(&str, Exits); 3] =
     [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
 
@@ -110,7 +115,7 @@ impl Section {
         all.push(("iodepth_batch_complete_max", self.most_reaped.to_string()));
         all.push(("iodepth_low", self.depth_low.to_string()));
         all.push(("direct", switch(self.direct)));
-        all.push(("sync", switch(self.synchronous)));
+        all.push(("sync", name_of(&SYNCS, &self.synchronous)));
         all.push(("rwmixread", self.mix_read.to_string()));
         all.push(("refill_buffers", switch(self.refill_buffers)));
         all.push(("scramble_buffers", switch(self.scramble_buffers)));
