@@ -13,29 +13,11 @@ use rustix::fs::{
     openat, readlinkat, seek, statat, symlinkat, utimensat,
 };
 use rustix::fs::{Gid, Uid};
+use treering_model::CopiedTree;
 use treering_sys::{Confinement, Errno, FileType, dir_again, make_dir, open_to_look, read, write};
 
 /// Bytes of a read and a write.
 const PIECE: usize = 1 << 20;
-
-/// What was copied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Copied {
-    /// Files, each once.
-    pub files: u64,
-    /// Directories below the top.
-    pub directories: u64,
-    /// Further names of files.
-    pub hard_links: u64,
-    /// Symbolic links.
-    pub symlinks: u64,
-    /// Bytes of content, without holes.
-    pub bytes: u64,
-    /// Devices, pipes and sockets, which are not copied.
-    pub others: u64,
-    /// What could not be read or was removed meanwhile.
-    pub failed: u64,
-}
 
 /// Why a copy cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +59,7 @@ pub struct Copier {
     /// Where files with several names were made first.
     names: HashMap<(u64, u64), CString>,
     buffer: Vec<u8>,
-    copied: Copied,
+    copied: CopiedTree,
 }
 
 impl Copier {
@@ -94,12 +76,12 @@ impl Copier {
             here: opened()?,
             names: HashMap::new(),
             buffer: vec![0; PIECE],
-            copied: Copied::default(),
+            copied: CopiedTree::default(),
         })
     }
 
     /// What was copied so far.
-    pub fn copied(&self) -> Copied {
+    pub fn copied(&self) -> CopiedTree {
         self.copied
     }
 
@@ -292,7 +274,7 @@ mod tests {
 
     use treering_sys::{FileType, open_top};
 
-    use super::{Copied, Copier};
+    use super::{CopiedTree, Copier};
 
     #[test]
     fn names_content_holes_links_and_modes_are_copied() {
@@ -322,7 +304,7 @@ mod tests {
         copier.enter(dir.as_fd(), c"dir").unwrap();
         copier.entry(dir.as_fd(), c"file", FileType::RegularFile).unwrap();
         copier.leave().unwrap();
-        let Copied { files, directories, hard_links, symlinks, bytes, others, failed } =
+        let CopiedTree { files, directories, hard_links, symlinks, bytes, others, failed } =
             copier.copied();
         assert_eq!((files, directories, hard_links, symlinks), (3, 1, 1, 1));
         assert_eq!((others, failed), (1, 1));

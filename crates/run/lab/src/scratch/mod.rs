@@ -14,7 +14,7 @@ use treering_sys::open_top;
 use crate::device::unfit;
 use crate::{Device, Doubt, EraseList, Lab, LabError, Mounted, Workplace};
 
-pub use copy::{Copied, Copier, CopyError};
+pub use copy::{Copier, CopyError};
 pub use likeness::Likeness;
 
 /// What the copy is called in a directory that was named; `treering clean` knows it.

@@ -129,16 +129,7 @@ impl Work<'_> {
             }
             Halt::Copy(error) => copy_failure(&error),
         })?;
-        let copied = copying.copier.copied();
-        Ok(CopiedTree {
-            files: copied.files,
-            directories: copied.directories,
-            hard_links: copied.hard_links,
-            symlinks: copied.symlinks,
-            bytes: copied.bytes,
-            others: copied.others,
-            failed: copied.failed,
-        })
+        Ok(copying.copier.copied())
     }
 
     /// Reads one of the two, and tells in which order it gives its entries.
