@@ -32,6 +32,16 @@ impl CellRole {
         }
     }
 
+    /// What stands behind the name of a variant whose cell has this role: `ext4 (again)`.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::WarmUp => " (warm-up)",
+            Self::Round => "",
+            Self::Control => " (again)",
+            Self::Observed => " (observed)",
+        }
+    }
+
     /// The role with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)

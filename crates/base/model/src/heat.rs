@@ -78,12 +78,14 @@ impl HeatReport {
     pub const KIND: &'static str = "heat";
     /// The version of its artifact's body.
     pub const VERSION: u32 = 1;
+    /// Bytes of a range.
+    pub const RANGE_BYTES: u64 = 1 << 20;
 
     /// Of nothing.
     pub fn empty(half_life: Duration) -> Self {
         Self {
             half_life_seconds: half_life.as_secs_f64(),
-            range_bytes: 1 << 20,
+            range_bytes: Self::RANGE_BYTES,
             files: 0,
             ranges: 0,
             total: HeatCounts::default(),

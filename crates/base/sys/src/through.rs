@@ -26,6 +26,13 @@ pub enum Synchronous {
 /// What rustix 1.1 calls so without libc is `O_SYNC`.
 const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
+impl From<bool> for Synchronous {
+    /// On or off, where there is nothing between.
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::All } else { Self::No }
+    }
+}
+
 impl Through {
     #[inline]
     pub(crate) const fn flags(self) -> OFlags {

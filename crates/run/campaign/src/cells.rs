@@ -7,9 +7,6 @@ use treering_model::CellRole;
 use crate::plan::Plan;
 use crate::schedule::schedule;
 
-/// What stands behind the name of a variant that is observed.
-pub(crate) const OBSERVED_SUFFIX: &str = " (observed)";
-
 /// One cell of a plan, by numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlannedCell {
@@ -26,13 +23,7 @@ pub struct PlannedCell {
 impl PlannedCell {
     /// Its variant's name, with what it is for where that is no round: `ext4 (again)`.
     pub fn label(&self, plan: &Plan) -> String {
-        let mark = match self.role {
-            CellRole::WarmUp => " (warm-up)",
-            CellRole::Round => "",
-            CellRole::Control => " (again)",
-            CellRole::Observed => OBSERVED_SUFFIX,
-        };
-        format!("{}{mark}", plan.variants[self.variant].name)
+        format!("{}{}", plan.variants[self.variant].name, self.role.suffix())
     }
 
     /// The round, the label, and the job where there are several: `round 2: ext4, fs_mark`;

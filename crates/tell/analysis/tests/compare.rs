@@ -4,8 +4,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, OBSERVED_SUFFIX,
-    Outcome, Side, Terms, Verdict, compare,
+    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, Outcome, Side,
+    Terms, Verdict, compare, compare_observed,
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
@@ -538,7 +538,7 @@ fn sizes_are_those_of_the_devices_where_they_are_known() {
 fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> Side {
     let rates = vec![1000.0; seeks.len()];
     let mut side = in_campaign(side(name, late, &rates), campaign, 1);
-    side.name = format!("{name}{OBSERVED_SUFFIX}");
+    side.name = format!("{name}{}", CellRole::Observed.suffix());
     for (trial, seeks) in side.trials.iter_mut().zip(seeks) {
         trial.beginning.cell.as_mut().unwrap().role = CellRole::Observed;
         trial.beginning.parameters.push(("trace".to_owned(), "true".to_owned()));
@@ -554,12 +554,12 @@ fn watched_rounds_give_their_seeks_and_no_time() {
     let base = in_campaign(side("a", 0, &P10A), campaign, 1);
     let other = in_campaign(side("b", 1, &P10B), campaign, 1);
     let plain = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
-    let mut outcome = plain.clone();
     let seeks = [
         watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
         watched("b", 101, campaign, &[700.0, 720.0, 707.0, 713.0, 709.0, 704.0]),
     ];
-    outcome.add_observed(&seeks[0], &seeks[1..], &Terms::default()).unwrap();
+    let contenders = std::slice::from_ref(&other);
+    let outcome = compare_observed(&base, contenders, &seeks, &Terms::default()).unwrap();
     // What was measured is as it was, to the last digit.
     assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
     let [one] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
@@ -585,12 +585,11 @@ fn what_decides_may_be_seen_in_watched_rounds_only() {
     let other = in_campaign(side("b", 1, &P10B), campaign, 1);
     let primary = vec!["phase run/trace_seeks".to_owned(), "phase run/trace_none".to_owned()];
     let terms = Terms { primary, ..Terms::default() };
-    let mut outcome = compare(&base, std::slice::from_ref(&other), &terms).unwrap();
     let seeks = [
         watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
         watched("b", 101, campaign, &[990.0, 1020.0, 1007.0, 1013.0, 1009.0, 1004.0]),
     ];
-    outcome.add_observed(&seeks[0], &seeks[1..], &terms).unwrap();
+    let outcome = compare_observed(&base, std::slice::from_ref(&other), &seeks, &terms).unwrap();
     let missing: Vec<&str> = outcome
         .cautions
         .iter()
@@ -611,9 +610,9 @@ fn is_doubted(seconds: u64, seeks: f64) -> bool {
     for trial in &mut other.trials {
         trial.wall_ns = seconds * 1_000_000_000;
     }
-    let mut outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     let seen = [watched("a", 10, campaign, &[1000.0]), watched("b", 11, campaign, &[seeks])];
-    outcome.add_observed(&seen[0], &seen[1..], &Terms::default()).unwrap();
+    let contenders = std::slice::from_ref(&other);
+    let outcome = compare_observed(&base, contenders, &seen, &Terms::default()).unwrap();
     let mut found = outcome.cautions.iter().filter(|c| c.code == Code::TimeAgainstSeeks);
     let is_there = found.next().is_some_and(|caution| {
         caution.message

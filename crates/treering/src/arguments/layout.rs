@@ -59,5 +59,6 @@ The layout of a tree, of all that is on a disk, and of an image, for programs:
   treering layout /srv/build --fresh-copy
   treering layout /srv/build --heat build.trace
 
-Nothing is written, but for a copy to where --fresh-copy makes it. What is mounted is looked at where it is mounted; else it is mounted read-only,
-where nobody sees it, which needs root, and gone afterwards. docs/layout.md defines the measures.";
+Nothing is written, but for a copy to where --fresh-copy makes it. What is mounted is looked at
+where it is mounted; else it is mounted read-only, where nobody sees it, which needs root, and gone
+afterwards. docs/layout.md defines the measures.";

@@ -6,6 +6,9 @@ use treering_observe::layout::LayoutWanted;
 
 use super::Plan;
 
+/// The options of `treering run` by which something is watched, by their long names.
+const OPTIONS: [&str; 3] = ["layout", "layout-every", "trace"];
+
 /// What is watched closely, and where. Nothing, by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observing {
@@ -68,18 +71,17 @@ impl Observing {
 
     /// As options of `treering run`, by their long names.
     pub(crate) fn options(&self) -> Vec<(String, String)> {
-        let option = |name: &str, value: String| (name.to_owned(), value);
-        let mut all = Vec::new();
-        if self.layout {
-            all.push(option("layout", "true".to_owned()));
-        }
-        if self.layout_every > 0 {
-            all.push(option("layout-every", self.layout_every.to_string()));
-        }
-        if self.trace {
-            all.push(option("trace", "true".to_owned()));
-        }
-        all
+        let switch = |is_on: bool| is_on.then(|| "true".to_owned());
+        let every = (self.layout_every > 0).then(|| self.layout_every.to_string());
+        let values = [switch(self.layout), every, switch(self.trace)];
+        let named = OPTIONS.into_iter().zip(values);
+        named.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    /// Whether these parameters of a trial say that just this was watched in it.
+    pub fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
+        let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
+        parameters.iter().filter(watching).eq(&self.options())
     }
 }
 

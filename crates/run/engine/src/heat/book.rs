@@ -7,7 +7,7 @@ use treering_model::{HeatCounts, HeatReport, HotData};
 use treering_stats::{Access, Heat, concentration};
 
 /// Bytes of a range: what the kernel's patches of 2012 took.
-const RANGE_BYTES: u64 = 1 << 20;
+const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
 /// Files beyond these, and ranges of all files together, are counted in the total only.
 const FILES_MAX: usize = 1 << 20;
 const RANGES_MAX: usize = 1 << 22;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
 use treering_script::{
-    Call, Outcome, Phase, Script, Session, SideBySide, Step, Synchronous, Task, Unfinished, Wave,
+    Call, Outcome, Phase, Script, Session, SideBySide, Step, Task, Unfinished, Wave,
 };
 
 use super::account::Account;
@@ -87,8 +87,7 @@ impl<'j> PlaySession<'j> {
                 1 => format!("client{first}"),
                 _ => format!("client{first} to client{}", first + per_process - 1),
             };
-            let sync = self.config.synchronous;
-            let synchronous = if sync { Synchronous::All } else { Synchronous::No };
+            let synchronous = self.config.synchronous.into();
             Task { synchronous, ..Task::new(kind, &subject, Op::Create, Box::new(player)) }
         });
         tasks.collect()

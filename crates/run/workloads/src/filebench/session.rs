@@ -9,7 +9,7 @@ use std::time::Duration;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
     Call, OnSignal, Outcome, Phase, Queue, QueueKind, Script, Session, SideBySide, Step, SyncScope,
-    Synchronous, Task, TimeLimit, Unfinished, Wave,
+    Task, TimeLimit, Unfinished, Wave,
 };
 
 use super::headline::Headline;
@@ -142,11 +142,7 @@ impl BenchSession {
                 let queue = Queue { kind: self.manner.queue, depth: DEPTH };
                 tasks.push(Task {
                     direct: thread.direct,
-                    synchronous: if thread.synchronous {
-                        Synchronous::All
-                    } else {
-                        Synchronous::No
-                    },
+                    synchronous: thread.synchronous.into(),
                     queue: thread.queued.then_some(queue),
                     ..Task::new(&kind, &instance.to_string(), Op::Create, Box::new(worker))
                 });

@@ -8,7 +8,7 @@ use std::path::Path;
 use treering_script::{Call, ConfigError, Dir};
 
 use super::file_hash::hash;
-use super::jobfile::{Distribution, Section};
+use super::jobfile::Section;
 
 /// What a directory is called below the target of a native run.
 pub(super) const DIRECTORY: &str = "fio-";
@@ -85,11 +85,7 @@ impl Land {
     /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
     /// original gets with `--with-fio`.
     pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
-        let by_path = match job.draws.distribution {
-            Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => false,
-            _ => job.deed.random,
-        };
-        if !by_path {
+        if !(job.deed.random && job.draws.distribution.is_by_file()) {
             return Vec::new();
         }
         let below =

@@ -24,9 +24,6 @@ use super::within::{compare_within, imported_pair, is_paired_within};
 /// The smallest relative difference that matters where nothing else is said: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
 
-/// How a caution about metrics begins that no trial has.
-pub(super) const NOWHERE: &str = "chosen to decide, and in no trial of both sides";
-
 /// A comparison that could not be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareError(StatsError);
@@ -59,6 +56,35 @@ pub fn compare(
     contenders: &[Side],
     terms: &Terms,
 ) -> Result<Outcome, CompareError> {
+    compare_observed(baseline, contenders, &[], terms)
+}
+
+/// The same with what observing rounds say: of the baseline first, then of contenders, each with
+/// the name of its side and the role's suffix behind it. Only metrics of observers are taken from
+/// them, and they are judged among themselves.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_observed(
+    baseline: &Side,
+    contenders: &[Side],
+    observed: &[Side],
+    terms: &Terms,
+) -> Result<Outcome, CompareError> {
+    let mut outcome = judge(baseline, contenders, terms)?;
+    if let Some((baseline, contenders)) = observed.split_first() {
+        outcome.add_observed(observed, judge(baseline, contenders, terms)?);
+    }
+    let Outcome { comparisons, cautions, .. } = &mut outcome;
+    cautions.extend(nowhere(terms, comparisons));
+    cautions.extend(opposite(comparisons));
+    cautions.sort();
+    cautions.dedup();
+    Ok(outcome)
+}
+
+/// Compares sides whose metrics are of one family.
+fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome, CompareError> {
     let base_rounds = baseline.rounds();
     let base = Seen { name: &baseline.name, factor: baseline.factor, rounds: &base_rounds };
     let mut cautions = of_side(base);
@@ -104,24 +130,18 @@ pub fn compare(
             }
         })
         .collect();
-    cautions.extend(nowhere(terms, &comparisons));
     cautions.extend(too_few_rounds(&comparisons));
-    cautions.extend(opposite(&comparisons));
-    cautions.sort();
-    cautions.dedup();
     let contenders = contenders.iter().map(summary).collect();
     Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons })
 }
 
 /// Metrics that were to decide, and that no job has.
-pub(super) fn nowhere(
-    terms: &Terms,
-    comparisons: &[MetricComparison],
-) -> Option<ComparisonCaution> {
+fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
     let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
-    let message = format!("{NOWHERE}: {}", missing.join(", "));
+    let message =
+        format!("chosen to decide, and in no trial of both sides: {}", missing.join(", "));
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 

@@ -3,15 +3,11 @@
 
 use treering_model::{CellRole, Mode, Trial, TrialId};
 
+use super::Outcome;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::jobs;
-use super::judging::{CompareError, NOWHERE, compare, nowhere};
 use super::profile::counted;
 use super::side::Side;
-use super::{Outcome, Terms, opposite};
-
-/// What stands behind the name of a side that was observed in rounds of their own.
-pub const OBSERVED_SUFFIX: &str = " (observed)";
 
 /// How the names of the metrics begin that observers make.
 const PREFIXES: [&str; 2] = ["trace_", "layout_"];
@@ -39,45 +35,27 @@ pub(super) fn is_observed(trial: &Trial) -> bool {
 }
 
 impl Outcome {
-    /// Adds what observing rounds say: of the baseline and of contenders, each with the name of its
-    /// side and [`OBSERVED_SUFFIX`] behind it. Only metrics of observers are taken from them, and
-    /// they are judged among themselves.
-    ///
-    /// # Errors
-    /// As [`compare`].
-    pub fn add_observed(
-        &mut self,
-        baseline: &Side,
-        contenders: &[Side],
-        terms: &Terms,
-    ) -> Result<(), CompareError> {
-        let Outcome { comparisons, cautions, .. } = compare(baseline, contenders, terms)?;
-        for side in std::iter::once(baseline).chain(contenders) {
+    /// Adds what observing rounds say of these sides.
+    pub(super) fn add_observed(&mut self, sides: &[Side], seen: Self) {
+        for side in sides {
             let own = std::iter::once(&mut self.baseline).chain(&mut self.contenders);
             own.filter(|known| known.name == plain(&side.name))
                 .for_each(|known| known.observed = side.trials.len());
         }
-        self.comparisons.extend(comparisons.into_iter().map(|mut one| {
+        self.comparisons.extend(seen.comparisons.into_iter().map(|mut one| {
             one.observed = true;
             one.baseline = plain(&one.baseline).to_owned();
             one.contender = plain(&one.contender).to_owned();
             one
         }));
         let told = |caution: &ComparisonCaution| OF_OBSERVED.contains(&caution.code);
-        self.cautions.extend(cautions.into_iter().filter(told));
-        // What was to decide may be in either.
-        self.cautions.retain(|one| !one.message.starts_with(NOWHERE));
-        self.cautions.extend(nowhere(terms, &self.comparisons));
-        self.cautions.extend(opposite::opposite(&self.comparisons));
-        self.cautions.sort();
-        self.cautions.dedup();
-        Ok(())
+        self.cautions.extend(seen.cautions.into_iter().filter(told));
     }
 }
 
 /// The name of a side without what tells that it was observed.
 fn plain(name: &str) -> &str {
-    name.strip_suffix(OBSERVED_SUFFIX).unwrap_or(name)
+    name.strip_suffix(CellRole::Observed.suffix()).unwrap_or(name)
 }
 
 /// What observers saw of a job, a trial of each side.

@@ -1,22 +1,15 @@
 //! Where on the device the hot data lie: the cells of the map, those in use in one grey, and over
 //! them the hot ones, the deeper the hotter.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
-use maud::{Markup, html};
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
 use super::HeatLayer;
+use super::cells::{Cells, Paint, sized};
 use super::figure::{Entry, Figure};
-use super::mark::{Shape, line, px};
+use super::mark::Shape;
 use crate::escape::visible;
 use crate::{Number, Style};
 
-const COLUMNS: usize = 128;
-const CELL: (f64, f64) = (6.5, 9.0);
-/// Room for the addresses at the left.
-const LEFT: f64 = 68.0;
 /// Steps of the temperature, each twice that below.
 const STEPS: u32 = 8;
 
@@ -29,13 +22,14 @@ enum Look {
     Hot(u32),
 }
 
-impl Look {
-    const fn class(self) -> &'static str {
-        match self {
+impl Paint for Look {
+    fn class(self) -> String {
+        let class = match self {
             Self::Free => "map-free",
             Self::Used => "map-other",
             Self::Hot(_) => "map-hot",
-        }
+        };
+        class.to_owned()
     }
 
     fn opacity(self) -> f64 {
@@ -54,9 +48,7 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
     let looks: Vec<Option<Look>> = (0..temperatures.len())
         .map(|place| look(map.cells.get(place), temperatures[place], hottest))
         .collect();
-    let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
-    let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
-    let rows = (last - first).div_ceil(COLUMNS).max(1);
+    let cells = Cells::of(looks, map.cell_bytes);
     Figure {
         class: "map",
         title: visible(&layer.title),
@@ -70,14 +62,10 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
         key: String::new(),
         legend: legend(map, &temperatures),
         spoken: "Where on the device the hot data lie".to_owned(),
-        size: (LEFT + COLUMNS as f64 * CELL.0, rows as f64 * CELL.1 + 4.0),
-        drawing: drawing(&looks[first..last], first, map.cell_bytes),
+        size: cells.size(),
+        drawing: cells.drawing(),
         below: String::new(),
     }
-}
-
-fn sized(bytes: u64) -> String {
-    Number { value: bytes as f64, unit: String::new(), style: Style::Size }.text()
 }
 
 fn measured(value: f64) -> String {
@@ -121,7 +109,7 @@ fn look(cell: Option<&LayoutMapCell>, temperature: f64, hottest: f64) -> Option<
 fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<Entry> {
     let hot = temperatures.iter().filter(|temperature| **temperature > 0.0).count() as u64;
     let entry = |look: Look, name: &str, text: String| Entry {
-        class: look.class().to_owned(),
+        class: look.class(),
         shape: Shape::Square,
         name: name.to_owned(),
         text,
@@ -138,38 +126,6 @@ fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<Entry> {
         entry(Look::Used, "in use, not touched", String::new()),
         entry(Look::Free, "free", String::new()),
     ]
-}
-
-fn drawing(looks: &[Option<Look>], first: usize, cell_bytes: u64) -> Markup {
-    // One path for each look: few elements, however many cells.
-    let mut paths: BTreeMap<Look, String> = BTreeMap::new();
-    for (place, look) in looks.iter().enumerate() {
-        let Some(look) = look else { continue };
-        let (x, y) = (LEFT + (place % COLUMNS) as f64 * CELL.0, (place / COLUMNS) as f64 * CELL.1);
-        let (width, height) = (px(CELL.0), px(CELL.1 - 1.0));
-        // Writing into a String cannot fail.
-        let _always = write!(
-            paths.entry(*look).or_default(),
-            "M{} {}h{width}v{height}h-{width}z",
-            px(x),
-            px(y)
-        );
-    }
-    let rows = looks.len().div_ceil(COLUMNS);
-    let every = rows.div_ceil(16).max(1);
-    html! {
-        @for row in (0..rows).step_by(every) {
-            @let y = row as f64 * CELL.1;
-            @let address = (first + row * COLUMNS) as u64 * cell_bytes;
-            text class="tick" x=(px(LEFT - 6.0)) y=(px(y + 9.0)) text-anchor="end" {
-                (sized(address))
-            }
-            (line("grid", (LEFT - 4.0, y), (LEFT, y)))
-        }
-        @for (look, path) in &paths {
-            g class=(look.class()) { path d=(path) fill-opacity=(px(look.opacity())) {} }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,21 +2,15 @@
 //! colour of what it has most of, the paler the less of it is that.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use maud::{Markup, html};
 use treering_model::{LayoutMap, LayoutMapCell};
 
 use super::DeviceMapChart;
+use super::cells::{Cells, Paint, sized};
 use super::figure::{Entry, Figure};
-use super::mark::{Shape, line, px};
+use super::mark::Shape;
 use crate::escape::visible;
-use crate::{Number, Style};
 
-const COLUMNS: usize = 128;
-const CELL: (f64, f64) = (6.5, 9.0);
-/// Room for the addresses at the left.
-const LEFT: f64 = 68.0;
 /// Directories with a colour of their own.
 const COLOURS: usize = 5;
 /// Steps of how much of a cell is of its colour.
@@ -46,12 +40,25 @@ impl Most {
     }
 }
 
+/// What a cell has most of, and how many of the steps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Look(Most, u64);
+
+impl Paint for Look {
+    fn class(self) -> String {
+        self.0.class()
+    }
+
+    fn opacity(self) -> f64 {
+        0.25 + 0.75 * self.1 as f64 / STEPS as f64
+    }
+}
+
 pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     let map = &chart.map;
     let largest = largest(map);
-    let (first, last) = stretch(map);
-    let rows = (last - first).div_ceil(COLUMNS).max(1);
-    let size = |bytes: u64| sized(bytes).text();
+    let looks = map.cells.iter().map(|cell| most(cell, &largest)).collect();
+    let cells = Cells::of(looks, map.cell_bytes);
     Figure {
         class: "map",
         title: visible(&chart.title),
@@ -59,19 +66,15 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
         aside: format!(
             "Addresses grow from left to right and from row to row; a cell is {}, in the colour of \
              what it has most of, the paler the less that is.",
-            size(map.cell_bytes)
+            sized(map.cell_bytes)
         ),
         key: String::new(),
         legend: legend(map, &largest),
         spoken: "What lies where on the device".to_owned(),
-        size: (LEFT + COLUMNS as f64 * CELL.0, rows as f64 * CELL.1 + 4.0),
-        drawing: drawing(map, &largest, first, last),
+        size: cells.size(),
+        drawing: cells.drawing(),
         below: String::new(),
     }
-}
-
-fn sized(bytes: u64) -> Number {
-    Number { value: bytes as f64, unit: String::new(), style: Style::Size }
 }
 
 /// The places of the largest groups, the largest first, those with a name and bytes.
@@ -86,20 +89,12 @@ fn largest(map: &LayoutMap) -> Vec<usize> {
     places
 }
 
-/// From the first cell with anything to behind the last.
-fn stretch(map: &LayoutMap) -> (usize, usize) {
-    let is_there = |cell: &LayoutMapCell| cell.space > 0 || !cell.groups.is_empty();
-    let first = map.cells.iter().position(is_there).unwrap_or(0);
-    let last = map.cells.iter().rposition(is_there).map_or(first, |place| place + 1);
-    (first / COLUMNS * COLUMNS, last)
-}
-
 fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<Entry> {
     let entry = |most: Most, name: String, bytes: u64| Entry {
         class: most.class(),
         shape: Shape::Square,
         name,
-        text: sized(bytes).text(),
+        text: sized(bytes),
     };
     let named = largest.iter().enumerate().map(|(colour, &place)| {
         let group = &map.groups[place];
@@ -133,8 +128,8 @@ fn rest(cell: &LayoutMapCell) -> u64 {
     cell.space.saturating_sub(cell.free).saturating_sub(files)
 }
 
-/// What a cell has most of, and how many of the steps of it; `None` where there is no space.
-fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<(Most, u64)> {
+/// The look of a cell; `None` where there is no space.
+fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<Look> {
     let mut of: BTreeMap<Most, u64> = BTreeMap::new();
     for &(group, bytes) in &cell.groups {
         let colour = largest.iter().position(|&place| place == usize::from(group));
@@ -147,58 +142,5 @@ fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<(Most, u64)> {
     let (most, bytes) = of.into_iter().max_by_key(|(_, bytes)| *bytes)?;
     let all = cell.space.max(bytes);
     let steps = u128::from(bytes) * u128::from(STEPS) / u128::from(all.max(1));
-    (bytes > 0).then(|| (most, u64::try_from(steps).unwrap_or(STEPS).clamp(1, STEPS)))
-}
-
-fn drawing(map: &LayoutMap, largest: &[usize], first: usize, last: usize) -> Markup {
-    // One path for each colour and step: few elements, however many cells.
-    let mut paths: BTreeMap<(Most, u64), String> = BTreeMap::new();
-    let mut add = |look: (Most, u64), from: usize, count: usize| {
-        let (column, row) = ((from - first) % COLUMNS, (from - first) / COLUMNS);
-        let (x, y) = (LEFT + column as f64 * CELL.0, row as f64 * CELL.1);
-        let (width, height) = (count as f64 * CELL.0, CELL.1 - 1.0);
-        let path = paths.entry(look).or_default();
-        // Writing into a String cannot fail.
-        let _always =
-            write!(path, "M{} {}h{}v{}h-{}z", px(x), px(y), px(width), px(height), px(width));
-    };
-    let cells = map.cells.get(first..last).unwrap_or_default();
-    for (row, cells) in cells.chunks(COLUMNS).enumerate() {
-        let begin = first + row * COLUMNS;
-        let mut open: Option<((Most, u64), usize, usize)> = None;
-        for (column, cell) in cells.iter().enumerate() {
-            let look = most(cell, largest);
-            open = match (open, look) {
-                (Some((before, from, count)), Some(look)) if before == look => {
-                    Some((before, from, count + 1))
-                }
-                (before, look) => {
-                    if let Some((look, from, count)) = before {
-                        add(look, from, count);
-                    }
-                    look.map(|look| (look, begin + column, 1))
-                }
-            };
-        }
-        if let Some((look, from, count)) = open {
-            add(look, from, count);
-        }
-    }
-    let rows = (last - first).div_ceil(COLUMNS);
-    let every = rows.div_ceil(16).max(1);
-    html! {
-        @for row in (0..rows).step_by(every) {
-            @let y = row as f64 * CELL.1;
-            @let address = (first + row * COLUMNS) as u64 * map.cell_bytes;
-            text class="tick" x=(px(LEFT - 6.0)) y=(px(y + 9.0)) text-anchor="end" {
-                (sized(address).text())
-            }
-            (line("grid", (LEFT - 4.0, y), (LEFT, y)))
-        }
-        @for ((most, step), path) in &paths {
-            g class=(most.class()) {
-                path d=(path) fill-opacity=(px(0.25 + 0.75 * *step as f64 / STEPS as f64)) {}
-            }
-        }
-    }
+    (bytes > 0).then(|| Look(most, u64::try_from(steps).unwrap_or(STEPS).clamp(1, STEPS)))
 }

@@ -4,6 +4,7 @@
 
 mod aging;
 mod axis;
+mod cells;
 mod concentration;
 mod course;
 mod course_of_layout;

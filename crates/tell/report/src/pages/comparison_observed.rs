@@ -4,18 +4,18 @@
 
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedSide, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
-use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, Scope, Trial, Unit};
-use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest};
+use treering_model::{Scope, Trial, Unit};
+use treering_trace::Digest;
 
 use super::comparison_tables::{interval, part, probability, ratio, runs, verdict};
 use super::identity::metric_words;
+use super::layouts::{map_after, placed_on_axis};
+use super::trace::digests;
 use crate::charts::MOST_SIDES;
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, LayoutCourseSide, Table, TraceChart,
     TraceChartRun,
 };
-
-const MIB: f64 = 1_048_576.0;
 
 /// Charts of traces that all jobs of a page have together, at most; of a job there is one at least.
 const MOST_TRACES: usize = 8;
@@ -157,16 +157,6 @@ fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
     chosen.iter().map(|phase| chart(phase)).collect()
 }
 
-/// The traces of the phases of a trial in which a device had anything to do.
-fn digests(trial: &Trial) -> Vec<(String, Digest)> {
-    let read = |artifact: &treering_model::Artifact| {
-        let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
-        Some((artifact.name.clone(), digest))
-    };
-    let all = trial.artifacts.iter().filter_map(read);
-    all.filter(|(_, digest)| !digest.course.slots.is_empty()).collect()
-}
-
 /// How the measures of the layout move on each side.
 fn courses<'t>(
     sides: &'t [(&ObservedSide, &Trial)],
@@ -174,10 +164,7 @@ fn courses<'t>(
     let points: Vec<_> =
         sides.iter().map(|(side, trial)| (side.name.clone(), layouts(trial))).collect();
     let course = move |measure: &LayoutMeasure| {
-        let (name, unit, scale) = match measure.unit {
-            Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
-            unit => (measure.name.to_owned(), unit, 1.0),
-        };
+        let (name, unit, scale) = placed_on_axis(measure);
         let side = |(name, points): &(String, Vec<_>)| {
             let series = layout_series(points, measure).into_iter();
             let points: Vec<(f64, f64)> =
@@ -193,12 +180,7 @@ fn courses<'t>(
 
 /// What lies where on the device of a side at the end.
 fn last_map(side: &ObservedSide, trial: &Trial) -> Option<Chart> {
-    let map = |artifact: &treering_model::Artifact| {
-        let map: LayoutMap = artifact.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
-        let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
-        let name = phase.map_or("the end", |phase| &phase.name);
-        let title = format!("{}: what lies where after {name}", side.name);
-        Some(Chart::Map(DeviceMapChart { title, map }))
-    };
-    trial.artifacts.iter().rev().find_map(map)
+    let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
+    let title = format!("{}: what lies where after {name}", side.name);
+    Some(Chart::Map(DeviceMapChart { title, map }))
 }

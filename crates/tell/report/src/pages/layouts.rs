@@ -3,7 +3,9 @@
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
-use treering_model::{LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Trial, Unit};
+use treering_model::{
+    Artifact, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Trial, Unit,
+};
 
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutCourse, LayoutCourseSide, Number,
@@ -96,15 +98,20 @@ fn change(measure: &LayoutMeasure, value: f64) -> Number {
     }
 }
 
+/// Name and unit of an axis, and by how much values are multiplied: an axis of bytes would have
+/// ticks at round numbers of bytes, not of MiB.
+pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
+    match measure.unit {
+        Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
+        unit => (measure.name.to_owned(), unit, 1.0),
+    }
+}
+
 fn courses(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutCourse> + '_ {
     let course = |measure: &LayoutMeasure| {
         let series = layout_series(points, measure);
         let trend = layout_trend(points, measure);
-        // An axis of bytes would have ticks at round numbers of bytes, not of MiB.
-        let (measure_name, unit, scale) = match measure.unit {
-            Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
-            unit => (measure.name.to_owned(), unit, 1.0),
-        };
+        let (measure_name, unit, scale) = placed_on_axis(measure);
         (series.len() >= 2).then(|| LayoutCourse {
             measure: measure_name,
             unit,
@@ -126,12 +133,17 @@ fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     format!("Over ten tasks: {}{around}.", text(trend.per_10_tasks))
 }
 
+/// The map in an artifact, where that is one, and after which phase it is.
+pub(super) fn map_after<'t>(trial: &'t Trial, made: &Artifact) -> Option<(&'t str, LayoutMap)> {
+    let map: LayoutMap = made.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
+    let phase = trial.phases.iter().find(|phase| Some(phase.phase) == made.phase);
+    Some((phase.map_or("the end", |phase| &phase.name), map))
+}
+
 /// The maps of the last phases, each with those of its heat behind it.
 fn maps(trial: &Trial) -> Vec<Chart> {
-    let chart = |artifact: &treering_model::Artifact| {
-        let map: LayoutMap = artifact.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
-        let phase = trial.phases.iter().find(|phase| Some(phase.phase) == artifact.phase);
-        let name = phase.map_or("the end", |phase| &phase.name);
+    let chart = |artifact: &Artifact| {
+        let (name, map) = map_after(trial, artifact)?;
         let heat = hot(trial, artifact.phase, name, &map);
         let title = format!("What lies where after {name}");
         let map = Chart::Map(DeviceMapChart { title, map });

@@ -1,7 +1,7 @@
 //! What traces of block devices say: a table of figures, a column for each run, and plots.
 
 use serde::Serialize;
-use treering_model::{Trial, Unit};
+use treering_model::{Artifact, Trial, Unit};
 use treering_trace::{
     ARTIFACT_KIND, ARTIFACT_VERSION, DeviceFigures, Digest, Figures, KindFigures, LatencyFigures,
     Summary,
@@ -44,17 +44,19 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     page
 }
 
+/// The traces of the phases of a trial in which a device had anything to do.
+pub(super) fn digests(trial: &Trial) -> Vec<(String, Digest)> {
+    let read = |artifact: &Artifact| {
+        let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
+        Some((artifact.name.clone(), digest))
+    };
+    let all = trial.artifacts.iter().filter_map(read);
+    all.filter(|(_, digest)| !digest.course.slots.is_empty()).collect()
+}
+
 /// Adds the section about the requests of a trial's phases, where they were recorded.
 pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
-    let phases: Vec<(String, Digest)> = trial
-        .artifacts
-        .iter()
-        .filter_map(|artifact| {
-            let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
-            Some((artifact.name.clone(), digest))
-        })
-        .filter(|(_, digest)| !digest.course.slots.is_empty())
-        .collect();
+    let phases = digests(trial);
     if phases.is_empty() {
         return;
     }

@@ -2,7 +2,7 @@
 //! one scale, and pages that stay small however many requests there were.
 
 use treering_analysis::compare::{
-    Factor, OBSERVED_SUFFIX, ObservedJob, Outcome, Side, Terms, compare, observed_jobs,
+    Factor, ObservedJob, Outcome, Side, Terms, compare_observed, observed_jobs,
 };
 use treering_model::{
     Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
@@ -132,15 +132,14 @@ fn observed() -> (Outcome, Report) {
         one(name, trial)
     };
     let (ext4, xfs) = (measured("ext4", 0), measured("x<s", 500));
-    let mut outcome = compare(&ext4, &[xfs], &Terms::default()).unwrap();
     let sides = [("ext4", 900), ("x<s", 1400)].map(|(name, late)| {
         let trial = watched(late, name, campaign, CellRole::Observed);
-        one(&format!("{name}{OBSERVED_SUFFIX}"), trial)
+        one(&format!("{name}{}", CellRole::Observed.suffix()), trial)
     });
-    outcome.add_observed(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let outcome = compare_observed(&ext4, &[xfs], &sides, &Terms::default()).unwrap();
     let mut jobs: Vec<ObservedJob> = observed_jobs(&sides[0], &sides[1..]);
     for (job_side, side) in jobs.iter_mut().flat_map(|job| &mut job.sides).zip(&sides) {
-        assert_eq!(format!("{}{OBSERVED_SUFFIX}", job_side.name), side.name);
+        assert_eq!(format!("{}{}", job_side.name, CellRole::Observed.suffix()), side.name);
         job_side.seen = side.trials.first().cloned();
     }
     let page = page(&outcome, &View { observed: &jobs, ..View::default() });

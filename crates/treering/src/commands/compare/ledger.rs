@@ -87,17 +87,12 @@ fn forget_others(
     store: &Store,
     done: &mut BTreeMap<PlannedCell, TrialId>,
 ) -> Result<(), Failure> {
-    let (_, wanted) = plan.observed(CellRole::Observed);
     let of_observing = done.iter().filter(|(cell, _)| cell.role == CellRole::Observed);
     let (cells, ids): (Vec<PlannedCell>, Vec<TrialId>) =
         of_observing.map(|(cell, trial)| (*cell, *trial)).unzip();
     let trials = store.load_with_facts(&ids, &[]).map_err(|error| failure(&error))?;
     for (cell, trial) in cells.iter().zip(&trials) {
-        let names = ["layout", "layout-every", "trace"];
-        let given = trial.beginning.parameters.iter();
-        let watched: Vec<&(String, String)> =
-            given.filter(|(name, _)| names.contains(&name.as_str())).collect();
-        if !watched.into_iter().eq(&wanted) {
+        if !plan.observing.is_said_by(&trial.beginning.parameters) {
             done.remove(cell);
         }
     }

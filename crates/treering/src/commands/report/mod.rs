@@ -7,7 +7,7 @@ mod selection;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare, environment};
+use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare_observed, environment};
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
 use treering_report::formats;
@@ -96,12 +96,9 @@ fn tell(
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
     let Compared { baseline, contenders, control, observed, .. } = &compared;
-    let mut outcome = compare(baseline, contenders, &terms).map_err(refused)?;
+    let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
-    }
-    if let Some((baseline, contenders)) = observed.split_first() {
-        outcome.add_observed(baseline, contenders, &terms).map_err(refused)?;
     }
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use treering_analysis::compare::{Factor, OBSERVED_SUFFIX};
+use treering_analysis::compare::Factor;
 use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
@@ -156,7 +156,8 @@ impl<'s> Known<'s> {
         };
         let found = self.candidates.iter().filter(is_control);
         let trials: Vec<TrialId> = found.map(|one| one.summary.trial).collect();
-        let (name, value) = (format!("{} (again)", baseline.name), baseline.value.clone());
+        let (name, value) =
+            (format!("{}{}", baseline.name, CellRole::Control.suffix()), baseline.value.clone());
         (!trials.is_empty()).then_some(Pick { factor: Factor::Variant, name, value, trials })
     }
 
@@ -174,7 +175,8 @@ impl<'s> Known<'s> {
                     newest.insert(place, one.summary.trial);
                 }
             }
-            let (name, value) = (format!("{}{OBSERVED_SUFFIX}", pick.name), pick.value.clone());
+            let (name, value) =
+                (format!("{}{}", pick.name, CellRole::Observed.suffix()), pick.value.clone());
             Pick { factor: pick.factor, name, value, trials: newest.into_values().collect() }
         };
         let is_there = |pick: &Pick| !pick.trials.is_empty();

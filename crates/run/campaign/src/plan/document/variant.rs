@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{Filesystem, MkfsRequest, find};
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device};
@@ -13,12 +13,9 @@ use super::nearest::nearest;
 use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
-use crate::cells::OBSERVED_SUFFIX;
 use crate::plan::error::{Fault, quoted};
 
 const VARIANTS_MAX: usize = 64;
-/// What the second arm of the baseline is called.
-const CONTROL_SUFFIX: &str = " (again)";
 
 /// The variants, the baseline first.
 pub(super) fn variants(
@@ -105,13 +102,13 @@ fn variant(
 
 fn name(value: &Value<'_>) -> Result<String, Fault> {
     let name = value.word("a name")?;
-    if name.ends_with(OBSERVED_SUFFIX) {
+    if name.ends_with(CellRole::Observed.suffix()) {
         let message = format!("{} is the name of an observed trial", quoted(name));
         let hint = "where a plan has observing rounds, their trials have such names: give the \
                     variant another one";
         return Err(value.fault(message, "").hint(hint));
     }
-    if name.ends_with(CONTROL_SUFFIX) {
+    if name.ends_with(CellRole::Control.suffix()) {
         let message = format!("{} is the name of a control", quoted(name));
         let hint = "the baseline runs twice in each round, the second time under this name: give \
                     the variant another one";

@@ -5,6 +5,8 @@
 //! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
 //! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
 
+use std::collections::BTreeMap;
+
 use super::super::jobfile::Distribution;
 use super::super::tausworthe::Tausworthe;
 
@@ -32,22 +34,23 @@ enum Shape {
     Normal { deviation: u64 },
 }
 
-/// The zeta function of an exponent up to a number of terms, kept for the next file as large.
+/// The zeta function of one exponent, by how many terms are summed: files of many sizes go on from
+/// the sums that are there.
 #[derive(Debug, Default)]
 pub(super) struct Zeta {
-    last: Option<(u64, f64)>,
+    sums: BTreeMap<u64, f64>,
 }
 
 impl Zeta {
     fn of(&mut self, terms: u64, theta: f64) -> f64 {
-        match self.last {
-            Some((before, zeta)) if before == terms => zeta,
-            _ => {
-                let zeta = (1..=terms).map(|rank| (1.0 / rank as f64).powf(theta)).sum();
-                self.last = Some((terms, zeta));
-                zeta
-            }
-        }
+        let (from, sum) = match self.sums.range(..=terms).next_back() {
+            Some((from, sum)) => (*from, *sum),
+            None => (0, 0.0),
+        };
+        let rest = (from + 1..=terms).map(|rank| (1.0 / rank as f64).powf(theta));
+        let zeta = rest.fold(sum, |sum, term| sum + term);
+        self.sums.insert(terms, zeta);
+        zeta
     }
 }
 
@@ -114,8 +117,8 @@ impl Law {
         if deviation == 0 {
             return mean;
         }
-        let moved = self.draws.below(deviation).cast_signed() - (deviation / 2).cast_signed();
-        let mut moved = moved;
+        let drawn = self.draws.below(deviation);
+        let mut moved = drawn.cast_signed() - (deviation / 2).cast_signed();
         // The original halves it until the place is in the file, for ever where it never is.
         while moved != 0 && mean.wrapping_add_signed(moved) >= self.blocks {
             moved /= 2;
@@ -140,4 +143,18 @@ fn whole(number: f64) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "as is meant")]
 fn wrapped(number: f64) -> u64 {
     u64::from((number as i64).cast_unsigned() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Zeta;
+
+    #[test]
+    fn sums_of_many_sizes_are_those_of_each_alone() {
+        let mut all = Zeta::default();
+        for terms in [1000, 10, 5000, 999, 1000, 1] {
+            let alone = Zeta::default().of(terms, 1.1);
+            assert_eq!(all.of(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
+        }
+    }
 }

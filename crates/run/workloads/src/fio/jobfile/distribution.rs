@@ -82,6 +82,11 @@ impl Distribution {
         }
     }
 
+    /// Whether each file has a law of its own, with a seed from its path.
+    pub(crate) fn is_by_file(&self) -> bool {
+        matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
+    }
+
     /// As it is written.
     pub(super) fn word(&self) -> String {
         let law = |name: &str, number: f64, center: Option<f64>| match center {

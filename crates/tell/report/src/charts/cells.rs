@@ -1,0 +1,86 @@
+//! Cells of a device in the order of their addresses, row by row, with the addresses at the left.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use super::mark::{line, px};
+use crate::{Number, Style};
+
+const COLUMNS: usize = 128;
+const CELL: (f64, f64) = (6.5, 9.0);
+/// Room for the addresses.
+const LEFT: f64 = 68.0;
+/// Addresses at most.
+const TICKS: usize = 16;
+
+/// How a cell is painted.
+pub(super) trait Paint: Copy + Ord {
+    /// The class of its colour.
+    fn class(self) -> String;
+    /// From 0 to 1.
+    fn opacity(self) -> f64;
+}
+
+/// Cells from the first row with anything in it to the last such cell.
+pub(super) struct Cells<P> {
+    first: usize,
+    looks: Vec<Option<P>>,
+    cell_bytes: u64,
+}
+
+impl<P: Paint> Cells<P> {
+    /// Of all cells of a device, each with how it is painted; one without is left out.
+    pub(super) fn of(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
+        let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
+        let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
+        let looks = looks.get(first..last).unwrap_or_default().to_vec();
+        Self { first, looks, cell_bytes }
+    }
+
+    fn rows(&self) -> usize {
+        self.looks.len().div_ceil(COLUMNS)
+    }
+
+    /// The size of the drawing.
+    pub(super) fn size(&self) -> (f64, f64) {
+        (LEFT + COLUMNS as f64 * CELL.0, self.rows().max(1) as f64 * CELL.1 + 4.0)
+    }
+
+    /// One path for each look: few elements, however many cells.
+    pub(super) fn drawing(&self) -> Markup {
+        let mut paths: BTreeMap<P, String> = BTreeMap::new();
+        for (row, looks) in self.looks.chunks(COLUMNS).enumerate() {
+            let mut column = 0;
+            for alike in looks.chunk_by(|one, next| one == next) {
+                let (x, y) = (LEFT + column as f64 * CELL.0, row as f64 * CELL.1);
+                let (width, height) = (px(alike.len() as f64 * CELL.0), px(CELL.1 - 1.0));
+                column += alike.len();
+                let Some(look) = alike[0] else { continue };
+                let path = paths.entry(look).or_default();
+                // Writing into a String cannot fail.
+                let _always = write!(path, "M{} {}h{width}v{height}h-{width}z", px(x), px(y));
+            }
+        }
+        let every = self.rows().div_ceil(TICKS).max(1);
+        html! {
+            @for row in (0..self.rows()).step_by(every) {
+                @let y = row as f64 * CELL.1;
+                @let address = (self.first + row * COLUMNS) as u64 * self.cell_bytes;
+                text class="tick" x=(px(LEFT - 6.0)) y=(px(y + 9.0)) text-anchor="end" {
+                    (sized(address))
+                }
+                (line("grid", (LEFT - 4.0, y), (LEFT, y)))
+            }
+            @for (look, path) in &paths {
+                g class=(look.class()) { path d=(path) fill-opacity=(px(look.opacity())) {} }
+            }
+        }
+    }
+}
+
+/// Bytes in words.
+pub(super) fn sized(bytes: u64) -> String {
+    Number { value: bytes as f64, unit: String::new(), style: Style::Size }.text()
+}
