@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: ## Build the release and age a small tree here, in about two minutes
+demo: ## Build quickly and age a small tree here, in about two minutes
 	@scripts/setup.sh --build
 	@scripts/demo.sh
 
@@ -20,7 +20,7 @@ test: ## Everything CI runs; as root also on loop-mounted ext4, xfs and btrfs
 	@scripts/setup.sh
 	@cargo run --quiet --package xtask -- ci
 
-build: ## Build the release, one static program: target/release/treering
+build: ## Build the release, one static program for measuring: target/release/treering
 	@scripts/build.sh
 
 install: ## Install the release under PREFIX (/usr/local), DESTDIR respected

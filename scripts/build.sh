@@ -5,13 +5,19 @@
 #
 #   scripts/build.sh            build, then say where the program is
 #   scripts/build.sh --path     only print where the program is, or would be
+#   scripts/build.sh --demo     the quick build of `make demo`, not for measuring; also before --path
 set -eu
 
 cd "$(dirname "$0")/.."
 PATH="$PATH:${HOME:-/root}/.cargo/bin"
 
 target=${CARGO_TARGET_DIR:-target}
-program="$target/release/treering"
+profile=release
+if [ "${1:-}" = --demo ]; then
+    profile=demo
+    shift
+fi
+program="$target/$profile/treering"
 case "${1:-}" in
     '') ;;
     --path) echo "$program"; exit 0 ;;
@@ -33,7 +39,7 @@ else
     echo "build: no libc.a here (package libc6-dev): the program will need this machine's libraries"
     triple=$host
 fi
-cargo build --release --package treering --target "$triple"
-mkdir -p "$target/release"
-ln -f "$target/$triple/release/treering" "$program"
+cargo build --profile "$profile" --package treering --target "$triple"
+mkdir -p "$target/$profile"
+ln -f "$target/$triple/$profile/treering" "$program"
 echo "built $program ($(du -h "$program" | cut -f1), for $triple)"

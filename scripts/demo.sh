@@ -1,5 +1,5 @@
 #!/bin/sh
-# The demonstration: builds the release, ages a small kernel tree on the filesystem this checkout
+# The demonstration: builds treering quickly, ages a small kernel tree on the filesystem this checkout
 # stands on, and shows what was measured and where it is kept; as root it compares ext4, xfs and
 # btrfs after that. Removes its files.
 set -eu
@@ -8,10 +8,9 @@ cd "$(dirname "$0")/.."
 PATH="$PATH:${HOME:-/root}/.cargo/bin"
 
 target=${CARGO_TARGET_DIR:-target}
-treering="$target/release/treering"
-scripts/build.sh
+treering=$(scripts/build.sh --demo --path)
+scripts/build.sh --demo
 
-mkdir -p "$target/demo"
 place=$(mktemp -d "$target/demo/tree.XXXXXX")
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM

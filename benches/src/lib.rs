@@ -7,6 +7,7 @@ pub mod bare;
 pub mod create_tree;
 pub mod engine;
 pub mod flat;
+pub mod layouts;
 pub mod mark_files;
 pub mod names_scale;
 pub mod null;
