@@ -74,6 +74,17 @@ pub enum Scope {
     Kind(String),
 }
 
+impl Scope {
+    /// The full name of a metric of this part, as in JSON and in plans: `create/mib_per_second`.
+    pub fn metric_name(&self, name: &str) -> String {
+        match self {
+            Self::Trial => name.to_owned(),
+            Self::Phase(phase) => format!("phase {phase}/{name}"),
+            Self::Kind(kind) => format!("{kind}/{name}"),
+        }
+    }
+}
+
 /// One number of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
@@ -113,6 +124,11 @@ impl Metric {
     /// The same, among the few that decide where this holds.
     pub fn primary_if(self, primary: bool) -> Self {
         Self { primary, ..self }
+    }
+
+    /// Its full name, with the part of the trial before it: `create/mib_per_second`.
+    pub fn full_name(&self) -> String {
+        self.scope.metric_name(&self.name)
     }
 
     /// The same, made of so many tasks.

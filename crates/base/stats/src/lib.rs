@@ -43,6 +43,7 @@ mod power;
 mod quantile;
 mod rank;
 mod rounds;
+mod settle;
 mod signed_rank;
 mod stopping;
 mod student;

@@ -43,7 +43,7 @@ impl PowerPlan {
     }
 
     /// The level a single comparison must reach in Holm's first and hardest step.
-    fn single_alpha(&self) -> f64 {
+    pub(crate) fn single_alpha(&self) -> f64 {
         self.alpha / f64::from(self.comparisons.max(1))
     }
 }

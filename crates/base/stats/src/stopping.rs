@@ -105,10 +105,11 @@ impl StoppingRule {
     }
 
     /// Looks after so many rounds, in rising order, each at the same level: all together keep 5 per
-    /// cent. The recommended rounds have the level that was simulated for them, others the one of
-    /// normal theory, or Bonferroni's where that cannot be computed.
+    /// cent. The recommended rounds, with or without the earliest of them, have the level that was
+    /// simulated for them, others the one of normal theory, or Bonferroni's where that cannot be
+    /// computed.
     pub fn sequential(rounds: &[u32]) -> Self {
-        let alpha = if *rounds == RECOMMENDED_LOOKS {
+        let alpha = if !rounds.is_empty() && RECOMMENDED_LOOKS.ends_with(rounds) {
             RECOMMENDED_LOOK_ALPHA
         } else {
             let pocock = group_sequential(rounds, ALPHA, BoundaryShape::Pocock);

@@ -9,10 +9,8 @@ use crate::comparison::{Comparison, Design, Scale};
 use crate::error::StatsError;
 use crate::input::{LARGEST_VALUE, require_probability};
 use crate::multiplicity::{benjamini_hochberg, holm};
-use crate::power::{
-    PowerPlan, rounds_needed, rounds_needed_for_equivalence, smallest_rounds,
-    smallest_runs_per_side,
-};
+use crate::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
+use crate::settle::Unsettled;
 
 /// Default effect threshold for throughput and CPU time: 2 %.
 pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
@@ -227,57 +225,32 @@ fn finding(
     if within && !comparison.few_rounds {
         return Ok(Finding::Same);
     }
-    let rounds_needed = rounds_to_settle(comparison, effect, margin, plan, floor)?;
+    let rounds_needed = rounds_to_settle(comparison, effect, margin, plan, floor);
     Ok(Finding::Unclear { rounds_needed })
 }
 
-/// More rounds than there are: those that find a difference of the threshold; where the interval
-/// leaves only larger ones, those that find the smallest of them; where these are there already,
-/// those that settle a difference of the size that was seen.
+/// The rounds that would settle it. Below six rounds nobody knows the noise: the fewest with which
+/// the family can show anything.
 fn rounds_to_settle(
     comparison: &Comparison,
     effect: f64,
     margin: f64,
     plan: &PowerPlan,
     floor: u32,
-) -> Result<Option<u32>, StatsError> {
-    let Some(spread) = comparison.spread else {
-        return Ok(None);
-    };
-    let have = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
-    let to_find = |size: f64| -> Result<Option<u32>, StatsError> {
-        if size > 0.0 {
-            Ok(rounds_needed(spread, size, plan)?.map(|n| n.max(floor)))
-        } else {
-            Ok(None)
-        }
-    };
-    let smallest = margin.max(smallest_left(comparison));
-    if smallest > 0.0 {
-        match to_find(smallest)? {
-            Some(needed) if needed <= have => {}
-            answer => return Ok(answer),
-        }
+) -> Option<u32> {
+    if comparison.few_rounds {
+        return Some(floor);
     }
-    let larger = if effect.abs() > margin { to_find(effect.abs())? } else { None };
-    let same = if margin > 0.0 {
-        rounds_needed_for_equivalence(spread, effect, margin, plan)?
-    } else {
-        None
+    let unsettled = Unsettled {
+        effect,
+        spread: comparison.spread?,
+        rounds: u32::try_from(comparison.runs()).unwrap_or(u32::MAX),
+        margin,
+        alpha: plan.single_alpha(),
+        alpha_same: plan.alpha,
+        floor,
     };
-    let settled = [larger, same].into_iter().flatten().min();
-    // The t approximation can be a little below what the rank test has just shown to be too few.
-    Ok(settled.map(|needed| needed.max(have.saturating_add(1))))
-}
-
-/// The smallest difference within the interval, on the working scale; 0 when it holds none.
-fn smallest_left(comparison: &Comparison) -> f64 {
-    let working = |end: f64| comparison.scale.to_working(end);
-    let interval = comparison.interval.filter(|_| !comparison.few_rounds);
-    interval.map_or(0.0, |interval| {
-        let (low, high) = (working(interval.low), working(interval.high));
-        if low > 0.0 || high < 0.0 { low.abs().min(high.abs()) } else { 0.0 }
-    })
+    unsettled.rounds_needed()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The cells of a plan in their order: in each round every variant runs every job once, the
-//! baseline a second time as a control, in a balanced random order. Rounds that only observe come
-//! behind them, in an order of their own.
+//! The cells of a plan in their order: in each round every variant runs every job once, one job
+//! after the other; with a control the baseline runs twice. Rounds that only observe come behind
+//! them, in an order of their own.
 
 use treering_model::CellRole;
 
@@ -43,17 +43,18 @@ impl PlannedCell {
 
 /// The rounds of a plan, the warm-up first where there is one, up to the most that its stopping
 /// rule can take. More rounds leave the order of the earlier ones as it is.
+///
+/// The trials of a job stand together in a round, so that what is compared was run close in time;
+/// the order of the jobs is random and balanced, and so is that of the variants within each.
 pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
-    let arms = arms(plan);
     let first = u32::from(!plan.conditions.warm_up);
     let last = plan.stopping.most_rounds();
     let count = usize::try_from(last).unwrap_or(usize::MAX).saturating_add(usize::from(first == 0));
-    let order = schedule(arms.len(), count, plan.conditions.seed, "schedule");
-    let numbered = (first..).zip(order);
+    let with_control = plan.conditions.control && plan.variants.len() > 1;
+    let numbered = (first..).zip(order(plan, count, with_control, "schedule"));
     let cells = numbered.map(|(round, order)| {
-        let cells = order.into_iter().map(|arm| arms[arm]);
         // A control is no use where nothing is compared.
-        let cells = cells.filter(|(role, ..)| round > 0 || *role == CellRole::Round);
+        let cells = order.into_iter().filter(|(role, ..)| round > 0 || *role == CellRole::Round);
         cells
             .map(|(role, variant, job)| {
                 let role = if round == 0 { CellRole::WarmUp } else { role };
@@ -70,28 +71,45 @@ pub fn observing_rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     if !observed.is_in_own_rounds() {
         return Vec::new();
     }
-    let arms: Vec<(usize, usize)> = (0..plan.jobs.len())
-        .flat_map(|job| (0..plan.variants.len()).map(move |variant| (variant, job)))
-        .collect();
     let count = usize::try_from(observed.rounds).unwrap_or(usize::MAX);
-    let order = schedule(arms.len(), count, plan.conditions.seed, "observing");
-    let cell = |round, arm: usize| {
-        let (variant, job) = arms[arm];
-        PlannedCell { round, role: CellRole::Observed, variant, job }
+    let cell = |round, (_, variant, job)| PlannedCell {
+        round,
+        role: CellRole::Observed,
+        variant,
+        job,
     };
     (1..)
-        .zip(order)
-        .map(|(round, order)| order.into_iter().map(|arm| cell(round, arm)).collect())
+        .zip(order(plan, count, false, "observing"))
+        .map(|(round, order)| order.into_iter().map(|one| cell(round, one)).collect())
         .collect()
 }
 
-/// What runs once in each round.
-fn arms(plan: &Plan) -> Vec<(CellRole, usize, usize)> {
-    let variants = plan.variants.len();
-    let control = plan.conditions.control && variants > 1;
-    let of_job = |job: usize| {
-        let rounds = (0..variants).map(move |variant| (CellRole::Round, variant, job));
-        rounds.chain(control.then_some((CellRole::Control, 0, job)))
+/// What runs in each of so many rounds, in its order: role, variant and job. With a control the
+/// baseline runs twice.
+fn order(
+    plan: &Plan,
+    rounds: usize,
+    with_control: bool,
+    part: &str,
+) -> Vec<Vec<(CellRole, usize, usize)>> {
+    let seed = plan.conditions.seed;
+    let runs = plan.variants.len() + usize::from(with_control);
+    let jobs = schedule(plan.jobs.len(), rounds, seed, &format!("{part} of jobs"));
+    // The first has the name of the part alone: plans of one job keep their order.
+    let of_job = |job: usize| match job {
+        0 => schedule(runs, rounds, seed, part),
+        _ => schedule(runs, rounds, seed, &format!("{part} of job {job}")),
     };
-    (0..plan.jobs.len()).flat_map(of_job).collect()
+    let within: Vec<Vec<Vec<usize>>> = (0..plan.jobs.len()).map(of_job).collect();
+    let cell = |run: usize, job: usize| match plan.variants.len() {
+        variants if run == variants => (CellRole::Control, 0, job),
+        _ => (CellRole::Round, run, job),
+    };
+    let of_round = |(round, jobs): (usize, Vec<usize>)| {
+        let cells = jobs.iter().flat_map(|&job| {
+            within[job][round].iter().map(move |&run| (run, job))
+        });
+        cells.map(|(run, job)| cell(run, job)).collect()
+    };
+    jobs.into_iter().enumerate().map(of_round).collect()
 }

@@ -402,6 +402,17 @@ pub trait Job: Send + Sync {
     /// The tasks in their order, one line each, without doing anything.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
 
+    /// The metrics that its session will give, as far as they are known before it runs, in the
+    /// session's order; those that will decide a comparison are marked primary. Only their names
+    /// mean anything: the values are invented. Others may be among them that a run does not give.
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric>;
+
+    /// The full name of the one metric that speaks for the whole run, where there is one: what
+    /// decides a comparison in which each workload has one question.
+    fn overall_metric(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What decides how much it does.
     fn work(&self) -> Work {
         Work::Fixed

@@ -95,7 +95,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, default_value = "compilebench", conflicts_with = "plan")]
     pub(crate) workload: String,
     /// Bytes of each loop image; its blocks are allocated beforehand.
-    #[arg(long, default_value = "4GiB", conflicts_with = "plan")]
+    #[arg(long, default_value = "1GiB", conflicts_with = "plan")]
     pub(crate) size: String,
     /// Block devices to make the filesystems on, instead of loop images.
     #[arg(long, value_delimiter = ',', value_name = "DEVICE,…",
@@ -107,14 +107,18 @@ pub(crate) struct QuickArgs {
     /// Mount options for every variant.
     #[arg(long, value_delimiter = ',', value_name = "OPTION,…", conflicts_with = "plan")]
     pub(crate) mount: Vec<String>,
-    /// Rounds; in each every variant runs once. Six is the fewest that can show a difference.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000),
-        conflicts_with = "plan")]
-    pub(crate) rounds: u16,
+    /// The metrics that decide, by their names in JSON, as create/mib_per_second [default: one that
+    /// speaks for the whole run, where the workload has one].
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', conflicts_with = "plan")]
+    pub(crate) primary: Vec<String>,
+    /// Rounds; in each every variant runs once. With a plan, instead of what the plan says
+    /// [default: as few as can show a difference in every primary metric, 6 at least].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) rounds: Option<u16>,
     /// Instead of a fixed number: run until every primary interval is this narrow, as 1.5%.
     #[arg(long, value_name = "N%", conflicts_with_all = ["plan", "rounds", "sequential"])]
     pub(crate) precision: Option<String>,
-    /// Instead of a fixed number: look after 6, 10, 15, 20 and 30 rounds, each at a lower level.
+    /// Instead of a fixed number: look after 10, 15, 20 and 30 rounds, each at a lower level.
     #[arg(long, conflicts_with_all = ["plan", "rounds"])]
     pub(crate) sequential: bool,
     /// The most rounds that --precision may take.
@@ -130,14 +134,18 @@ pub(crate) struct QuickArgs {
     /// The plan's name in the store.
     #[arg(long, value_name = "NAME", default_value = "quick", conflicts_with = "plan")]
     pub(crate) name: String,
-    /// Do without the second arm of the baseline, which shows how much chance alone does.
+    /// Run the baseline a second time in each round: what chance alone does, and which differences
+    /// could not have been found.
     #[arg(long, conflicts_with = "plan")]
+    pub(crate) control: bool,
+    /// No second baseline, as by default.
+    #[arg(long, hide = true, conflicts_with_all = ["plan", "control"])]
     pub(crate) no_control: bool,
     /// Do without the warm-up round, which is kept but not compared.
     #[arg(long, conflicts_with = "plan")]
     pub(crate) no_warm_up: bool,
-    /// Options of the workload, as for `treering run` [default: three trees of linux-6.1-small and
-    /// twelve operations].
+    /// Options of the workload, as for `treering run` [default: two trees of linux-6.1-small and
+    /// six operations].
     #[arg(last = true, value_name = "WORKLOAD OPTIONS", conflicts_with = "plan")]
     pub(crate) options: Vec<String>,
 }

@@ -10,6 +10,7 @@ use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
 use crate::arguments::LabVerb;
+use crate::classic_voice::say as note;
 use crate::failure::{Failure, Kind};
 use treering_script::with_causes;
 
@@ -81,6 +82,20 @@ fn release(dry_run: bool) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    let failed = free(&lab, gone, traces, |what| say(&format!("freed {what}")));
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
+}
+
+/// Frees these; what could not be freed, and why.
+fn free(
+    lab: &Lab,
+    gone: Vec<Leftover>,
+    traces: Vec<LeftInstance>,
+    mut freed: impl FnMut(&str),
+) -> Vec<String> {
     let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
         (leftover.what.to_string(), freed.map_err(|error| with_causes(&error)))
     });
@@ -89,16 +104,23 @@ fn release(dry_run: bool) -> Result<(), Failure> {
         (left.to_string(), freed)
     });
     let mut failed = Vec::new();
-    for (what, freed) in gone.chain(traces) {
-        match freed {
-            Ok(()) => say(&format!("freed {what}")),
+    for (what, result) in gone.chain(traces) {
+        match result {
+            Ok(()) => freed(&what),
             Err(why) => failed.push(format!("{what}: {why}")),
         }
     }
-    if failed.is_empty() {
-        return Ok(());
+    failed
+}
+
+/// Frees what killed runs left before a resumed one goes on, and names it on standard error.
+pub(super) fn free_what_is_left(lab: &Lab) {
+    let all = lab.list().unwrap_or_default();
+    let gone = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    let told = |what: &str| note(&format!("freed {what}, which a killed run left"));
+    for what in free(lab, gone, LeftInstance::all(), told) {
+        note(&format!("caution: a killed run left {what}"));
     }
-    Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
 }
 
 fn what_there_is(lab: &Lab) -> Report {

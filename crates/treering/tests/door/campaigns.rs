@@ -75,7 +75,8 @@ impl Results {
 fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let ran = program.run(directories(&store, &["--rounds", "2", "--format", "json"])).ends_with(0);
+    let asked = ["--rounds", "2", "--control", "--format", "json"];
+    let ran = program.run(directories(&store, &asked)).ends_with(0);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         (&document["baseline"]["name"], &document["contenders"][0]["name"]),
@@ -130,7 +131,7 @@ fn wait_for_trials(store: &Path, count: usize) {
 fn a_killed_campaign_goes_on_where_it_was() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let line = directories(&store, &["--rounds", "4", "--no-warm-up"]);
+    let line = directories(&store, &["--rounds", "4", "--no-warm-up", "--control"]);
     let run = program.start(&line);
     wait_for_trials(&results.path(), 3);
     run.send("KILL");
@@ -150,7 +151,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
             fs::write(work.join(".treering-run"), "").unwrap();
         }
     }
-    let resume = directories(&store, &["--rounds", "4", "--no-warm-up", "--resume"]);
+    let resume = directories(&store, &["--rounds", "4", "--no-warm-up", "--control", "--resume"]);
     let ran = program.run(&resume).ends_with(0);
     assert!(ran.stderr.contains(&format!("{done} of 12 cells are done")), "{ran}");
     let after = trials(&results.path());
@@ -163,11 +164,91 @@ fn a_killed_campaign_goes_on_where_it_was() {
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
     // More rounds of the same plan go on with it, too; nothing is run twice.
-    let more = directories(&store, &["--rounds", "5", "--no-warm-up", "--resume"]);
+    let more = directories(&store, &["--rounds", "5", "--no-warm-up", "--control", "--resume"]);
     program.run(&more).ends_with(0);
     let mut completed = trials(&results.path());
     completed.retain(|trial| trial.ending == Ending::Completed);
     assert_eq!(completed.len(), 15);
+    // And where all of it is there, that is said, and the page is shown.
+    let ran = program.run(&more).ends_with(0);
+    assert!(ran.stderr.contains("all 5 rounds are there already; nothing to run"), "{ran}");
+    assert!(ran.stdout.contains("operation_seconds"), "{ran}");
+    assert_eq!(trials(&results.path()).len(), after.len() + 3);
+}
+
+#[test]
+fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let ran = program.run(directories(&store, &["--rounds", "2"])).ends_with(0);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let at = |words: &str| lines.iter().position(|line| line.contains(words)).expect(words);
+    let first = at("round 0: ");
+    assert!(at("2 rounds and a warm-up round: 6 trials, about ") < first, "{ran}");
+    assert!(at("1 primary comparison (1 contender; operation_seconds)") < first, "{ran}");
+    let few = "caution: 2 rounds cannot show a difference: its one primary comparison need";
+    assert!(at(few) < first, "{ran}");
+    // The dry run says the same, and by default there are enough.
+    let dry = program.run(directories(&store, &["--rounds", "2", "--dry-run"])).ends_with(0);
+    assert!(dry.stdout.contains("2 rounds and a warm-up round: 6 trials, about "), "{dry}");
+    assert!(dry.stdout.contains("earlier trials"), "{dry}");
+    assert!(dry.stderr.contains("at least 6"), "{dry}");
+    let enough = program.run(directories(&store, &["--dry-run"])).ends_with(0);
+    assert!(enough.stdout.contains("6 rounds and a warm-up round: 14 trials"), "{enough}");
+    assert!(!enough.stderr.contains("caution"), "{enough}");
+}
+
+#[test]
+fn a_metric_that_no_job_gives_fails_before_anything_runs() {
+    let program = prepared();
+    fs::write(
+        program.home().join("plan.toml"),
+        PLAN.replace("initial create/seconds", "initial create/second"),
+    )
+    .unwrap();
+    for line in [words(&["plan.toml", "--dry-run"]), vec!["doctor", "plan.toml"]] {
+        let ran = program.run(line).ends_with(2);
+        assert!(ran.stderr.contains("no job of this plan gives `initial create/second`"), "{ran}");
+        assert!(ran.stderr.contains("did you mean `initial create/seconds`?"), "{ran}");
+        assert!(ran.stderr.contains("plan.toml:37:12"), "{ran}");
+    }
+    let quick = directories("/dev/shm/none", &["--primary", "no_such_thing", "--dry-run"]);
+    program.run(quick).ends_with(2).complains("no_such_thing");
+}
+
+#[test]
+fn the_quick_plan_has_one_question_for_each_workload() {
+    let program = prepared();
+    for (workload, options, primary) in [
+        ("compilebench", &JOB[..], "operation_seconds"),
+        ("fs_mark", &[][..], "create/files_per_second"),
+        ("bonnie", &[], "elapsed_seconds"),
+        ("dbench", &[], "operations_per_second"),
+    ] {
+        let quick = ["compare", "--directories", "a,b", "--workload", workload, "--print-plan"];
+        let printed = program.run([&quick[..], options].concat()).ends_with(0).stdout;
+        assert!(printed.contains(&format!("primary = [\"{primary}\"]")), "{printed}");
+        assert!(printed.contains("rounds = 6\n"), "{printed}");
+        assert!(printed.contains("control = false\n"), "{printed}");
+    }
+}
+
+#[test]
+fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
+    require_loop_fs!("ext4");
+    require_loop_fs!("xfs");
+    let (program, results) = (prepared(), Results::new());
+    fs::write(program.home().join("plan.toml"), PLAN).unwrap();
+    let store = results.text();
+    let line = ["compare", "plan.toml", "--store", &store];
+    let run = program.start(line);
+    wait_for_trials(&results.path(), 1);
+    run.send("KILL");
+    run.finish();
+    let ran = program.run([&line[..], &["--resume", "--rounds", "1"]].concat()).ends_with(0);
+    assert!(ran.stderr.contains("freed ") && ran.stderr.contains("a killed run left"), "{ran}");
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("that is gone"), "{left}");
 }
 
 #[test]
@@ -219,6 +300,7 @@ name = "two"
 question = "Is xfs better than ext4 at nothing much?"
 rounds = 2
 warm-up = false
+control = true
 remount = true
 
 [device]
@@ -315,7 +397,7 @@ fn a_wrong_plan_is_refused_with_its_line() {
     let program = prepared();
     fs::write(program.home().join("plan.toml"), PLAN.replace("runs = 4", "rnus = 4")).unwrap();
     let ran = program.run(words(&["plan.toml"])).ends_with(2);
-    assert!(ran.stderr.contains("plan.toml:25") && ran.stderr.contains("rnus = 4"), "{ran}");
+    assert!(ran.stderr.contains("plan.toml:26") && ran.stderr.contains("rnus = 4"), "{ran}");
     assert!(ran.stderr.contains("runs"), "names what would be right: {ran}");
     fs::write(program.home().join("plan.toml"), b"name = \"\xff\"").unwrap();
     program.run(words(&["plan.toml"])).ends_with(2).complains("UTF-8");

@@ -3,6 +3,7 @@
 //! Plans come from a TOML document or from the quick flags of the command line; both make the same
 //! values. Nothing here touches a disk: a plan says what is wanted, the lab what can be had.
 
+mod deciding;
 mod digest;
 pub mod document;
 mod error;
@@ -14,12 +15,13 @@ use std::fmt;
 use treering_model::{DeviceSpec, Variant};
 use treering_script::Job;
 
+pub use deciding::{family, is_known, known_metrics};
 pub use error::PlanError;
 pub use observing::{ObservedIn, Observing};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
-    [("dataset", "linux-6.1-small"), ("initial-dirs", "3"), ("runs", "12")];
+    [("dataset", "linux-6.1-small"), ("initial-dirs", "2"), ("runs", "6")];
 
 /// A plan, complete: every default filled in, every name found, every option accepted.
 pub struct Plan {
@@ -105,7 +107,7 @@ pub struct Conditions {
 
 impl Default for Conditions {
     fn default() -> Self {
-        Self { seed: 1, warm_up: true, control: true, remount: false, settle_seconds: 0.0 }
+        Self { seed: 1, warm_up: true, control: false, remount: false, settle_seconds: 0.0 }
     }
 }
 

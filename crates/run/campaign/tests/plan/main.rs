@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
+mod deciding;
 mod documents;
 mod errors;
 mod hostile;
 mod observing;
+mod order;
 mod round_trip;
 
 use std::path::Path;

@@ -53,6 +53,11 @@ impl Counts {
 pub(super) struct Sums([u64; COUNTS]);
 
 impl Sums {
+    /// Those of a run in which everything was done once.
+    pub(super) const fn of_one_each() -> Self {
+        Self([1; COUNTS])
+    }
+
     pub(super) const fn of(&self, what: Count) -> u64 {
         self.0[what as usize]
     }

@@ -63,6 +63,31 @@ impl Headline {
         self.final_sync_ns = Some(task.wall_ns);
     }
 
+    /// The metrics of a run, with latencies where they are taken. Their values mean nothing.
+    pub(super) fn foreseen(with_latencies: bool) -> Vec<Metric> {
+        let once = |kinds: usize| {
+            let mut spans = Spans::new(kinds);
+            for kind in 0..kinds {
+                spans.begin();
+                spans.timed(0, 1);
+                spans.end(kind, false);
+            }
+            with_latencies.then_some(spans)
+        };
+        let headline = Self {
+            rows: vec![Row { elapsed_ns: 1, sums: Sums::of_one_each() }],
+            threads: 1,
+            files: once(SPANS),
+            blogs: once(Role::ALL.len()),
+            read_bytes: 1,
+            written_bytes: 1,
+            longest_ns: 1,
+            cpu_ns: 1,
+            final_sync_ns: Some(1),
+        };
+        headline.metrics()
+    }
+
     /// The numbers so far: none before the first interval has ended.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let Some(last) = self.rows.last().filter(|last| last.elapsed_ns > 0) else {

@@ -1,11 +1,12 @@
 //! A configured blogbench: parameters, room, footprint, outline, and the session.
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
 use super::config::{Config, Role, parameter};
+use super::headline::Headline;
 use super::options::{CLASSIC, DIRECTORY, NATIVE};
 use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, Run};
@@ -140,6 +141,10 @@ impl Job for BlogJob {
         // A sync before; natively also the directory, and a sync after the work.
         let around = if self.is_classic() { 1 } else { 3 };
         u64::from(self.config.all_threads()) + around
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        Headline::foreseen(self.times_all())
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -1,12 +1,13 @@
 //! A configured bonnie++: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, Mode};
+use treering_model::{Caution, Metric, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, SyncScope, TargetFacts,
 };
 
 use super::config::{ClassicConfig, CsvVersion, Wait};
 use super::dice::Source;
+use super::headline::Headline;
 use super::native;
 use super::session::{BonnieSession, Style};
 use super::shape::{FileKind, Fsync, Shape, possible_tests};
@@ -236,6 +237,14 @@ impl Job for BonnieJob {
             }
         }
         lines
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        Headline::foreseen(&self.shape)
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("elapsed_seconds")
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_model::{Caution, CautionCode, Mode};
+use treering_model::{Caution, CautionCode, Metric, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, Kind as NameKind, NameId, OutlineLine, Random, Session, Settings,
     TargetFacts, with_causes,
@@ -12,11 +12,12 @@ use super::classic_output;
 use super::classic_plan::{self, ClassicShape};
 use super::dataset::{Dataset, classic, library};
 use super::footprint::footprint;
+use super::headline;
 use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
 use super::options::{CLASSIC, NATIVE};
-use super::plan::{PlannedPhase, Work};
+use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
 use super::recipes::{NativeList, Recipe, Recipes};
-use super::session::{AgingSession, Style, native_tree};
+use super::session::{AgingSession, Style, kind_name, native_tree};
 
 /// The largest request: what one call can move on Linux is a little below 2 GiB.
 const LARGEST_CHUNK: u64 = 1 << 30;
@@ -219,6 +220,24 @@ impl Job for AgingJob {
         let phases = self.phases(facts);
         let works = phases.iter().flat_map(|phase| phase.waves.iter().flatten());
         works.filter_map(|work| self.outline_line(work, &facts.existing)).collect()
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        let phases = self.phases(facts);
+        let counted = phases.iter().filter(|phase| phase.name != NATIVE_ORDER);
+        let kinds = counted.flat_map(|phase| {
+            let initial = phase.name == INITIAL_CREATE;
+            let works = phase.waves.iter().flatten();
+            works.filter_map(move |work| match work {
+                Work::Operation(operation) => Some(kind_name(operation.kind, initial)),
+                Work::NativeCreate(_) | Work::NativeWalk(_) | Work::NativeDelete(_) => None,
+            })
+        });
+        headline::foreseen(kinds)
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("operation_seconds")
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

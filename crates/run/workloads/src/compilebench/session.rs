@@ -163,7 +163,7 @@ impl AgingSession {
 }
 
 /// The first creates and the later ones are told apart: the first ones fill an empty filesystem.
-fn kind_name(kind: Kind, initial: bool) -> &'static str {
+pub(super) fn kind_name(kind: Kind, initial: bool) -> &'static str {
     if initial { "initial create" } else { kind.name() }
 }
 

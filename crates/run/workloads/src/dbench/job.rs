@@ -1,9 +1,10 @@
 //! A configured dbench: what it plays, what it will ask of the filesystem, and the session.
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{BASE, Config, Ends};
+use super::headline::Headline;
 use super::loadfile::{Kind, Template, long_name};
 use super::session::PlaySession;
 
@@ -141,6 +142,21 @@ impl Job for PlayJob {
         let setup = u64::from(!self.config.classic);
         let waves = 1 + u64::from(self.config.fill.is_some());
         setup + u64::from(self.config.processes) * waves
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        let counts: Vec<_> =
+            self.config.sources.iter().map(|source| source.load.counts()).collect();
+        let is_played = |kind: &Kind| counts.iter().any(|counts| counts[*kind as usize] > 0);
+        Headline::foreseen(Kind::ALL.into_iter().filter(is_played))
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        // Whether a pass ends within the time is not known beforehand.
+        Some(match self.work() {
+            Work::Fixed => "pass_seconds",
+            _ => "operations_per_second",
+        })
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -6,7 +6,7 @@ use treering_model::{
 
 use super::operation::Operation;
 use super::profile::{Profile, Sizes};
-use super::tally::Tally;
+use super::tally::{Done, Tally};
 use crate::span::Span;
 
 /// Adds up a run.
@@ -122,6 +122,20 @@ impl Headline {
             }
         }
         metrics
+    }
+
+    /// The metrics of a run of these kinds of operation; of none, those of a setup. Their values
+    /// mean nothing.
+    pub(super) fn foreseen(kinds: impl Iterator<Item = Operation>) -> Vec<Metric> {
+        let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };
+        let mut tally = Tally::default();
+        for kind in kinds {
+            tally.done[kind.place()] = Done { operations: 1, transactions: 1, bytes: 1 };
+        }
+        let mut headline = Self::new(1);
+        headline.set_up(&task);
+        headline.worked(0, &task, &tally);
+        headline.metrics()
     }
 
     /// Whether so few operations ran that the draws decide.

@@ -6,11 +6,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
+use super::headline::Headline;
 use super::land::{DIRECTORY, directory};
 use super::operation::Operation;
 use super::options::{CLASSIC, NATIVE, PROFILE};
@@ -318,6 +319,18 @@ impl Job for BenchJob {
         // A sync before the work and one after it.
         let work = if self.run.works() { u64::from(self.run.profile.workers()) + 2 } else { 0 };
         setup.sum::<u64>() + work
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        let drawn = |kind: &Operation| {
+            let groups = &self.run.profile.groups;
+            self.run.works() && groups.iter().any(|group| group.weight(*kind) > 0)
+        };
+        Headline::foreseen(Operation::ALL.into_iter().filter(drawn))
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("operations_per_second")
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -135,6 +135,20 @@ impl Headline {
         metrics
     }
 
+    /// The metrics of a run of this plan. Their values mean nothing.
+    pub(super) fn foreseen(plan: &Plan) -> Vec<Metric> {
+        let mut headline = Self::new(plan);
+        let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };
+        headline.set_up(&task);
+        headline.work.add(&task);
+        (headline.sync_ns, headline.tasks) = (1, 1);
+        for sum in &mut headline.sums {
+            (sum.count, sum.bytes) = (1, 1);
+            sum.took(1);
+        }
+        headline.metrics()
+    }
+
     fn row(&self, row: &Row, sum: &Tally, seconds: f64, metrics: &mut Vec<Metric>) {
         let (higher, lower) = (Better::Higher, Better::Lower);
         let figure = |name: &str, value, unit, better| {

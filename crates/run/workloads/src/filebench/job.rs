@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, QueueKind, Session, Settings, TargetFacts,
 };
 
 use super::draw::whole;
+use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
 use super::options::{CLASSIC, NATIVE, WORKLOAD};
 use super::personalities::{find, names};
@@ -292,6 +293,14 @@ impl Job for BenchJob {
         let sleeps = self.understood.script.actions.iter().filter(sleeps).count() as u64;
         let syncs = if self.manner.classic { 0 } else { 2 };
         2 * self.plan().filesets.len() as u64 + self.plan().workers() + syncs + sleeps
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        Headline::foreseen(self.plan())
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("operations_per_second")
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -4,7 +4,7 @@ use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
 
 use super::jobfile::Way;
 use super::scene::Scene;
-use super::tally::Tally;
+use super::tally::{Latencies, Tally, WayTally};
 
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
@@ -55,6 +55,27 @@ impl Headline {
             Some(none) => *none = Some(tally.clone()),
             None => {}
         }
+    }
+
+    /// The metrics of clones that each go these directions; in the order of the clones. Their values
+    /// mean nothing.
+    pub(super) fn foreseen(mut self, directions: impl Iterator<Item = Vec<Way>>) -> Vec<Metric> {
+        let mut latency = Latencies::default();
+        latency.add(1);
+        let done = WayTally {
+            bytes: 1,
+            requests: 1,
+            runtime_ms: 1,
+            clat: latency.clone(),
+            lat: latency,
+            ..WayTally::default()
+        };
+        for (number, directions) in directions.enumerate() {
+            let mut tally = Tally::default();
+            directions.iter().for_each(|way| tally.ways[way.place()] = done.clone());
+            self.worked(number, &TaskTotals::default(), &tally);
+        }
+        self.metrics()
     }
 
     /// The numbers so far.

@@ -5,11 +5,12 @@ use std::fs::{File, read_to_string};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
+use super::headline::Headline;
 use super::jobfile::{self, Amount, Engine, Machine, Section, Surroundings};
 use super::land::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
@@ -290,6 +291,11 @@ impl Job for FileJob {
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         // Each clone has its files made, and works.
         2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        let workers = self.scene.workers.iter();
+        Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.ways().collect()))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -1,12 +1,12 @@
 //! A configured fs_mark: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, Mode};
+use treering_model::{Caution, Metric, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
 };
 
 use super::config::{self, ClassicConfig};
-use super::headline::{CREATE, UNLINK};
+use super::headline::{self, CREATE, UNLINK};
 use super::session::{MarkSession, Style, no_room, root_name};
 use super::shape::{Policy, Shape};
 
@@ -225,6 +225,14 @@ impl Job for MarkJob {
             lines.push("and again until the filesystem is full".to_owned());
         }
         lines
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        headline::foreseen(!self.is_classic() && !self.shape.keep)
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("create/files_per_second")
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -18,7 +18,7 @@ use treering_script::{
 use treering_testkit::{temp_dir, temp_dir_in};
 use treering_workloads::blogbench::Blogbench;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 fn settings(given: &[(&str, &str)]) -> Settings {
     Settings::new(given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
@@ -434,6 +434,7 @@ fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMa
     let mut tasks = Tasks::default();
     let stop = StopFlag::new();
     run(session.as_mut(), place, &options, &mut tasks, &Progress::new(), &stop).unwrap();
+    assert_decides_as_foreseen(job, &session.metrics());
     let mut files: BTreeMap<String, u64> = BTreeMap::new();
     for task in tasks.0 {
         *files.entry(task.kind).or_default() += task.files;

@@ -12,7 +12,7 @@ use treering_script::{Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::bonnie::Bonnie;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -111,6 +111,7 @@ fn perform<P: Place + ?Sized>(asked: &Asked, place: &P) -> Ran {
     let (progress, stop) = (Progress::new(), StopFlag::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
     assert_eq!(session.remains().len() as u64, asked.copies);
+    assert_decides_as_foreseen(job.as_ref(), &session.metrics());
     Ran { tasks: tasks.0, metrics: session.metrics() }
 }
 

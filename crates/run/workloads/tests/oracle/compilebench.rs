@@ -17,7 +17,7 @@ use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{FileSizes, FourLists, temp_dir};
 use treering_workloads::compilebench::Compilebench;
 
-use crate::Tasks;
+use crate::{Tasks, assert_was_foreseen};
 
 /// Paths of files below up to four directories. No name is a file here and a directory there.
 fn path() -> impl Strategy<Value = String> {
@@ -138,6 +138,7 @@ fn session<P: Place>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<Str
     let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
+    assert_was_foreseen(job, &session.metrics());
     let remains = session.remains();
     let different: BTreeSet<String> = remains.iter().cloned().collect();
     assert_eq!(different.len(), remains.len(), "a tree remains once");

@@ -14,7 +14,7 @@ use treering_script::{EntryKind, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::dbench::{Dbench, generate_load};
 
-use crate::Tasks;
+use crate::{Tasks, assert_was_foreseen};
 
 /// Names that operations draw from: some are of directories, one differs in case.
 const NAMES: [&str; 8] = [
@@ -104,6 +104,7 @@ fn perform<P: Place + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran 
     // A write to a directory ends it, as in the original.
     assert!(ended.is_ok() || failure.is_some(), "{ended:?}");
     let cautions = session.cautions().iter().map(|caution| caution.message.clone()).collect();
+    assert_was_foreseen(job, &session.metrics());
     Ran { metrics: session.metrics(), cautions, failure }
 }
 

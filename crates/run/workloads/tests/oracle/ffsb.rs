@@ -18,7 +18,7 @@ use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{TempDir, temp_dir};
 use treering_workloads::ffsb::Ffsb;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 /// Operations in the order of their weights here.
 const OPERATIONS: [&str; 15] = [
@@ -217,6 +217,7 @@ fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran 
         Err(EngineError::Call { failure, .. }) => panic!("{failure}"),
         Err(error) => assert!(failure.is_some(), "{error}"),
     }
+    assert_decides_as_foreseen(job, &session.metrics());
     Ran {
         metrics: session.metrics(),
         cautions: session.cautions().iter().map(|caution| caution.code.name()).collect(),

@@ -15,7 +15,7 @@ use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::filebench::Filebench;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -92,6 +92,7 @@ fn done(job: &dyn Job, place: &impl Place) -> Result<Vec<Metric>, String> {
     let (mut tasks, progress) = (Tasks::default(), Progress::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &StopFlag::new())
         .map_err(|error| error.to_string())?;
+    assert_decides_as_foreseen(job, &session.metrics());
     Ok(session.metrics())
 }
 

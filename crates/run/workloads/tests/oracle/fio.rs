@@ -13,7 +13,7 @@ use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::fio::Fio;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -93,6 +93,7 @@ fn done(job: &dyn Job, place: &impl Place) -> [(u64, u64); 2] {
     let mut session = job.begin(&TargetFacts::unknown());
     let (mut tasks, progress) = (Tasks::default(), Progress::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &StopFlag::new()).unwrap();
+    assert_decides_as_foreseen(job, &session.metrics());
     let work = tasks.0.iter().filter(|task| task.phase > 0);
     let ops = work.flat_map(|task| &task.ops);
     let mut all = [(0, 0); 2];

@@ -14,7 +14,7 @@ use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::fs_mark::FsMark;
 
-use crate::Tasks;
+use crate::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -104,6 +104,7 @@ fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P) -> Ran {
     let mut tasks = Tasks::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
     run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
+    assert_decides_as_foreseen(job, &session.metrics());
     Ran {
         tasks: tasks.0,
         metrics: session.metrics(),

@@ -23,6 +23,7 @@ mod terms;
 mod within;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
+pub use control::ControlNumber;
 pub use environment::{EnvironmentFact, FactValue, Standing, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::Gate;

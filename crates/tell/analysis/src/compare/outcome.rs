@@ -156,11 +156,7 @@ impl MetricComparison {
 
 /// A metric's name with its part of the trial.
 pub(super) fn metric_name(scope: &Scope, name: &str) -> String {
-    match scope {
-        Scope::Trial => name.to_owned(),
-        Scope::Phase(phase) => format!("phase {phase}/{name}"),
-        Scope::Kind(kind) => format!("{kind}/{name}"),
-    }
+    scope.metric_name(name)
 }
 
 /// What is said of a side as a whole.

@@ -14,6 +14,7 @@ use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSi
 use treering_sys::StopFlag;
 
 use super::following::Following;
+use super::forecast::Forecast;
 use super::ledger::Ledger;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_voice::say;
@@ -69,6 +70,34 @@ impl<'a> Crew<'a> {
     /// The campaign, once it has a trial.
     pub(super) fn campaign(&self) -> Option<TrialId> {
         self.ledger.campaign
+    }
+
+    /// Says what is about to be run, and how long it takes.
+    pub(super) fn announce(&self) -> Result<(), Failure> {
+        let store = self.args.page.store.store.as_deref();
+        let forecast = Forecast::new(self.plan, store, |cell| self.has(cell))?;
+        forecast.lines().iter().for_each(|line| self.say(line));
+        super::warn_of_shortfall(self.plan);
+        Ok(())
+    }
+
+    /// After how many rounds it is over, where nothing is left to be run of what was begun before.
+    pub(super) fn rounds_if_finished(&self) -> Result<Option<u32>, Failure> {
+        if self.ledger.campaign.is_none() {
+            return Ok(None);
+        }
+        let mut last = 0;
+        for cells in rounds(self.plan) {
+            if !cells.iter().all(|cell| self.has(cell)) {
+                return Ok(None);
+            }
+            last = cells.first().map_or(last, |cell| cell.round);
+            if last > 0 && !self.following.goes_on(last, &self.ledger.done)? {
+                break;
+            }
+        }
+        let observed = observing_rounds(self.plan);
+        Ok(observed.iter().flatten().all(|cell| self.has(cell)).then_some(last))
     }
 
     fn say(&self, words: &str) {

@@ -9,7 +9,6 @@ use treering_campaign::PlannedCell;
 use treering_campaign::plan::{Plan, Stopping};
 use treering_model::{CellRole, TrialId};
 use treering_stats::StoppingRule;
-use treering_store::Store;
 
 use crate::arguments::CompareArgs;
 use crate::classic_voice::say;
@@ -46,29 +45,43 @@ impl<'a> Following<'a> {
         &self.rule
     }
 
-    /// Whether there is to be another round.
+    /// Whether there is to be another round; says how the numbers stand.
     pub(super) fn after(
         &self,
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,
     ) -> Result<bool, Failure> {
-        let store = open_to_read(self.args.page.store.store.as_deref())?;
-        let outcome = match &store {
-            Some(store) => self.outcome(store, done)?,
-            None => None,
-        };
+        let outcome = self.outcome(done)?;
         if let Some(outcome) = outcome.as_ref().filter(|_| round > 1 && !self.args.quiet) {
             tell(round, outcome);
         }
-        let goes_on = match &outcome {
-            Some(outcome) => outcome.wants_more(&self.rule, round),
-            // Nothing is compared: the plan's last round ends it.
-            None => round < self.plan.stopping.most_rounds(),
-        };
+        let goes_on = self.wants_more(outcome.as_ref(), round);
         if !goes_on && !self.args.quiet && round < self.plan.stopping.most_rounds() {
             say(&format!("enough after {round} rounds: {}", self.why()));
         }
         Ok(goes_on)
+    }
+
+    /// Whether there is to be another round, in silence.
+    pub(super) fn goes_on(
+        &self,
+        round: u32,
+        done: &BTreeMap<PlannedCell, TrialId>,
+    ) -> Result<bool, Failure> {
+        if let StoppingRule::Fixed { rounds } = self.rule {
+            return Ok(round < rounds);
+        }
+        let so_far = done.iter().filter(|(cell, _)| cell.round <= round);
+        let so_far = so_far.map(|(cell, trial)| (*cell, *trial)).collect();
+        Ok(self.wants_more(self.outcome(&so_far)?.as_ref(), round))
+    }
+
+    fn wants_more(&self, outcome: Option<&Outcome>, round: u32) -> bool {
+        match outcome {
+            Some(outcome) => outcome.wants_more(&self.rule, round),
+            // Nothing is compared: the plan's last round ends it.
+            None => round < self.plan.stopping.most_rounds(),
+        }
     }
 
     fn why(&self) -> &'static str {
@@ -82,9 +95,11 @@ impl<'a> Following<'a> {
     /// What the rounds so far say; `None` when nothing is compared.
     fn outcome(
         &self,
-        store: &Store,
         done: &BTreeMap<PlannedCell, TrialId>,
     ) -> Result<Option<Outcome>, Failure> {
+        let Some(store) = open_to_read(self.args.page.store.store.as_deref())? else {
+            return Ok(None);
+        };
         let mut sides = Vec::new();
         for (number, variant) in self.plan.variants.iter().enumerate() {
             let of_variant = done

@@ -4,6 +4,7 @@
 mod crew;
 mod dry_run;
 mod following;
+mod forecast;
 mod ledger;
 mod quick;
 
@@ -14,11 +15,12 @@ use std::process::ExitCode;
 
 use treering_campaign::conduct_plan;
 use treering_campaign::plan::document::{BYTES_MAX, Known, read};
-use treering_campaign::plan::{ObservedIn, Observing, Plan};
+use treering_campaign::plan::{ObservedIn, Observing, Plan, Stopping};
 use treering_lab::{EraseList, Lab, filesystems};
 use treering_sys::SignalWatch;
 
 use self::crew::Crew;
+pub(super) use self::forecast::Forecast;
 use self::ledger::Ledger;
 use super::lab;
 use super::report::{self, Campaign};
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(path) => read_plan(path)?,
         None => quick::plan(&args.quick, &lab)?,
     };
+    if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
+        plan.stopping = Stopping::Fixed { rounds: rounds.into() };
+    }
     observe(&mut plan.observing, &args.observe)?;
     if args.print_plan {
         super::output::with_writer(args.page.output.as_deref(), |out| {
@@ -102,6 +107,13 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     })
 }
 
+/// Says how many rounds are needed where fewer are asked for; it goes on as asked.
+fn warn_of_shortfall(plan: &Plan) {
+    if let Some(shortfall) = plan.shortfall() {
+        say(&format!("caution: {shortfall}"));
+    }
+}
+
 fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failure> {
     // Before hours are spent, not after.
     if let Some(dir) = &args.page.charts {
@@ -112,10 +124,17 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
     })?;
     let ledger = Ledger::open(plan, args)?;
     let mut crew = Crew::new(plan, args, ledger, signals.flag());
-    let erasing = EraseList::new(args.erase.iter().cloned());
-    let conducted = conduct_plan(plan, lab, &erasing, &mut crew, signals.flag());
+    if args.resume {
+        lab::free_what_is_left(lab);
+    }
+    if let Some(rounds) = crew.rounds_if_finished()? {
+        say(&forecast::is_over(plan, rounds));
+    } else {
+        crew.announce()?;
+        let erasing = EraseList::new(args.erase.iter().cloned());
+        conduct_plan(plan, lab, &erasing, &mut crew, signals.flag())?;
+    }
     let campaign = crew.campaign();
-    conducted?;
     if signals.flag().is_raised() {
         say("interrupted: finished trials are kept; --resume goes on with the others");
         return Ok(ExitCode::from(Kind::Interrupted.code()));

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use treering_campaign::plan::{
-    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, loop_device,
+    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family, is_known,
+    known_metrics, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::{DeviceSpec, Variant};
-use treering_stats::RECOMMENDED_LOOKS;
 use treering_sys::is_root;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
@@ -22,21 +22,40 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
     let variants = variants(args, lab)?;
     let threshold =
         args.threshold.as_deref().map(|text| percentage("--threshold", text)).transpose();
+    let jobs = vec![job(args)?];
+    let judging = Judging { primary: primary(args, &jobs)?, threshold: threshold? };
+    let stopping = stopping(args, family(variants.len(), &jobs, &judging))?;
     Ok(Plan {
         name: args.name.clone(),
         question: String::new(),
         variants,
-        jobs: vec![job(args)?],
-        stopping: stopping(args)?,
+        jobs,
+        stopping,
         conditions: Conditions {
             seed: args.seed,
             warm_up: !args.no_warm_up,
-            control: !args.no_control,
+            control: args.control,
             ..Conditions::default()
         },
         observing: Observing::default(),
-        judging: Judging { primary: Vec::new(), threshold: threshold? },
+        judging,
     })
+}
+
+/// What decides: what is asked for; else the one metric that speaks for the whole run, where the
+/// workload has one; else the workload's own choice.
+fn primary(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
+    if let Some(unknown) = args.primary.iter().find(|name| !is_known(jobs, name)) {
+        let message = format!("--primary: {} gives no metric '{unknown}'", args.workload);
+        let known = known_metrics(jobs);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint(format!("it gives: {}", known.join(", "))));
+    }
+    if !args.primary.is_empty() {
+        return Ok(args.primary.clone());
+    }
+    let overall = jobs.iter().filter_map(|planned| planned.job.overall_metric());
+    Ok(overall.map(str::to_owned).collect())
 }
 
 fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
@@ -57,17 +76,19 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
     Ok(PlannedJob { workload: name.clone(), name, options: settings.given().to_vec(), job })
 }
 
-fn stopping(args: &QuickArgs) -> Result<Stopping, Failure> {
+fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {
     if args.sequential {
-        return Ok(Stopping::Sequential { looks: RECOMMENDED_LOOKS.to_vec() });
+        return Ok(Stopping::sequential_for(family));
     }
     Ok(match &args.precision {
-        Some(text) => Stopping::Precision {
-            half_width: percentage("--precision", text)?,
-            fewest: 6,
-            most: args.most_rounds.into(),
+        Some(text) => {
+            let half_width = percentage("--precision", text)?;
+            Stopping::precision_for(family, half_width, args.most_rounds.into())
+        }
+        None => match args.rounds {
+            Some(rounds) => Stopping::Fixed { rounds: rounds.into() },
+            None => Stopping::fixed_for(family),
         },
-        None => Stopping::Fixed { rounds: args.rounds.into() },
     })
 }
 
@@ -138,7 +159,7 @@ fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
         if names.contains(name) {
             let message = format!("--filesystems: '{name}' is there twice");
             return Err(Failure::new(Kind::Usage, message)
-                .hint("the baseline is run twice anyway, as a control"));
+                .hint("--control runs the baseline a second time"));
         }
         names.push(name.clone());
     }
@@ -157,7 +178,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
         if variants.iter().any(|variant| variant.device == device) {
             let message = format!("--directories: {name} is there twice");
             return Err(Failure::new(Kind::Usage, message)
-                .hint("the baseline is run twice anyway, as a control"));
+                .hint("--control runs the baseline a second time"));
         }
         variants.push(Variant {
             name,

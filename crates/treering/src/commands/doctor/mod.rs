@@ -65,6 +65,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
 struct Findings {
     /// What cannot be done at all.
     obstacles: Vec<String>,
+    /// What the plan comes to: rounds, trials, time, comparisons.
+    plan: Vec<String>,
     /// What a comparison of the plan would doubt.
     warnings: Vec<Warning>,
     cautions: Vec<Caution>,
@@ -180,6 +182,9 @@ fn page(path: &Path, mut findings: Findings) -> Report {
         1 => "One thing stands against measuring here.".to_owned(),
         count => format!("{count} things stand against measuring here, the worst first."),
     });
+    for line in &findings.plan {
+        page.paragraph(line.as_str());
+    }
     for obstacle in &findings.obstacles {
         page.note(format!("cannot be used as it is: {obstacle}"));
     }

@@ -12,12 +12,10 @@ use treering_script::TargetFacts;
 use treering_sys::is_root;
 
 use super::Findings;
+use crate::commands::compare::Forecast;
 use crate::commands::lab;
 use crate::commands::trial::beginning;
 use crate::failure::Failure;
-
-/// Fewer rounds can show no difference at the usual level.
-const FEWEST_ROUNDS: u32 = 6;
 
 /// Doubts about a comparison that can be seen before it: those about places.
 const FORESEEN: [Code; 7] = [
@@ -33,11 +31,12 @@ const FORESEEN: [Code; 7] = [
 /// Looks at each variant, and at all of them against the first.
 pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
     let lab = lab::open()?;
-    if plan.stopping.most_rounds() < FEWEST_ROUNDS {
-        findings.obstacles.push(format!(
-            "with {} rounds no difference can ever be shown; six are the fewest",
-            plan.stopping.most_rounds()
-        ));
+    findings.plan.extend_from_slice(Forecast::new(plan, None, |_| false)?.lines());
+    let shortfall = plan.shortfall();
+    if plan.stopping.most_rounds() < plan.rounds_needed() {
+        findings.obstacles.extend(shortfall);
+    } else {
+        findings.plan.extend(shortfall.map(|shortfall| format!("caution: {shortfall}")));
     }
     let memory = findings.number("memory.usable_bytes");
     for variant in &plan.variants {

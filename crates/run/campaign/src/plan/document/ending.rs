@@ -1,15 +1,11 @@
 //! When a plan ends: `rounds`, or a rule in `[stopping]`.
 
-use treering_stats::RECOMMENDED_LOOKS;
-
 use super::nearest::nearest;
 use super::quantity::share;
 use super::section::{STOPPING, Section, Value};
 use crate::plan::Stopping;
 use crate::plan::error::{Fault, quoted};
 
-const DEFAULT_ROUNDS: u32 = 6;
-const DEFAULT_FEWEST: u32 = 6;
 const DEFAULT_MOST: u32 = 30;
 const ROUNDS_MAX: u32 = 10_000;
 /// Below six rounds there is no interval.
@@ -22,11 +18,11 @@ const RULES: [(&str, &[&str]); 3] = [
     ("sequential", &["looks"]),
 ];
 
-pub(super) fn stopping(top: &Section<'_>) -> Result<Stopping, Fault> {
+/// The rule, its numbers by default such that a family of so many comparisons can be decided.
+pub(super) fn stopping(top: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     let rounds = top.get("rounds");
     let Some(value) = top.get("stopping") else {
-        let rounds = rounds.map_or(Ok(DEFAULT_ROUNDS), |rounds| rounds.whole_u32(1..=ROUNDS_MAX));
-        return Ok(Stopping::Fixed { rounds: rounds? });
+        return fixed(rounds.as_ref(), family);
     };
     let section = value.section(&STOPPING)?;
     if let Some(rounds) = rounds {
@@ -43,15 +39,17 @@ pub(super) fn stopping(top: &Section<'_>) -> Result<Stopping, Fault> {
         return Err(Fault::at(stray.key_span, message, "").hint(hint));
     }
     match rule {
-        "precision" => precision(&section),
-        "sequential" => sequential(&section),
-        _ => {
-            let rounds = section.get("rounds");
-            let rounds =
-                rounds.map_or(Ok(DEFAULT_ROUNDS), |rounds| rounds.whole_u32(1..=ROUNDS_MAX));
-            Ok(Stopping::Fixed { rounds: rounds? })
-        }
+        "precision" => precision(&section, family),
+        "sequential" => sequential(&section, family),
+        _ => fixed(section.get("rounds").as_ref(), family),
     }
+}
+
+fn fixed(rounds: Option<&Value<'_>>, family: u32) -> Result<Stopping, Fault> {
+    Ok(match rounds {
+        Some(rounds) => Stopping::Fixed { rounds: rounds.whole_u32(1..=ROUNDS_MAX)? },
+        None => Stopping::fixed_for(family),
+    })
 }
 
 fn rule(section: &Section<'_>) -> Result<(&'static str, &'static [&'static str]), Fault> {
@@ -71,7 +69,7 @@ fn rule(section: &Section<'_>) -> Result<(&'static str, &'static [&'static str])
     })
 }
 
-fn precision(section: &Section<'_>) -> Result<Stopping, Fault> {
+fn precision(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     let Some(half_width) = section.get("half-width") else {
         let message = "the rule \"precision\" needs a `half-width`";
         let hint = "write how narrow the intervals are to be, as half-width = \"1.5%\"";
@@ -82,7 +80,10 @@ fn precision(section: &Section<'_>) -> Result<Stopping, Fault> {
         let value = section.get(key);
         value.map_or(Ok(default), |value| few_rounds(&value)?.whole_u32(1..=ROUNDS_MAX))
     };
-    let fewest = rounds("fewest", DEFAULT_FEWEST)?;
+    let needed = Stopping::fixed_for(family).most_rounds();
+    // Where `most` is fewer than are needed, so be it.
+    let most = section.get("most").and_then(|most| most.whole_u32(FEWEST_MIN..=ROUNDS_MAX).ok());
+    let fewest = rounds("fewest", needed.min(most.unwrap_or(needed)))?;
     let most = rounds("most", DEFAULT_MOST.max(fewest))?;
     if most < fewest
         && let Some(value) = section.get("most")
@@ -107,10 +108,10 @@ fn few_rounds<'v, 'd>(value: &'v Value<'d>) -> Result<&'v Value<'d>, Fault> {
     Err(value.fault(message, "").hint(format!("write {FEWEST_MIN} or more")))
 }
 
-fn sequential(section: &Section<'_>) -> Result<Stopping, Fault> {
+fn sequential(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     const WANTED: &str = "an array of numbers of rounds, as [6, 10, 15]";
     let Some(value) = section.get("looks") else {
-        return Ok(Stopping::Sequential { looks: RECOMMENDED_LOOKS.to_vec() });
+        return Ok(Stopping::sequential_for(family));
     };
     let elements = value.array(WANTED)?;
     if elements.is_empty() || elements.len() > LOOKS_MAX {

@@ -22,14 +22,17 @@ use treering_model::{DeviceSpec, Variant};
 use treering_script::Workload;
 
 use device::PlacedDevice;
+use nearest::nearest;
 use section::{DEVICE, PLAN, REPORT, Section};
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
-use super::{Conditions, Judging, Plan};
+use super::{Conditions, Judging, Plan, PlannedJob, family, is_known, known_metrics};
 
 /// A larger document is no plan.
 pub const BYTES_MAX: usize = 1 << 20;
 const METRICS_MAX: usize = 64;
+/// So many names of metrics stand in a hint.
+const METRICS_SHOWN: usize = 8;
 
 /// What a document can name.
 pub struct Known<'a> {
@@ -70,7 +73,6 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => value.text("a question in quotation marks")?.to_owned(),
         None => String::new(),
     };
-    let stopping = ending::stopping(&top)?;
     let shared = match top.get("device") {
         Some(value) => device::device(&value.section(&DEVICE)?)?,
         None => PlacedDevice::default(),
@@ -78,8 +80,9 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let variants = variant::variants(&top, &shared, known)?;
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
-    let judging = judging(&top)?;
     let jobs = job::jobs(&top, known)?;
+    let judging = judging(&top, &jobs)?;
+    let stopping = ending::stopping(&top, family(variants.len(), &jobs, &judging))?;
     Ok(Plan { name, question, variants, jobs, stopping, conditions, observing, judging })
 }
 
@@ -152,7 +155,7 @@ fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fau
     })
 }
 
-fn judging(top: &Section<'_>) -> Result<Judging, Fault> {
+fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     let Some(value) = top.get("report") else { return Ok(Judging::default()) };
     let section = value.section(&REPORT)?;
     let threshold = section.get("threshold");
@@ -178,8 +181,28 @@ fn judging(top: &Section<'_>) -> Result<Judging, Fault> {
                     .fault(message, "")
                     .hint("name few: they are corrected together"));
             }
+            if !is_known(jobs, metric) {
+                return Err(element
+                    .fault(format!("no job of this plan gives {}", quoted(metric)), "")
+                    .hint(known_names(metric, jobs)));
+            }
             primary.push(metric.to_owned());
         }
     }
     Ok(Judging { primary, threshold })
+}
+
+/// Which metric was perhaps meant, and some that there are.
+fn known_names(metric: &str, jobs: &[PlannedJob]) -> String {
+    let known = known_metrics(jobs);
+    let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();
+    let more = match known.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
+    match nearest(metric, known.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{meant}`? {all}"),
+        None => all,
+    }
 }

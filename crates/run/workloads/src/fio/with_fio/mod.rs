@@ -9,11 +9,12 @@ mod told;
 
 use std::path::PathBuf;
 
-use treering_model::{Caution, Mode, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
+use super::headline::Headline;
 use super::job::{FileJob, Source, refuse_leftovers};
-use super::jobfile::{Relayed, relay};
+use super::jobfile::{Relayed, Way, relay};
 use super::land::{Land, directory};
 use super::options::{JOB_FILE, NATIVE};
 use program::{Fio, NAME, OPTION};
@@ -130,6 +131,18 @@ impl ForeignJob {
     }
 }
 
+/// In which directions a job moves data, by what it says; as fio's own default, it reads.
+fn directions(job: &Relayed) -> Vec<Way> {
+    let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
+    let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
+    let both = said.contains("rw") || said.contains("readwrite");
+    let has = |way: &Way| match way {
+        Way::Read => both || said.contains("read"),
+        Way::Write => both || said.contains("write"),
+    };
+    Way::ALL.into_iter().filter(has).collect()
+}
+
 /// What the jobs say, each under a name of its own.
 fn contents(jobs: &[Relayed]) -> Vec<(String, String)> {
     let mut all = Vec::new();
@@ -189,6 +202,14 @@ impl Job for ForeignJob {
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         1 + self.jobs.len() as u64
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        if let Some(native) = &self.native {
+            return native.foreseen_metrics(facts);
+        }
+        let names = self.jobs.iter().map(|job| job.section.name.as_str());
+        Headline::of(names.enumerate()).foreseen(self.jobs.iter().map(directions))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

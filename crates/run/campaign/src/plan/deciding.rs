@@ -1,0 +1,161 @@
+//! What will decide a plan's comparison, known before anything runs: the primary metrics of each
+//! job, how many comparisons are corrected together, and how many rounds that takes at least.
+
+use std::collections::BTreeSet;
+
+use treering_model::{Metric, Scope};
+use treering_script::TargetFacts;
+use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
+
+use super::{Judging, Plan, PlannedJob, Stopping};
+
+/// Below six rounds there is no exact interval.
+const FEWEST_ROUNDS: u32 = 6;
+/// What a report adds to the metrics of every trial.
+const OF_TRIAL: [&str; 3] = ["elapsed_seconds", "system_cpu_seconds", "user_cpu_seconds"];
+/// What it adds for each phase.
+const OF_PHASE: [&str; 2] = ["elapsed_seconds", "system_cpu_seconds"];
+/// What it adds for each kind of task.
+const OF_KIND: [&str; 2] = ["seconds", "system_cpu_seconds"];
+/// How the metrics of observers begin.
+const OBSERVED: [&str; 2] = ["trace_", "layout_"];
+
+impl PlannedJob {
+    /// The full names of the metrics that will decide its comparisons, in the workload's order.
+    pub fn primary(&self, judging: &Judging) -> Vec<String> {
+        let foreseen = self.job.foreseen_metrics(&TargetFacts::unknown());
+        if judging.primary.is_empty() {
+            let deciding = foreseen.iter().filter(|metric| metric.primary);
+            return deciding.map(Metric::full_name).collect();
+        }
+        let has = |name: &&String| has_metric(&foreseen, name);
+        judging.primary.iter().filter(has).cloned().collect()
+    }
+}
+
+impl Plan {
+    /// Comparisons that are corrected together: the primary metrics of all jobs for each variant
+    /// but the baseline. A plan of one variant is compared under something else; that counts as
+    /// one contender.
+    pub fn family(&self) -> u32 {
+        family(self.variants.len(), &self.jobs, &self.judging)
+    }
+
+    /// The fewest rounds after which each primary comparison can show a difference, 6 at least.
+    pub fn rounds_needed(&self) -> u32 {
+        rounds_needed(self.family(), self.stopping.level())
+    }
+
+    /// What cannot be shown since the plan may end too early, with the number of rounds that are
+    /// needed; `None` where it has enough.
+    pub fn shortfall(&self) -> Option<String> {
+        let (family, needed) = (self.family(), self.rounds_needed());
+        let comparisons = match family {
+            1 => "its one primary comparison".to_owned(),
+            _ => format!("{family} primary comparisons, which are corrected together,"),
+        };
+        let most = self.stopping.most_rounds();
+        if most < needed {
+            return Some(format!(
+                "{most} rounds cannot show a difference: {comparisons} need at least {needed}"
+            ));
+        }
+        let first = self.stopping.first_end();
+        (first < needed).then(|| {
+            format!(
+                "after {first} rounds no difference can be shown yet: {comparisons} need at \
+                 least {needed}"
+            )
+        })
+    }
+}
+
+impl Stopping {
+    /// A fixed number of rounds, as few as such a family can do with.
+    pub fn fixed_for(family: u32) -> Self {
+        Self::Fixed { rounds: rounds_needed(family, ALPHA) }
+    }
+
+    /// Until the intervals are as narrow as this share, but not before such a family can show a
+    /// difference; after `most` rounds in any case.
+    pub fn precision_for(family: u32, half_width: f64, most: u32) -> Self {
+        let fewest = rounds_needed(family, ALPHA);
+        Self::Precision { half_width, fewest, most: most.max(fewest) }
+    }
+
+    /// The recommended looks, without those at which such a family could show nothing yet.
+    pub fn sequential_for(family: u32) -> Self {
+        let mut looks = RECOMMENDED_LOOKS.to_vec();
+        let needed = rounds_needed(family, level_of(&looks));
+        looks.retain(|look| *look >= needed);
+        if looks.is_empty() {
+            looks.push(needed);
+        }
+        Self::Sequential { looks }
+    }
+
+    /// After how many rounds it can end at the earliest.
+    pub fn first_end(&self) -> u32 {
+        match self {
+            Self::Fixed { rounds } => *rounds,
+            Self::Precision { fewest, .. } => *fewest,
+            Self::Sequential { looks } => looks.first().copied().unwrap_or_default(),
+        }
+    }
+
+    /// The level of each test: lower where there are several looks.
+    fn level(&self) -> f64 {
+        match self {
+            Self::Fixed { .. } | Self::Precision { .. } => ALPHA,
+            Self::Sequential { looks } => level_of(looks),
+        }
+    }
+}
+
+fn level_of(looks: &[u32]) -> f64 {
+    StoppingRule::sequential(looks).look_alpha().unwrap_or(ALPHA)
+}
+
+fn rounds_needed(family: u32, level: f64) -> u32 {
+    smallest_rounds(family, level).unwrap_or(FEWEST_ROUNDS).max(FEWEST_ROUNDS)
+}
+
+/// See [`Plan::family`].
+pub fn family(variants: usize, jobs: &[PlannedJob], judging: &Judging) -> u32 {
+    let contenders = variants.saturating_sub(1).max(1);
+    let primary: usize = jobs.iter().map(|job| job.primary(judging).len()).sum();
+    u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
+}
+
+/// Whether a metric of this name can come of one of the jobs.
+pub fn is_known(jobs: &[PlannedJob], name: &str) -> bool {
+    let has =
+        |job: &PlannedJob| has_metric(&job.job.foreseen_metrics(&TargetFacts::unknown()), name);
+    jobs.iter().any(has)
+}
+
+/// The names of the metrics that can come of these jobs, those that decide by themselves first.
+pub fn known_metrics(jobs: &[PlannedJob]) -> Vec<String> {
+    let foreseen = jobs.iter().flat_map(|job| job.job.foreseen_metrics(&TargetFacts::unknown()));
+    let (primary, others): (Vec<Metric>, Vec<Metric>) = foreseen.partition(|one| one.primary);
+    let names = primary.iter().chain(&others).map(Metric::full_name);
+    let mut seen = BTreeSet::new();
+    let names = names.chain(OF_TRIAL.map(str::to_owned));
+    names.filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// Whether a trial with these metrics can have one of this name, be it that a report makes it of
+/// the times of phases and tasks, or that observers add it.
+fn has_metric(foreseen: &[Metric], name: &str) -> bool {
+    if foreseen.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name) {
+        return true;
+    }
+    let (part, last) = name.rsplit_once('/').unwrap_or(("", name));
+    let is_of_phase = part.strip_prefix("phase ").is_some_and(|phase| !phase.is_empty());
+    if OBSERVED.iter().any(|prefix| last.starts_with(prefix)) {
+        return part.is_empty() || is_of_phase;
+    }
+    let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
+    (is_of_phase && OF_PHASE.contains(&last))
+        || (OF_KIND.contains(&last) && foreseen.iter().any(is_kind))
+}

@@ -1,0 +1,104 @@
+//! What decides a plan, and the rounds that it takes, before anything runs.
+
+use std::fs;
+use std::path::Path;
+
+use treering_campaign::plan::Stopping;
+
+use crate::{read_file, read_plan};
+
+const TWO: &str = "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n";
+const FS_MARK: &str = "[[job]]\nworkload = \"fs_mark\"\n";
+
+fn rounds_of(text: &str) -> (u32, Stopping) {
+    let plan = read_plan(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(plan.shortfall(), None, "a default obeys");
+    (plan.family(), plan.stopping)
+}
+
+#[test]
+fn the_default_number_of_rounds_follows_the_family() {
+    let fixed = |rounds| Stopping::Fixed { rounds };
+    assert_eq!(rounds_of(&format!("{TWO}{FS_MARK}")), (1, fixed(6)));
+    let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n");
+    assert_eq!(rounds_of(&format!("{three}{FS_MARK}")), (2, fixed(7)));
+    // A control is no contender.
+    assert_eq!(rounds_of(&format!("control = true\n{three}{FS_MARK}")), (2, fixed(7)));
+    let jobs = format!("{FS_MARK}name = \"a\"\n{FS_MARK}name = \"b\"\n{FS_MARK}");
+    assert_eq!(rounds_of(&format!("{three}{jobs}")), (6, fixed(8)));
+    let chosen = "[report]\nprimary = [\"operation_seconds\"]\n";
+    assert_eq!(rounds_of(&format!("{three}{chosen}")), (2, fixed(7)));
+    // Of the other jobs it is no metric.
+    let both = "[[job]]\n[[job]]\nworkload = \"fs_mark\"\n";
+    assert_eq!(rounds_of(&format!("{TWO}{both}{chosen}")), (1, fixed(6)));
+}
+
+#[test]
+fn rules_look_first_where_something_can_be_shown() {
+    let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
+    let rule = |rule: &str| rounds_of(&format!("{three}[stopping]\n{rule}")).1;
+    let precise = rule("rule = \"precision\"\nhalf-width = \"2%\"\n");
+    assert_eq!(precise, Stopping::Precision { half_width: 0.02, fewest: 7, most: 30 });
+    assert_eq!(
+        rule("rule = \"sequential\"\n"),
+        Stopping::Sequential { looks: vec![10, 15, 20, 30] }
+    );
+}
+
+#[test]
+fn fewer_rounds_than_are_needed_are_named_and_run_as_asked() {
+    let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
+    for (said, words) in [
+        ("rounds = 6\n", "6 rounds cannot show a difference: 2 primary comparisons"),
+        ("stopping = { rule = \"sequential\", looks = [6, 12] }\n", "after 6 rounds"),
+        (
+            "stopping = { rule = \"precision\", half-width = \"1%\", fewest = 6 }\n",
+            "after 6 rounds no difference can be shown yet",
+        ),
+    ] {
+        let plan = read_plan(&format!("{said}{three}")).unwrap();
+        let shortfall = plan.shortfall().unwrap();
+        assert!(shortfall.contains(words), "{shortfall}");
+        assert!(shortfall.contains("at least"), "{shortfall}");
+        assert_eq!(plan.stopping.first_end(), 6);
+    }
+}
+
+#[test]
+fn every_shipped_plan_has_the_rounds_that_it_needs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let plan = read_file(&text, path.to_str().unwrap()).unwrap();
+        assert!(plan.family() > 0, "{}", path.display());
+        assert_eq!(plan.shortfall(), None, "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn a_metric_that_no_job_gives_is_refused_at_its_place() {
+    let with = |metric: &str| read_plan(&format!("{TWO}[report]\nprimary = [\"{metric}\"]\n"));
+    let error = with("create/mib_per_secnd").unwrap_err();
+    assert!(error.message().contains("no job of this plan gives"), "{error}");
+    assert!(error.hint().unwrap().contains("did you mean `create/mib_per_second`?"), "{error}");
+    assert!(error.to_string().contains("plan.toml:6:12"), "{error}");
+    for metric in ["no_such_thing", "creates/seconds", "phase /elapsed_seconds", "x/trace_seeks"] {
+        assert!(with(metric).is_err(), "{metric}");
+    }
+    for metric in [
+        "create/mib_per_second",
+        "create/system_cpu_seconds",
+        "operation_seconds",
+        "elapsed_seconds",
+        "user_cpu_seconds",
+        "phase operations/elapsed_seconds",
+        "phase operations/trace_seeks",
+        "layout_score_percent",
+    ] {
+        with(metric).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

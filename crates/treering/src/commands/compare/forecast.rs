@@ -1,0 +1,205 @@
+//! What a plan comes to before it runs: rounds, trials, comparisons, and about how long it takes.
+
+use std::path::Path;
+
+use treering_campaign::plan::{Plan, PlannedJob, Stopping};
+use treering_campaign::{PlannedCell, observing_rounds, rounds};
+use treering_model::{CellRole, Ending, Work};
+use treering_script::{Footprint, TargetFacts};
+use treering_stats::median;
+use treering_store::{Detail, Filter, Store, TrialState};
+
+use super::crew::duration;
+use crate::failure::Failure;
+use crate::storage::{failure, open_to_read};
+
+/// So many earlier trials are looked at for an estimate.
+const LOOKED_AT: usize = 200;
+/// Without earlier trials: what a disk and its filesystem are taken to do in a second.
+const ASSUMED_BYTES: f64 = 200e6;
+const ASSUMED_FILES: f64 = 10_000.0;
+/// mkfs, mount, writing back and dropping caches, in seconds.
+const AROUND: f64 = 3.0;
+/// So many metrics of a job are named.
+const METRICS_TOLD: usize = 3;
+/// Parameters by which workloads are told how long they work, in seconds.
+const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
+
+/// What a trial of a job will take.
+pub(super) struct Estimate {
+    pub(super) footprint: Footprint,
+    /// Seconds of its work; `None` where nothing tells.
+    pub(super) seconds: Option<f64>,
+    /// How many earlier trials say so.
+    trials: usize,
+}
+
+impl Estimate {
+    /// About how long, and where that comes from.
+    pub(super) fn words(&self) -> String {
+        let Some(seconds) = self.seconds else {
+            return "how long is not known until the first round".to_owned();
+        };
+        let from = match self.trials {
+            0 => "an assumption: 200 MB and 10,000 files a second",
+            1 => "as an earlier trial took",
+            _ => "the median of earlier trials",
+        };
+        format!("about {} ({from})", duration(seconds))
+    }
+}
+
+/// What is known of a plan beforehand.
+pub(in crate::commands) struct Forecast {
+    pub(super) jobs: Vec<Estimate>,
+    /// In the order in which it will be told.
+    lines: Vec<String>,
+}
+
+impl Forecast {
+    /// Of the cells that are still missing; with what earlier trials in the store took.
+    pub(in crate::commands) fn new(
+        plan: &Plan,
+        store: Option<&Path>,
+        is_there: impl Fn(&PlannedCell) -> bool,
+    ) -> Result<Self, Failure> {
+        let store = open_to_read(store).ok().flatten();
+        let jobs: Result<Vec<Estimate>, Failure> =
+            plan.jobs.iter().map(|job| estimate(job, store.as_ref())).collect();
+        let jobs = jobs?;
+        let lines = vec![trials(plan, &jobs, is_there), comparisons(plan)];
+        Ok(Self { jobs, lines })
+    }
+
+    /// Rounds, trials and time; then what is compared.
+    pub(in crate::commands) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+}
+
+/// Rounds and trials, and about how long they take.
+fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> bool) -> String {
+    let measured = rounds(plan);
+    let watched = observing_rounds(plan);
+    let all = || measured.iter().chain(&watched).flatten();
+    let missing: Vec<&PlannedCell> = all().filter(|cell| !is_there(cell)).collect();
+    let seconds = |cells: &[&PlannedCell]| -> Option<f64> {
+        cells.iter().map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
+    };
+    let (first, most) = (plan.stopping.first_end(), plan.stopping.most_rounds());
+    let rounds = match (first, most) {
+        (_, 1) => "1 round".to_owned(),
+        _ if first == most => format!("{most} rounds"),
+        _ => format!("{first} to {most} rounds"),
+    };
+    let mut beside = Vec::new();
+    if plan.conditions.warm_up {
+        beside.push("a warm-up round".to_owned());
+    }
+    match watched.len() {
+        0 => {}
+        1 => beside.push("an observing round".to_owned()),
+        count => beside.push(format!("{count} observing rounds")),
+    }
+    let beside =
+        if beside.is_empty() { String::new() } else { format!(" and {}", beside.join(" and ")) };
+    let time = match seconds(&missing) {
+        None => "how long is not known until the first round".to_owned(),
+        Some(longest) if first == most => format!("about {}", duration(longest)),
+        Some(longest) => {
+            let needed = |cell: &&PlannedCell| cell.round <= first || cell.role != CellRole::Round;
+            let least: Vec<&PlannedCell> = missing.iter().copied().filter(needed).collect();
+            let least = seconds(&least).unwrap_or(longest);
+            format!("about {} to {}", duration(least), duration(longest))
+        }
+    };
+    let count = all().count();
+    let left = match missing.len() {
+        missing if missing == count => String::new(),
+        missing => format!(", {missing} of them still to be run"),
+    };
+    let at_most = if first == most { "" } else { "at most " };
+    let trials = if count == 1 { "trial" } else { "trials" };
+    format!("{rounds}{beside}: {at_most}{count} {trials}{left}, {time}")
+}
+
+/// How many comparisons decide, and how many rounds they need at least.
+fn comparisons(plan: &Plan) -> String {
+    let (family, needed) = (plan.family(), plan.rounds_needed());
+    let contenders = match plan.variants.len() {
+        1 => "with each other kernel".to_owned(),
+        2 => "1 contender".to_owned(),
+        variants => format!("{} contenders", variants - 1),
+    };
+    let of_job = |job: &PlannedJob| {
+        let metrics = match job.primary(&plan.judging) {
+            many if many.len() > METRICS_TOLD => format!("{} metrics", many.len()),
+            few => few.join(", "),
+        };
+        if plan.jobs.len() == 1 { metrics } else { format!("{} {metrics}", job.name) }
+    };
+    let metrics: Vec<String> = plan.jobs.iter().map(of_job).collect();
+    let corrected = if family > 1 { ", corrected together" } else { "" };
+    let word = if family == 1 { "comparison" } else { "comparisons" };
+    format!(
+        "{family} primary {word}{corrected} ({contenders}; {}): a difference can be shown from \
+         {needed} rounds on",
+        metrics.join("; ")
+    )
+}
+
+fn estimate(job: &PlannedJob, store: Option<&Store>) -> Result<Estimate, Failure> {
+    let footprint = job.job.footprint(&TargetFacts::unknown());
+    let took = store.map_or(Ok(Vec::new()), |store| earlier(job, store))?;
+    let seconds = median(&took).ok().or_else(|| assumed(job, &footprint));
+    Ok(Estimate { footprint, seconds, trials: took.len() })
+}
+
+/// What earlier trials that did the same took, in seconds.
+fn earlier(job: &PlannedJob, store: &Store) -> Result<Vec<f64>, Failure> {
+    let workload = Some(job.workload.clone());
+    let filter = Filter { workload, limit: Some(LOOKED_AT), ..Filter::default() };
+    let summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    let completed = TrialState::Ended(Ending::Completed);
+    let ids: Vec<_> = summaries.iter().filter(|s| s.state == completed).map(|s| s.trial).collect();
+    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    let alike = trials.iter().filter(|trial| is_alike(job, &trial.beginning.parameters));
+    Ok(alike.map(|trial| trial.wall_ns as f64 / 1e9).collect())
+}
+
+/// Without earlier trials: by what it writes, or by the time that it is given.
+fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
+    let work = footprint.written_bytes as f64 / ASSUMED_BYTES
+        + footprint.written_files as f64 / ASSUMED_FILES;
+    if job.job.work() != Work::Timed {
+        return Some(work);
+    }
+    let parameters = job.job.parameters();
+    let given = SECONDS.iter().find_map(|name| {
+        let (_, value) = parameters.iter().find(|(known, _)| known == name)?;
+        value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0)
+    });
+    given.map(|seconds| work + seconds)
+}
+
+/// Whether a trial with these parameters did what the job does.
+fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
+    let own = job.job.parameters();
+    own.iter().filter(|(name, _)| name != "seed").all(|one| given.contains(one))
+}
+
+/// How a plan of which everything is there can go on.
+pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
+    match plan.stopping {
+        Stopping::Fixed { .. } if rounds == 1 => {
+            "its one round is there already; nothing to run; more with --rounds M".to_owned()
+        }
+        Stopping::Fixed { .. } => format!(
+            "all {rounds} rounds are there already; nothing to run; more with --rounds M"
+        ),
+        Stopping::Precision { .. } | Stopping::Sequential { .. } => format!(
+            "all it needs is there already: its rule ended it after {rounds} rounds; nothing to \
+             run; more with --rounds M"
+        ),
+    }
+}
