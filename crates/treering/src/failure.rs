@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use treering_lab::LabError;
 use treering_script::{ConfigError, with_causes};
 
-/// What kind of failure, each with an exit code. docs/exit-codes.md lists them.
+/// What kind of failure, each with an exit code of the table in `exit_codes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The imitated tool's own way of failing.
@@ -24,6 +24,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Classic, Self::Usage, Self::Environment, Self::Trial, Self::Bug, Self::Interrupted];
+
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Classic => 1,

@@ -6,6 +6,7 @@ mod arguments;
 mod classic_voice;
 mod clock;
 mod commands;
+mod exit_codes;
 mod failure;
 mod places;
 mod progress;

@@ -85,6 +85,10 @@ pub struct TaskTotals {
     pub listed_bytes: u64,
     /// Calls by kind, those that were made.
     pub ops: Vec<OpTotals>,
+    /// Whether its files were opened with `O_DIRECT`, so that nothing it read came from the page
+    /// cache. Not kept.
+    #[serde(skip)]
+    pub direct: bool,
     /// What the script took down for its own workload, in a form of theirs. Not kept.
     #[serde(skip)]
     pub notes: Vec<u64>,

@@ -309,7 +309,7 @@ fn task(fields: &mut Fields<'_>) -> Result<(i64, TaskTotals), StoreError> {
         bytes: fields.integer()?,
         listed_bytes: fields.integer()?,
         ops: Vec::new(),
-        notes: Vec::new(),
+        ..TaskTotals::default()
     };
     Ok((seq, totals))
 }

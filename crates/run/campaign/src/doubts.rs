@@ -17,6 +17,7 @@ const USUAL_EXPIRE_SECONDS: f64 = 30.0;
 pub(crate) struct Tally<'a> {
     sink: &'a mut dyn TrialSink,
     drops_before: u64,
+    /// Read through the page cache.
     read_bytes: u64,
     /// Written since the last sync that is in the time of a task.
     unsynced_bytes: u64,
@@ -32,7 +33,10 @@ impl<'a> Tally<'a> {
             let ops = task.ops.iter().filter(|one| one.op == kind);
             ops.map(|one| one.bytes).sum::<u64>()
         };
-        self.read_bytes += bytes(Op::Read);
+        // What bypasses the page cache cannot have come from there.
+        if !task.direct {
+            self.read_bytes += bytes(Op::Read);
+        }
         let calls = |kind: Op| {
             let ops = task.ops.iter().filter(|one| one.op == kind);
             ops.map(|one| one.calls).sum::<u64>()
@@ -197,6 +201,19 @@ mod tests {
         assert_eq!(about(Done { unsynced_bytes: 5, ..read }, known), []);
         let known = Known { facts: &[], data_bytes: 5, seconds: 60.0 };
         assert_eq!(about(read, known), [], "nobody knows the memory");
+    }
+
+    #[test]
+    fn what_is_read_past_the_page_cache_does_not_come_from_memory() {
+        let read = |direct| {
+            let mut nobody = Vec::<Box<dyn TrialSink>>::new();
+            let mut tally = Tally::new(&mut nobody);
+            let latency = Latency::new();
+            let ops = vec![OpTotals { op: Op::Read, calls: 1, errors: 0, bytes: 500, latency }];
+            tally.add(&TaskTotals { ops, direct, ..TaskTotals::default() });
+            tally.done(0).read_bytes
+        };
+        assert_eq!((read(false), read(true)), (500, 0));
     }
 
     #[test]

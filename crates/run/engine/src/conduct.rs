@@ -388,6 +388,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             bytes: run.ops.iter().map(|op| op.bytes).sum(),
             listed_bytes: task.listed_bytes,
             ops: run.ops,
+            direct: task.direct,
             notes: run.notes,
         }
     }

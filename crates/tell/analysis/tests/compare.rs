@@ -4,8 +4,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparisonCautionCode as Code, Factor, Gate, LEVEL_FACT, MetricComparison, Outcome, Side,
-    Terms, Verdict, compare, compare_observed,
+    ComparisonCautionCode as Code, Factor, Gate, GateReason, LEVEL_FACT, MetricComparison, Outcome,
+    Side, Terms, Verdict, compare, compare_observed,
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
@@ -61,9 +61,12 @@ fn trial(started: i64, rate: f64) -> Trial {
     }
 }
 
-/// A side whose k-th trial started at 2 k, or at 2 k + 1 for the second side.
+/// A side whose k-th trial started at 2 k, or at 2 k + 1 for the second side; in every other round
+/// the second side goes first.
 fn side(name: &str, late: i64, rates: &[f64]) -> Side {
-    let trials = (0..).zip(rates).map(|(round, rate)| trial(2 * round + late, *rate)).collect();
+    let place = |round: i64| late - late % 2 + (late + round) % 2;
+    let rounds = (0..).zip(rates);
+    let trials = rounds.map(|(round, rate)| trial(2 * round + place(round), *rate)).collect();
     Side { name: name.to_owned(), factor: Factor::Label, trials }
 }
 
@@ -111,7 +114,11 @@ fn paired_rounds_agree_with_the_vectors() {
 
 #[test]
 fn unrelated_sets_agree_with_the_vectors_and_say_that_they_are() {
-    let outcome = compared(&A8, &B7);
+    let mut other = side("b", 1, &B7);
+    for trial in &mut other.trials {
+        trial.beginning.parameters[1].1 = "another seed".to_owned();
+    }
+    let outcome = compare(&side("a", 0, &A8), &[other], &Terms::default()).unwrap();
     let one = score(&outcome);
     assert_eq!((one.pairs(), one.paired), (0, false));
     near(one.ratio.unwrap().value, 0.970_441_732_902_870_7);
@@ -196,8 +203,13 @@ fn what_is_unfair_is_said() {
         });
     }
     let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
-    let expected =
-        [Code::UnequalWork, Code::VersionsDiffer, Code::KernelsDiffer, Code::NotInterleaved];
+    let expected = [
+        Code::UnequalWork,
+        Code::VersionsDiffer,
+        Code::KernelsDiffer,
+        Code::KnownOfOneSide,
+        Code::NotInterleaved,
+    ];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
     // What draws decide may differ by little, what time decides by anything.
@@ -284,6 +296,31 @@ fn a_primary_metric_on_one_side_keeps_the_gate_open() {
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::MetricMissing]);
     assert_eq!(Gate::of(&outcome), Gate::Unclear);
+}
+
+/// A side that is worse by a fifth in every round, with a kernel of its own.
+#[test]
+fn a_gate_neither_passes_nor_blames_where_more_differs_than_was_asked() {
+    let rates = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
+    let base = side("a", 0, &rates);
+    let gate = |factor: f64, kernel: &str, accepted: &[Code]| {
+        let mut other = side("b", 1, &rates.map(|rate| rate * factor));
+        other.trials.iter_mut().for_each(|trial| trial.facts[0].value = kernel.to_owned());
+        let mut outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        outcome.accepted = accepted.to_vec();
+        (Gate::of(&outcome), Gate::reasons(&outcome))
+    };
+    assert_eq!(gate(0.8, "6.1.0", &[]).0, Gate::Worse);
+    assert_eq!(gate(1.0, "6.1.0", &[]), (Gate::Pass, Vec::new()));
+    for factor in [0.8, 1.0] {
+        let (gate, reasons) = gate(factor, "6.2.0", &[]);
+        assert_eq!(gate, Gate::Unclear);
+        assert_eq!(reasons, [GateReason::Caution(Code::KernelsDiffer)]);
+    }
+    assert_eq!(gate(0.8, "6.2.0", &[Code::KernelsDiffer]).0, Gate::Worse);
+    assert_eq!(gate(1.0, "6.2.0", &[Code::KernelsDiffer]).0, Gate::Pass);
+    let nobody = compare(&base, &[], &Terms::default()).unwrap();
+    assert_eq!(Gate::of(&nobody), Gate::Unclear, "nothing was compared");
 }
 
 /// Holm over two contenders: the smaller p twice, the larger at least that.

@@ -8,8 +8,8 @@ use treering_analysis::compare::{
     COMPARED_FACTS, ComparisonCaution, ComparisonCautionCode as Code, Factor, Side, Terms, compare,
 };
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, Scope, Trial, TrialId,
-    Unit,
+    Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, PhaseTotals, Scope,
+    TaskTotals, Trial, TrialId, Unit,
 };
 
 fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
@@ -84,10 +84,17 @@ fn kernels_that_are_started_built_or_set_otherwise_are_doubted() {
         ("cpu.governor", "performance", "powersave"),
         ("memory.swappiness", "60", "1"),
         ("memory.dirty_expire_centisecs", "3000", "100"),
+        ("memory.dirty_limit_bytes", "0", "1048576"),
+        ("memory.dirty_background_limit_bytes", "0", "1048576"),
+        ("memory.dirty_background_ratio", "10", "1"),
+        ("memory.transparent_hugepages", "[always] madvise never", "always madvise [never]"),
+        ("cpu.simultaneous_threads", "1", "0"),
+        ("kernel.preemption", "none", "full"),
+        ("kernel.preemption_built", "dynamic", "real-time"),
     ] {
         assert_eq!(codes(&[(name, one)], &[(name, other)]), [Code::KernelSettingsDiffer], "{name}");
         assert_eq!(codes(&[(name, one)], &[(name, one)]), [], "{name}");
-        assert_eq!(codes(&[(name, one)], &[]), [], "{name} of nobody knows what");
+        assert_eq!(codes(&[(name, one)], &[]), [Code::KnownOfOneSide], "{name}");
     }
 }
 
@@ -223,6 +230,343 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
     let mut silent = trial(&[], 0.1);
     silent.metrics.truncate(1);
     assert_eq!(doubts(vec![silent.clone()], vec![silent], Factor::Label), []);
+}
+
+#[test]
+fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
+    let on = |device: &'static str, name: &'static str, value: &'static str| {
+        [("device.name", device), ("device.rotational", "0"), (name, value)]
+    };
+    for (name, one, other) in [
+        ("device.nr_requests", "128", "4"),
+        ("device.nomerges", "0", "2"),
+        ("device.writeback_latency_us", "75000", "0"),
+        ("device.max_io_kib", "1280", "4"),
+        ("device.scheduler", "[none] mq-deadline", "none [mq-deadline]"),
+        ("device.image_allocation", "allocated", "sparse"),
+        ("device.direct_io", "1", "0"),
+    ] {
+        for factor in [Factor::Label, Factor::Target, Factor::Variant] {
+            let found = codes_by(factor, &on("loop1", name, one), &on("loop2", name, other));
+            assert_eq!(found, [Code::DevicesDiffer], "{name} {factor:?}");
+        }
+        // Devices of two kinds have queues of two kinds.
+        let found = codes_by(Factor::Target, &on("sda1", name, one), &on("loop2", name, other));
+        assert_eq!(found, [], "{name}");
+    }
+    // What images a plan makes it says itself; how their queues are set it does not.
+    let planned = |name: &'static str, one: &'static str, other: &'static str| {
+        let (one, other) = (on("loop1", name, one), on("loop1", name, other));
+        codes_by(Factor::Variant, &made(&one, "mkfs x"), &made(&other, "mkfs x"))
+    };
+    assert_eq!(planned("device.image_allocation", "allocated", "sparse"), []);
+    assert_eq!(planned("device.nr_requests", "128", "4"), [Code::DevicesDiffer]);
+}
+
+#[test]
+fn mounting_without_barriers_is_told_also_between_filesystems() {
+    let mounted = |kind: &'static str, options: &'static str, asked: &'static str| {
+        [
+            ("filesystem.type", kind),
+            ("filesystem.mount_options", "rw,relatime"),
+            ("filesystem.super_options", options),
+            ("mount.asked", asked),
+        ]
+    };
+    let (ext4, xfs) = (mounted("ext4", "rw,nobarrier", ""), mounted("xfs", "rw,attr2", ""));
+    for factor in [Factor::Filesystem, Factor::Variant, Factor::Target] {
+        assert_eq!(codes_by(factor, &ext4, &xfs), [Code::MountOptionsDiffer], "{factor:?}");
+        let usual = mounted("ext4", "rw,barrier=1", "");
+        assert_eq!(codes_by(factor, &usual, &xfs), [], "{factor:?}");
+    }
+    let asked = mounted("ext4", "rw,nobarrier", "noatime,nobarrier");
+    assert_eq!(codes_by(Factor::Variant, &asked, &xfs), [], "the plan asked for it");
+    let same = mounted("ext4", "rw", "");
+    assert_eq!(codes_by(Factor::Label, &ext4, &same), [Code::MountOptionsDiffer]);
+}
+
+#[test]
+fn what_only_one_side_is_cautioned_of_is_a_difference() {
+    let cautioned = |code: CautionCode| {
+        let mut trial = trial(&[], 9.0);
+        trial.cautions.push(Caution { code, message: "in /dev/shm".to_owned() });
+        trial
+    };
+    let plain = || trial(&[], 9.0);
+    let found = |base: Vec<Trial>, other: Vec<Trial>| -> Vec<String> {
+        let all = doubts(base, other, Factor::Variant);
+        let own = all.into_iter().filter(|one| one.code == Code::OneSided);
+        own.map(|one| one.message).collect()
+    };
+    let image = || cautioned(CautionCode::ImageInMemory);
+    assert_eq!(
+        found(vec![plain(), plain()], vec![image(), image()]),
+        ["all 2 trials of 'b' and none of 'a': image_in_memory (in /dev/shm)"]
+    );
+    assert_eq!(
+        found(vec![cautioned(CautionCode::Handicapped)], vec![plain()]),
+        ["the trial of 'a' and none of 'b': handicapped (in /dev/shm)"]
+    );
+    assert!(found(vec![image(), image()], vec![image(), plain()]).is_empty(), "of both");
+    assert!(found(vec![plain(), plain()], vec![image(), plain()]).is_empty(), "of some");
+}
+
+#[test]
+fn what_is_known_of_one_side_only_is_named() {
+    let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
+        let all = doubts(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
+        let own = all.into_iter().filter(|one| one.code == Code::KnownOfOneSide);
+        own.map(|one| one.message).collect()
+    };
+    let (kernel, model) = (("kernel.release", "6.1"), ("cpu.model", "A CPU"));
+    assert_eq!(found(&[kernel, model], &[kernel]), ["known of 'a' and not of 'b': cpu.model"]);
+    assert_eq!(
+        found(&[], &[kernel, model]),
+        ["the environment of 'b' is known, and nothing of that of 'a'"]
+    );
+    assert!(found(&[kernel], &[kernel]).is_empty());
+}
+
+/// A trial of a workload whose primary metric does not say how long it was measured.
+fn silent(scope: Scope, name: &str, value: f64) -> Trial {
+    let mut trial = trial(&[], 9.0);
+    let rate = Metric::new(name, scope, value, Unit::FilesPerSecond, Better::Higher);
+    trial.metrics = vec![rate.primary()];
+    trial
+}
+
+fn shortness(trial: &Trial) -> Option<String> {
+    let all = doubts(vec![trial.clone()], vec![trial.clone()], Factor::Label);
+    let short = all.into_iter().find(|one| one.code == Code::TooShort);
+    short.and_then(|one| one.message.rsplit(' ').nth(1).map(str::to_owned))
+}
+
+#[test]
+fn too_short_knows_every_workload() {
+    const MS: u64 = 1_000_000;
+    let kind = || Scope::Kind("create".to_owned());
+    // As fs_mark: tasks side by side, and others.
+    let mut marks = silent(kind(), "files_per_second", 9000.0);
+    let task = |kind: &str, began: u64, lasted: u64| TaskTotals {
+        kind: kind.to_owned(),
+        began_ns: began * MS,
+        wall_ns: lasted * MS,
+        ..TaskTotals::default()
+    };
+    marks.tasks = vec![task("create", 0, 20), task("create", 10, 20), task("unlink", 40, 5000)];
+    assert_eq!(shortness(&marks).as_deref(), Some("0.03"));
+    marks.tasks.push(task("create", 5000, 970));
+    assert_eq!(shortness(&marks), None, "all of its operations together");
+    // The same where tasks were not read: no longer than the phases.
+    marks.tasks.clear();
+    marks.phases = vec![PhaseTotals { wall_ns: 40 * MS, ..PhaseTotals::default() }];
+    assert_eq!(shortness(&marks).as_deref(), Some("0.04"));
+    // As filebench: so many, and so many a second, whatever the preparations took.
+    let mut played = silent(Scope::Trial, "operations_per_second", 1000.0);
+    let count = Metric::new("operations", Scope::Trial, 960.0, Unit::Count, Better::Higher);
+    played.metrics.push(count);
+    assert_eq!(shortness(&played).as_deref(), Some("0.96"));
+    // As bonnie++ and ffsb.
+    let mut timed = silent(kind(), "mib_per_second", 1000.0);
+    let elapsed = Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, Better::Lower);
+    timed.metrics.push(elapsed);
+    assert_eq!(shortness(&timed).as_deref(), Some("0.50"));
+    // A phase of the trial, and nothing but the whole.
+    let mut phase = silent(Scope::Phase("run".to_owned()), "files_per_second", 1.0);
+    let lasting = |name: &str, wall_ns| PhaseTotals {
+        name: name.to_owned(),
+        wall_ns,
+        ..PhaseTotals::default()
+    };
+    phase.phases = vec![lasting("setup", 9000 * MS), lasting("run", 700 * MS)];
+    assert_eq!(shortness(&phase).as_deref(), Some("0.70"));
+    let mut whole = silent(Scope::Trial, "files_per_second", 1.0);
+    whole.wall_ns = 900 * MS;
+    assert_eq!(shortness(&whole).as_deref(), Some("0.90"));
+    let setup = Metric::new("setup_seconds", Scope::Trial, 8.5, Unit::Seconds, Better::Lower);
+    whole.wall_ns = 9000 * MS;
+    assert_eq!(shortness(&whole), None);
+    whole.metrics.push(setup);
+    assert_eq!(shortness(&whole).as_deref(), Some("0.50"));
+}
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// Two sides whose trials start at these moments.
+fn at(base: &[i64], other: &[i64]) -> [Side; 2] {
+    let of = |name: &str, times: &[i64]| {
+        let started = |at: &i64| {
+            let mut trial = trial(&[], 9.0);
+            trial.beginning.started_unix_ms = *at;
+            trial
+        };
+        side(name, Factor::Label, times.iter().map(started).collect())
+    };
+    [of("a", base), of("b", other)]
+}
+
+/// Pairs of the primary metric, 0 where there are none, and what is doubted.
+fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
+    let sides = at(base, other);
+    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let codes = outcome.cautions.iter().map(|caution| caution.code).collect();
+    (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
+}
+
+/// The moments of the trials of both sides, one a minute in this order.
+fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
+    let at = |name: char| {
+        let places = (0_i64..).zip(order.chars()).filter(|(_, one)| *one == name);
+        places.map(|(place, _)| place * 60_000).collect()
+    };
+    (at('a'), at('b'))
+}
+
+#[test]
+fn trials_of_other_days_are_no_pairs() {
+    let first: Vec<i64> = (0..8).map(|k| k * 60_000).collect();
+    let later: Vec<i64> = first.iter().map(|at| at + 200 * DAY_MS).collect();
+    let (pairs, codes) = paired(&first, &later);
+    assert_eq!(pairs, 0);
+    assert!(codes.contains(&Code::Unpaired) && codes.contains(&Code::NotInterleaved));
+    // Each of four evenings both sides were run once or twice.
+    let (mut base, mut other) = (Vec::new(), Vec::new());
+    for evening in 0..4 {
+        let start = evening * DAY_MS;
+        base.extend([start, start + 3 * 60_000]);
+        other.extend([start + 60_000, start + 2 * 60_000]);
+    }
+    assert_eq!(paired(&base, &other).0, 8);
+    // On one evening the second trial of a side is missing: its neighbour stays alone.
+    other.remove(3);
+    let (pairs, codes) = paired(&base, &other);
+    assert_eq!(pairs, 7);
+    assert!(codes.contains(&Code::Unpaired), "one is left out: {codes:?}");
+    // Most have no partner: two unrelated sets.
+    base.extend((0..9).map(|day| (9 + day) * DAY_MS));
+    assert_eq!(paired(&base, &other).0, 0);
+    // A trial may take longer than the pause.
+    let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut side| {
+        side.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
+        side
+    });
+    let outcome = compare(&long[0], &long[1..], &Terms::default()).unwrap();
+    assert_eq!(outcome.comparisons[0].pairs(), 2);
+}
+
+fn order_doubts(order: &str) -> BTreeSet<Code> {
+    let (base, other) = in_order(order);
+    let mut codes = paired(&base, &other).1;
+    codes.retain(|code| matches!(code, Code::NotInterleaved | Code::OrderNeverChanges));
+    codes
+}
+
+#[test]
+fn blocks_are_no_turns_even_with_a_turn_at_the_end() {
+    let blocks = BTreeSet::from([Code::NotInterleaved]);
+    for order in [
+        "aabb",
+        "aaabbb",
+        "aaaaaaaabbbbbbbbab",
+        "aaaabbbbab",
+        "aaaabbbbaaaabbbb",
+        "aaaaaaaabbbbbbbbbbbbbbbbaaaaaaaa",
+        "bbbbbbaaaaab",
+    ] {
+        assert_eq!(order_doubts(order), blocks, "{order}");
+    }
+    for order in ["abba", "aabbaabb", "abbaabba", "abbababaab", "ab", "abb", "aab"] {
+        assert_eq!(order_doubts(order), BTreeSet::new(), "{order}");
+    }
+}
+
+#[test]
+fn an_order_that_never_changes_is_told() {
+    let told = BTreeSet::from([Code::OrderNeverChanges]);
+    assert_eq!(order_doubts("abababab"), told);
+    assert_eq!(order_doubts("babababababa"), told);
+    assert_eq!(order_doubts("ababab"), BTreeSet::new(), "three rounds can be chance");
+    assert_eq!(order_doubts("ababbaab"), BTreeSet::new());
+}
+
+/// SplitMix64: the same numbers everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// About normal, by the sum of twelve.
+    fn noise(&mut self) -> f64 {
+        (0..12).map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
+    }
+
+    fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            all.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+    }
+}
+
+/// The false alarms of `not_interleaved`: never of rounds in random order, and of trials that were
+/// shuffled all together at most one in ten.
+#[test]
+fn schedules_in_random_order_are_turns() {
+    let mut numbers = Numbers(16);
+    let alarm = |order: &[char]| {
+        let order: String = order.iter().collect();
+        order_doubts(&order).contains(&Code::NotInterleaved)
+    };
+    let (mut of_rounds, mut shuffled) = (0, 0);
+    for trial in 0..600 {
+        let rounds = 3 + trial % 10;
+        let mut order = Vec::new();
+        for _ in 0..rounds {
+            let mut round = ['a', 'b'];
+            numbers.shuffle(&mut round);
+            order.extend(round);
+        }
+        of_rounds += u32::from(alarm(&order));
+        numbers.shuffle(&mut order);
+        shuffled += u32::from(alarm(&order));
+    }
+    assert_eq!(of_rounds, 0);
+    assert!(shuffled <= 60, "{shuffled} of 600");
+}
+
+/// The false alarms of `drifting`: of twelve primary metrics that do not change at most one
+/// comparison in twenty says so, give or take what 400 of them can show; a true drift is found.
+#[test]
+fn twelve_metrics_do_not_drift_by_chance() {
+    let mut numbers = Numbers(5);
+    let mut is_drifting = |slope: f64| {
+        let mut sides = at(&[0; 10], &[0; 10]);
+        for (place, side) in sides.iter_mut().enumerate() {
+            for (round, trial) in side.trials.iter_mut().enumerate() {
+                let drift = if place == 1 { slope * round as f64 } else { 0.0 };
+                trial.metrics = (0..12)
+                    .map(|metric| {
+                        let drift = if metric == 0 { drift } else { 0.0 };
+                        let value = 100.0 * (0.02 * numbers.noise() + drift).exp();
+                        let scope = Scope::Kind(format!("kind {metric}"));
+                        let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+                        Metric::new("mib_per_second", scope, value, unit, better).primary()
+                    })
+                    .collect();
+            }
+        }
+        let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+        outcome.cautions.iter().any(|caution| caution.code == Code::Drifting)
+    };
+    let alarms = (0..400).filter(|_| is_drifting(0.0)).count();
+    assert!(alarms <= 30, "{alarms} of 400");
+    let found = (0..50).filter(|_| is_drifting(0.03)).count();
+    assert!(found >= 45, "{found} of 50");
 }
 
 /// That a fact is looked at and not read fails where it is looked at, in tests.

@@ -61,9 +61,14 @@ pub(crate) struct ObserveArgs {
 /// The page of a comparison: from which store, how it is written, and what the exit code says.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PageArgs {
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear.
+    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
+    /// compared, or if the sides differ in more than was asked.
     #[arg(long)]
     pub(crate) gate: bool,
+    /// With --gate: the sides may differ in this, by the code of the caution, as kernels_differ;
+    /// may be given several times.
+    #[arg(long, value_name = "CODE", requires = "gate")]
+    pub(crate) accept: Vec<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: terminal;
@@ -194,9 +199,8 @@ pub(crate) struct ReportArgs {
 }
 
 const REPORT_HELP: &str = "\
-The trials of a side are its rounds in the order of time; the k-th of one side is compared with the
-k-th of the other when there are equally many with the same parameters; rounds of one campaign by
-their numbers.
+Rounds of one campaign are pairs by their numbers; other trials with the same parameters by nearness
+in time, within a session of measuring. What has no partner is compared as two unrelated sets.
   treering report --baseline before --contender after
   treering report --by kernel
   treering report --plan filesystems --format markdown";

@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Su
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
-pub(crate) use comparing::{CompareArgs, ObserveArgs, QuickArgs, ReportArgs};
+pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
 pub(crate) use layout::LayoutArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
@@ -30,7 +30,7 @@ pub(crate) use tracing::{
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = AFTER_HELP
+    after_help = after_help()
 )]
 struct Cli {
     #[command(subcommand)]
@@ -42,8 +42,11 @@ A first run, in an empty directory on the filesystem to be aged:
   treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
 
 Under a link with the name of an imitated tool (ln -s treering compilebench) treering is that tool.
-Exit codes: 0 done, 1 the imitated tool failed, 2 usage, 3 environment, 4 a trial failed,
-70 a bug, 130 interrupted.";
+";
+
+fn after_help() -> String {
+    format!("{AFTER_HELP}\n{}", crate::exit_codes::help().trim_end())
+}
 
 /// The verbs. Workloads add themselves: below `run`, and by name as their classic selves.
 #[derive(Debug, Subcommand)]

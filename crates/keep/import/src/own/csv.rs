@@ -170,7 +170,7 @@ impl Row<'_> {
             bytes: self.number("bytes")?,
             listed_bytes: self.number("listed_bytes")?,
             ops: Vec::new(),
-            notes: Vec::new(),
+            ..TaskTotals::default()
         })
     }
 

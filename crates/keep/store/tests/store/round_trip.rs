@@ -60,6 +60,7 @@ fn task() -> BoxedStrategy<TaskTotals> {
             bytes: amounts.1,
             listed_bytes: amounts.2,
             ops: amounts.3,
+            direct: false,
             notes: Vec::new(),
         })
         .boxed()

@@ -62,6 +62,7 @@ pub(crate) fn task_ended(phase: u32, task: u32) -> TrialEvent {
         bytes: 300_000_000,
         listed_bytes: 290_000_000,
         ops: ops(),
+        direct: false,
         notes: Vec::new(),
     })
 }

@@ -6,6 +6,7 @@
 //! and warnings of the kernel.
 
 mod between;
+mod concern;
 mod counters;
 mod kernel_config;
 mod kernel_log;
@@ -16,6 +17,7 @@ use crate::environment::fact;
 use crate::places::Places;
 use crate::{Observer, Scene, Seen, Watch};
 use between::Between;
+use concern::Concern;
 use counters::Counters;
 use kernel_log::KernelLog;
 
@@ -38,9 +40,11 @@ impl Observer for Conditions {
         look(&Places::default(), kernel_config::slow_options())
     }
 
-    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
-        let before = Counters::read(&Places::default())?;
-        Some(Box::new(Watching { before, log: KernelLog::from_now() }))
+    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+        let places = Places::default();
+        let before = Counters::read(&places)?;
+        let concern = Concern::of(&places, scene.target);
+        Some(Box::new(Watching { before, log: KernelLog::from_now(), concern }))
     }
 }
 
@@ -72,6 +76,7 @@ fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
 struct Watching {
     before: Counters,
     log: Option<KernelLog>,
+    concern: Concern,
 }
 
 impl Watch for Watching {
@@ -80,7 +85,8 @@ impl Watch for Watching {
         if let Some(after) = Counters::read(&Places::default()) {
             seen = Between { before: &self.before, after: &after }.seen();
         }
-        let lines = self.log.map(KernelLog::warnings).unwrap_or_default();
+        let mut lines = self.log.map(KernelLog::warnings).unwrap_or_default();
+        lines.retain(|line| self.concern.is_about(line));
         if !lines.is_empty() {
             seen.facts.push(fact("conditions.kernel_warnings", lines.len()));
             let quoted: Vec<&str> = lines.iter().take(QUOTED).map(String::as_str).collect();

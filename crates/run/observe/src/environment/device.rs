@@ -1,11 +1,13 @@
 //! The block device below the filesystem, as `/sys/dev/block` tells it: its place on the disk, its
 //! queue, and whether it is aligned.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use treering_model::{Caution, CautionCode};
+use treering_sys::MountTable;
 
 use super::fact;
 use crate::Seen;
@@ -98,6 +100,7 @@ fn of_folder(places: &Places, at: &Path) -> Seen {
     for (name, value) in own.chain(of_disk) {
         seen.facts.extend(value.map(|value| fact(name, value)));
     }
+    seen.facts.extend(image_allocation(own_disk).map(|how| fact("device.image_allocation", how)));
     let number = |folder: &Path, file: &str| read(folder, file)?.parse::<u64>().ok();
     let start = number(at, "start").unwrap_or(0).saturating_mul(SECTOR_BYTES);
     let block = number(own_disk, "queue/physical_block_size").unwrap_or(PAGE_BYTES);
@@ -115,6 +118,67 @@ fn of_folder(places: &Places, at: &Path) -> Seen {
     seen
 }
 
+/// Whether the image of a loop device has all its blocks, but for one in a hundred that mkfs or a
+/// trim gave back; `None` where there is no image, or it cannot be looked at.
+fn image_allocation(disk: &Path) -> Option<&'static str> {
+    let image = backing_file(disk)?;
+    let about = std::fs::metadata(image).ok().filter(std::fs::Metadata::is_file)?;
+    let allocated = about.blocks().saturating_mul(SECTOR_BYTES);
+    let is_whole = u128::from(allocated) * 100 >= u128::from(about.len()) * 99;
+    Some(if is_whole { "allocated" } else { "sparse" })
+}
+
+/// The file behind a loop device.
+fn backing_file(disk: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(disk.join("loop/backing_file")).ok()?;
+    Some(PathBuf::from(text.trim_end_matches('\n')))
+}
+
+/// By which names the kernel's messages call the device below a directory and all that is below
+/// it: partition, disk, mapped devices, the disk that holds the image of a loop device, and the
+/// controllers and ports on the way to them. Empty where there is none (tmpfs).
+pub(crate) fn names_below(places: &Places, target: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let source = std::fs::File::open(target).ok().and_then(|dir| {
+        let table = MountTable::read().ok()?;
+        Some(table.of(&dir)?.source.clone())
+    });
+    let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
+    let of_files = of_files.and_then(|number| folder(places, number));
+    let of_source = source.and_then(|source| of_source(places, source.as_os_str()));
+    for at in of_files.into_iter().chain(of_source) {
+        add_names(places, &at, &mut names, DEPTH);
+    }
+    names
+}
+
+/// A device is below another; a ring cannot be, but a broken tree could pretend so.
+const DEPTH: usize = 16;
+
+fn add_names(places: &Places, at: &Path, names: &mut BTreeSet<String>, depth: usize) {
+    if depth == 0 {
+        return;
+    }
+    // Ports and controllers have numbers; what only orders devices ("block", "virtual") has none.
+    let has_number = |name: &String| name.contains(|one: char| one.is_ascii_digit());
+    let way = at.strip_prefix(&places.sys).unwrap_or(at).components();
+    let way = way.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    names.extend(way.filter(has_number));
+    names.extend(at.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let own_disk = disk(at);
+    names.extend(own_disk.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let below = std::fs::read_dir(own_disk.join("slaves")).into_iter().flatten().flatten();
+    for entry in below {
+        if let Ok(next) = entry.path().canonicalize() {
+            add_names(places, &next, names, depth - 1);
+        }
+    }
+    let of_image = backing_file(own_disk).and_then(|image| std::fs::metadata(image).ok());
+    if let Some(next) = of_image.and_then(|about| folder(places, about.dev())) {
+        add_names(places, &next, names, depth - 1);
+    }
+}
+
 /// A partition has its queue at the disk it is part of.
 fn disk(at: &Path) -> &Path {
     if at.join("partition").exists() { at.parent().unwrap_or(at) } else { at }
@@ -123,8 +187,7 @@ fn disk(at: &Path) -> &Path {
 /// The disk below all mappings, as far as there is one only.
 fn whole(places: &Places, at: &Path) -> PathBuf {
     let mut at = disk(at).to_owned();
-    // A device is below another; a ring cannot be, but a broken tree could pretend so.
-    for _ in 0..16 {
+    for _ in 0..DEPTH {
         let below: Vec<_> =
             std::fs::read_dir(at.join("slaves")).into_iter().flatten().flatten().collect();
         let [only] = below.as_slice() else { break };

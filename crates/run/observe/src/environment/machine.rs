@@ -43,12 +43,39 @@ pub(super) fn facts(places: &Places) -> Vec<Fact> {
     SYS.iter().for_each(|(name, file)| tell(name, places.sys(file)));
     facts.push(fact("machine.architecture", std::env::consts::ARCH));
     facts.extend(mitigations(places));
+    facts.extend(preemption(places));
     if let Some(text) = places.proc("cpuinfo") {
         facts.extend(processor(&text));
     }
     for (name, key) in [("memory.bytes", "MemTotal"), ("memory.swap_bytes", "SwapTotal")] {
         facts.extend(places.memory_bytes(key).map(|bytes| fact(name, bytes)));
     }
+    facts
+}
+
+/// How the kernel lets tasks be preempted: as it was built, which its version says, and the mode
+/// that a kernel which can choose has now, where we may read it.
+fn preemption(places: &Places) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(version) = places.proc("sys/kernel/version") {
+        let word = version.split_whitespace().find(|word| word.starts_with("PREEMPT"));
+        let built = match word.map(|word| word.trim_matches(['{', '}', '(', ')'])) {
+            None => "none or voluntary",
+            Some("PREEMPT_RT") => "real-time",
+            Some(word) if word.starts_with("PREEMPT_DYNAMIC") => "dynamic",
+            Some(_) => "full",
+        };
+        facts.push(fact("kernel.preemption_built", built));
+    }
+    let modes = places.sys("kernel/debug/sched/preempt");
+    // As "none voluntary (full)".
+    let now = modes.as_deref().and_then(|modes| {
+        modes.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')'))
+    });
+    let line = places.proc("cmdline").unwrap_or_default();
+    let asked =
+        line.split_whitespace().filter_map(|word| word.strip_prefix("preempt=")).next_back();
+    facts.extend(now.or(asked).map(|now| fact("kernel.preemption", now)));
     facts
 }
 
@@ -100,7 +127,7 @@ fn processor(cpuinfo: &str) -> Vec<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use super::{facts, mitigations, processor};
+    use super::{facts, mitigations, preemption, processor};
     use crate::places::Places;
     use std::fs;
 
@@ -120,6 +147,29 @@ mod tests {
         let memory: Vec<_> = memory.iter().filter(|f| f.name.starts_with("memory.")).collect();
         assert_eq!(memory.len(), 1);
         assert_eq!(memory[0].value, "24576");
+    }
+
+    #[test]
+    fn the_way_of_preemption_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };
+        fs::create_dir_all(places.proc.join("sys/kernel")).unwrap();
+        let told = |version: &str| -> Vec<String> {
+            fs::write(places.proc.join("sys/kernel/version"), version).unwrap();
+            let facts = preemption(&places);
+            facts.into_iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect()
+        };
+        assert_eq!(told("#1 SMP Debian 6.1"), ["kernel.preemption_built=none or voluntary"]);
+        assert_eq!(told("#1 SMP PREEMPT_RT Mon"), ["kernel.preemption_built=real-time"]);
+        assert_eq!(told("#1 SMP PREEMPT Mon"), ["kernel.preemption_built=full"]);
+        fs::write(places.proc.join("cmdline"), "quiet preempt=none x").unwrap();
+        let dynamic = ["kernel.preemption_built=dynamic", "kernel.preemption=none"];
+        assert_eq!(told("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
+        let debug = places.sys.join("kernel/debug/sched");
+        fs::create_dir_all(&debug).unwrap();
+        fs::write(debug.join("preempt"), "none (voluntary) full \n").unwrap();
+        let dynamic = ["kernel.preemption_built=dynamic", "kernel.preemption=voluntary"];
+        assert_eq!(told("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The environment: kernel, processor, memory, and the filesystem and device under test.
 
-mod device;
+pub(crate) mod device;
 mod ext;
 mod filesystem;
 mod machine;

@@ -9,6 +9,8 @@ pub enum ComparisonCautionCode {
     FailedTrial,
     /// Files, bytes or operations differ between the sides.
     UnequalWork,
+    /// All trials of one side carry a caution that none of the other does.
+    OneSided,
     /// The workload's parameters differ.
     ParametersDiffer,
     /// The trials were made by different versions of treering.
@@ -39,6 +41,8 @@ pub enum ComparisonCautionCode {
     MachinesDiffer,
     /// Caches could be dropped on one side only.
     CachesDiffer,
+    /// Something about the environment is known of one side only.
+    KnownOfOneSide,
     /// The trials of one side differ among themselves.
     MixedSide,
     /// There are too few rounds to ever show a difference.
@@ -49,8 +53,10 @@ pub enum ComparisonCautionCode {
     TimeAgainstSeeks,
     /// The rounds could not be paired.
     Unpaired,
-    /// One side was run after the other, not in turns.
+    /// One side was run after the other, or in long blocks, not in turns.
     NotInterleaved,
+    /// In every round the same side went first.
+    OrderNeverChanges,
     /// Neighbouring rounds resemble each other.
     SerialRounds,
     /// The ratio changed in the course of the rounds.
@@ -65,10 +71,11 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 32] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
+        Self::OneSided,
         Self::ParametersDiffer,
         Self::VersionsDiffer,
         Self::KernelsDiffer,
@@ -84,12 +91,14 @@ impl ComparisonCautionCode {
         Self::MountOptionsDiffer,
         Self::MachinesDiffer,
         Self::CachesDiffer,
+        Self::KnownOfOneSide,
         Self::MixedSide,
         Self::TooFewRounds,
         Self::TooShort,
         Self::TimeAgainstSeeks,
         Self::Unpaired,
         Self::NotInterleaved,
+        Self::OrderNeverChanges,
         Self::SerialRounds,
         Self::Drifting,
         Self::Unstable,
@@ -97,12 +106,57 @@ impl ComparisonCautionCode {
         Self::TrialCautions,
     ];
 
+    /// Whether it says that the sides differ in more than was asked about, so that a difference of
+    /// the numbers may come from there: then the gate neither passes nor blames.
+    pub const fn differs_beyond_factor(self) -> bool {
+        match self {
+            Self::UnequalWork
+            | Self::OneSided
+            | Self::ParametersDiffer
+            | Self::VersionsDiffer
+            | Self::KernelsDiffer
+            | Self::KernelSettingsDiffer
+            | Self::FilesystemsDiffer
+            | Self::SizesDiffer
+            | Self::FreeSpaceDiffers
+            | Self::FeaturesDiffer
+            | Self::MetadataProfilesDiffer
+            | Self::DevicesDiffer
+            | Self::SameDisk
+            | Self::MountOptionsDiffer
+            | Self::MachinesDiffer
+            | Self::CachesDiffer => true,
+            Self::NothingInCommon
+            | Self::FailedTrial
+            | Self::PlacesUnknown
+            | Self::KnownOfOneSide
+            | Self::MixedSide
+            | Self::TooFewRounds
+            | Self::TooShort
+            | Self::TimeAgainstSeeks
+            | Self::Unpaired
+            | Self::NotInterleaved
+            | Self::OrderNeverChanges
+            | Self::SerialRounds
+            | Self::Drifting
+            | Self::Unstable
+            | Self::MetricMissing
+            | Self::TrialCautions => false,
+        }
+    }
+
+    /// The code with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+
     /// The word used in JSON; docs/json.md lists them.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NothingInCommon => "nothing_in_common",
             Self::FailedTrial => "failed_trial",
             Self::UnequalWork => "unequal_work",
+            Self::OneSided => "one_sided",
             Self::ParametersDiffer => "parameters_differ",
             Self::VersionsDiffer => "versions_differ",
             Self::KernelsDiffer => "kernels_differ",
@@ -118,12 +172,14 @@ impl ComparisonCautionCode {
             Self::MountOptionsDiffer => "mount_options_differ",
             Self::MachinesDiffer => "machines_differ",
             Self::CachesDiffer => "caches_differ",
+            Self::KnownOfOneSide => "known_of_one_side",
             Self::MixedSide => "mixed_side",
             Self::TooFewRounds => "too_few_rounds",
             Self::TooShort => "too_short",
             Self::TimeAgainstSeeks => "time_against_seeks",
             Self::Unpaired => "unpaired",
             Self::NotInterleaved => "not_interleaved",
+            Self::OrderNeverChanges => "order_never_changes",
             Self::SerialRounds => "serial_rounds",
             Self::Drifting => "drifting",
             Self::Unstable => "unstable",
@@ -140,6 +196,10 @@ impl ComparisonCautionCode {
             Self::UnequalWork => {
                 "give both sides the same parameters, and enough room to finish; until then \
                  compare no totals"
+            }
+            Self::OneSided => {
+                "run both sides under the same conditions: what only one of them had may be the \
+                 whole difference (advice for each caution: `treering show`)"
             }
             Self::ParametersDiffer => "repeat the trials of one side with those of the other",
             Self::VersionsDiffer => {
@@ -176,6 +236,10 @@ impl ComparisonCautionCode {
                 "run both sides as root, or both without: warm caches against cold ones is no \
                  comparison"
             }
+            Self::KnownOfOneSide => {
+                "run both sides by the same treering with the same rights (as root, or both \
+                 without): what nobody knows may differ"
+            }
             Self::MixedSide => {
                 "choose trials that were made under the same conditions (`treering list`)"
             }
@@ -188,6 +252,7 @@ impl ComparisonCautionCode {
             | Self::TimeAgainstSeeks
             | Self::Unpaired
             | Self::NotInterleaved
+            | Self::OrderNeverChanges
             | Self::SerialRounds
             | Self::Drifting
             | Self::Unstable
@@ -239,6 +304,10 @@ impl ComparisonCautionCode {
             Self::NotInterleaved => {
                 "let the sides take turns: what changed with time looks like a difference"
             }
+            Self::OrderNeverChanges => {
+                "change the order from round to round (`treering compare` does): whoever runs \
+                 second finds caches, a device and a filesystem that the first one used"
+            }
             Self::SerialRounds => {
                 "the intervals are too narrow: rest between trials (settle-seconds), or run more \
                  rounds at other times"
@@ -249,7 +318,7 @@ impl ComparisonCautionCode {
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
             // TrialCautions; the other codes are told above.
-            _ => "see them with `treering show`, and mend what they say",
+            _ => "see them with `treering show`, and fix what they name",
         }
     }
 }

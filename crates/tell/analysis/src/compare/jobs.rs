@@ -1,12 +1,10 @@
-//! What can be compared with what: trials of the same workload with the same parameters, round by
-//! round where the sides have equally many.
-
-use std::collections::BTreeMap;
+//! What can be compared with what: trials of the same workload with the same parameters. Which of
+//! them are pairs is decided elsewhere.
 
 use treering_model::{BLOGBENCH_READ_BYTES, Mode, Trial};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::side::is_completed;
+use super::pairs::{Rounds, align, unpaired};
 
 /// What does not make a job another one: the seed differs from round to round where a plan says so,
 /// the same in both trials of a pair; and where a profile was read, since what it says counts.
@@ -28,17 +26,6 @@ pub(super) struct Job<'t> {
     /// The parameters that tell it from other jobs of the workload.
     pub(super) name: String,
     pub(super) rounds: Rounds<'t>,
-}
-
-/// The trials of a job as they are set against each other.
-pub(super) struct Rounds<'t> {
-    /// Whether trials at the same place are a pair.
-    pub(super) paired: bool,
-    /// The number of the round of each pair: that of the plan, or of the baseline's trial among its
-    /// like. The same trial of the baseline has the same number against every contender.
-    pub(super) numbers: Vec<u32>,
-    pub(super) baseline: Vec<&'t Trial>,
-    pub(super) contender: Vec<&'t Trial>,
 }
 
 type Parameters<'t> = Vec<(&'t str, &'t str)>;
@@ -126,66 +113,6 @@ fn of_workload<'t>(
         rounds: align(&base.trials, &other.trials),
     };
     pairs.iter().map(job).collect()
-}
-
-/// Pairs the k-th of one side with the k-th of the other: all of them when there are equally many
-/// (so that a failed one drops its round), else those that completed, else none.
-fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
-    if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
-        return rounds;
-    }
-    let equal = |left: &[&Trial], right: &[&Trial]| {
-        let same = |(left, right): (&&Trial, &&Trial)| {
-            left.beginning.parameters == right.beginning.parameters
-        };
-        left.len() == right.len() && left.iter().zip(right).all(same)
-    };
-    if equal(baseline, contender) {
-        let (base, other) = (baseline.to_vec(), contender.to_vec());
-        return Rounds {
-            paired: true,
-            numbers: (1..).take(base.len()).collect(),
-            baseline: base,
-            contender: other,
-        };
-    }
-    let rounds = unpaired(baseline, contender);
-    if !equal(&rounds.baseline, &rounds.contender) {
-        return rounds;
-    }
-    let numbered = (1..).zip(baseline).filter(|(_, trial)| is_completed(trial));
-    Rounds { paired: true, numbers: numbered.map(|(number, _)| number).collect(), ..rounds }
-}
-
-/// Pairs the trials of one campaign by the number of their round, whatever is missing or was
-/// repeated; `None` when they are not of one campaign.
-fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
-    let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
-    let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
-        let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
-        for trial in trials {
-            let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
-            // A later trial of a round is its repetition; one that completed stands.
-            match rounds.get(&cell.round) {
-                Some(earlier) if is_completed(earlier) => return None,
-                _ => rounds.insert(cell.round, *trial),
-            };
-        }
-        Some(rounds)
-    };
-    let (mut base, mut other) = (numbered(baseline)?, numbered(contender)?);
-    base.retain(|round, _| other.contains_key(round));
-    other.retain(|round, _| base.contains_key(round));
-    let (numbers, baseline) = base.into_iter().unzip();
-    Some(Rounds { paired: true, numbers, baseline, contender: other.into_values().collect() })
-}
-
-fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
-    let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
-        trials.iter().copied().filter(|trial| is_completed(trial)).collect()
-    };
-    let (baseline, contender) = (completed(baseline), completed(contender));
-    Rounds { paired: false, numbers: Vec::new(), baseline, contender }
 }
 
 /// Workloads with their modes, in the order in which they occur.

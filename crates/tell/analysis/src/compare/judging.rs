@@ -11,7 +11,8 @@ use treering_stats::{
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::fairness::{Seen, of_job, of_places, of_side};
+use super::drift::drifting;
+use super::fairness::{Seen, of_cautions, of_job, of_places, of_side};
 use super::fill::of_fill;
 use super::jobs::{Job, jobs};
 use super::opposite::opposite;
@@ -93,6 +94,7 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
         let rounds = contender.rounds();
         let other = Seen { name: &contender.name, factor: contender.factor, rounds: &rounds };
         cautions.extend(of_side(other));
+        cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
         let names = (base.name, other.name);
         let (jobs, left_out) = jobs(&base_rounds, &rounds, names);
@@ -102,6 +104,8 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
             ask(job, names, terms, &mut asked, &mut cautions);
         }
     }
+    let drifts = asked.iter().filter_map(|one| Some((&one.about, one.question?.comparison.drift?)));
+    cautions.extend(drifting(drifts));
     let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let level = level(std::iter::once(baseline).chain(contenders));
     let verdicts = judge_family(&questions, level).map_err(CompareError)?;
@@ -132,7 +136,8 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
         .collect();
     cautions.extend(too_few_rounds(&comparisons));
     let contenders = contenders.iter().map(summary).collect();
-    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons })
+    let accepted = Vec::new();
+    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons, accepted })
 }
 
 /// Metrics that were to decide, and that no job has.
@@ -188,7 +193,6 @@ fn ask(
     ask_within(job, names, (&mut base, &mut other), asked, cautions);
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
-    let mut drifting = Vec::new();
     let mut serial = Vec::new();
     let decides = |metric: &Metric| {
         terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
@@ -198,12 +202,6 @@ fn ask(
         let metric = &metric.clone().primary_if(decides(metric));
         match question(job, names, metric, values, terms.threshold) {
             Some(one) => {
-                let comparison = one.question.map(|question| question.comparison);
-                let drift = comparison.and_then(|comparison| comparison.drift);
-                let drift = drift.is_some_and(|drift| drift.drifting);
-                if drift && metric.primary {
-                    drifting.push(metric_name(&metric.scope, &metric.name));
-                }
                 if metric.primary && is_serial(&one.about) {
                     serial.push(metric_name(&metric.scope, &metric.name));
                 }
@@ -223,10 +221,6 @@ fn ask(
     if !serial.is_empty() {
         let message = format!("{about}: rounds resemble their neighbours: {}", serial.join(", "));
         cautions.push(ComparisonCaution::new(Code::SerialRounds, message));
-    }
-    if !drifting.is_empty() {
-        let message = format!("{about}: the ratio drifts over the rounds: {}", drifting.join(", "));
-        cautions.push(ComparisonCaution::new(Code::Drifting, message));
     }
 }
 

@@ -1,12 +1,13 @@
 //! Sets of trials against each other: sides in, verdicts and cautions out.
 //!
 //! A side is a set of trials; its rounds are its trials in the order of time. What is compared
-//! with what (same workload, same parameters, k-th round with k-th round) is decided here; how
+//! with what (same workload, same parameters, partners by round or by time) is decided here; how
 //! numbers become intervals and findings is `treering-stats`; how a verdict is worded is
 //! `treering-report`. Cautions are found before any number is looked at.
 
 mod caution;
 mod control;
+mod drift;
 mod environment;
 mod fairness;
 mod fill;
@@ -16,6 +17,7 @@ mod judging;
 mod observed;
 mod opposite;
 mod outcome;
+mod pairs;
 mod profile;
 mod series;
 mod side;
@@ -26,7 +28,7 @@ pub use caution::{ComparisonCaution, ComparisonCautionCode};
 pub use control::ControlNumber;
 pub use environment::{EnvironmentFact, FactValue, Standing, environment};
 pub use fairness::COMPARED_FACTS;
-pub use gate::Gate;
+pub use gate::{Gate, GateReason};
 pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedSide, is_observation, observed_jobs};
 pub use outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};

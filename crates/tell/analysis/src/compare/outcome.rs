@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::{Better, Mode, Scope, Unit};
 use treering_stats::{Progress, StoppingDecision, StoppingRule};
 
-use super::ComparisonCaution;
+use super::{ComparisonCaution, ComparisonCautionCode};
 
 /// What is said about one metric of one contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -187,6 +187,8 @@ pub struct Outcome {
     pub cautions: Vec<ComparisonCaution>,
     /// The comparisons: by contender, then by job, then in the order of the metrics.
     pub comparisons: Vec<MetricComparison>,
+    /// Cautions that were accepted beforehand: they do not keep the gate from passing.
+    pub accepted: Vec<ComparisonCautionCode>,
 }
 
 impl Outcome {

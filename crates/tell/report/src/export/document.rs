@@ -107,7 +107,7 @@ impl Exported for TaskTotals {
         #[rustfmt::skip]
         let Self {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
-            sync_cpu, files, bytes, listed_bytes, ops, notes: _,
+            sync_cpu, files, bytes, listed_bytes, ops, direct: _, notes: _,
         } = self;
         ExportedTask {
             phase: *phase,

@@ -8,8 +8,8 @@
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, Gate, JobProfile, MetricComparison, ObservedJob, Outcome, SideSummary,
-    Verdict, is_observation,
+    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, SideSummary, Verdict,
+    is_observation,
 };
 use treering_model::Scope;
 
@@ -231,17 +231,6 @@ pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
         advice: caution.code.advice().to_owned(),
     };
     outcome.cautions.iter().map(warning).collect()
-}
-
-/// The word of the gate with what it means.
-pub fn gate_sentence(gate: Gate) -> &'static str {
-    match gate {
-        Gate::Pass => "gate: pass; no primary metric is worse",
-        Gate::Worse => "gate: worse; a primary metric is worse",
-        Gate::Unclear => {
-            "gate: unclear; no primary metric is shown to be worse, but not all are clear"
-        }
-    }
 }
 
 fn title(outcome: &Outcome) -> String {

@@ -7,6 +7,7 @@ use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, Side
 use treering_model::{Better, Mode, Scope};
 
 use super::comparison::{sentences, warnings};
+use super::gate::gate_reasons;
 use crate::{Warning, json};
 
 /// The version of this JSON.
@@ -17,6 +18,7 @@ struct Document<'o> {
     treering_comparison: Version,
     verdicts: Vec<String>,
     gate: &'static str,
+    gate_reasons: Vec<String>,
     baseline: Side<'o>,
     contenders: Vec<Side<'o>>,
     cautions: Vec<Warning>,
@@ -130,6 +132,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         treering_comparison: Version { version: VERSION },
         verdicts: sentences(outcome),
         gate: Gate::of(outcome).name(),
+        gate_reasons: gate_reasons(outcome),
         baseline: side(&outcome.baseline),
         contenders: outcome.contenders.iter().map(side).collect(),
         cautions: warnings(outcome),

@@ -11,6 +11,7 @@ mod comparison_tables;
 mod environment;
 mod figures;
 pub mod fresh_copy;
+pub mod gate;
 pub mod heat;
 mod identity;
 pub mod imported;

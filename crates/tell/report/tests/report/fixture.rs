@@ -72,6 +72,7 @@ fn task(phase: u32, place: usize, began_ns: u64, work: Work) -> TaskTotals {
         bytes: listed_bytes,
         listed_bytes,
         ops: vec![op(Op::Open, files, 0, 0, 2_100), op(Op::Close, files, 0, 0, 640)],
+        direct: false,
         notes: Vec::new(),
     }
 }

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     report::check_format(args.page.format.as_deref())?;
+    report::Gating::of(&args.page)?;
     if args.dry_run {
         return dry_run::show(&plan, args);
     }
@@ -140,16 +141,16 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
         return Ok(ExitCode::from(Kind::Interrupted.code()));
     }
     let Some(campaign) = campaign else {
-        say("nothing in this plan runs under this kernel");
-        return Ok(ExitCode::SUCCESS);
+        let why = "nothing in this plan runs under this kernel";
+        return Ok(report::nothing_compared(&args.page, why));
     };
     if plan.variants.len() < 2 {
-        say(&format!(
+        let why = format!(
             "one variant is not compared with anything here; `treering report --plan {} --by \
              kernel` joins runs under several kernels",
             super::trial::quoted(&plan.name)
-        ));
-        return Ok(ExitCode::SUCCESS);
+        );
+        return Ok(report::nothing_compared(&args.page, &why));
     }
     report::of_campaign(&Campaign {
         trial: campaign,

@@ -1,31 +1,31 @@
 //! `treering report`: stored trials against each other. Which trials form a side is for the
 //! selection; what they say about each other is told elsewhere.
 
+mod gating;
 mod loading;
 mod selection;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use treering_analysis::compare::{Gate, Outcome, Side, Terms, compare_observed, environment};
+use treering_analysis::compare::{
+    ComparisonCautionCode, Outcome, Side, Terms, compare_observed, environment,
+};
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
 use treering_report::formats;
-use treering_report::pages::comparison::{DataFormat, View, gate_sentence, page};
+use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_store::{Filter, Store};
 
+pub(crate) use self::gating::{Gating, nothing_compared};
 use self::loading::Compared;
 use self::selection::{Known, Pick};
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
 use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
-use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
-
-/// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
-const UNCLEAR: u8 = 5;
 
 /// Facts of a campaign's trials: what its plan says of judging, in the words of the options.
 pub(crate) const BASELINE_FACT: &str = "plan.baseline";
@@ -55,9 +55,14 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     let of_campaign = cells.filter(|cell| cell.campaign == *trial && cell.role == CellRole::Round);
     let there: BTreeSet<&str> = of_campaign.map(|cell| cell.variant.as_str()).collect();
     // A variant for another kernel has no trials yet.
-    let there = variants.iter().filter(|name| there.contains(**name));
-    let mut selectors = there.map(|name| format!("variant:{name}"));
-    run(&ReportArgs {
+    let (there, absent): (Vec<&str>, Vec<&str>) =
+        variants.iter().partition(|name| there.contains(**name));
+    if there.len() < 2 && args.page.gate {
+        let why = format!("of {} variants {} have trials", variants.len(), there.len());
+        return Ok(nothing_compared(&args.page, &why));
+    }
+    let mut selectors = there.iter().map(|name| format!("variant:{name}"));
+    let asked = ReportArgs {
         baseline: selectors.next(),
         contender: selectors.collect(),
         by: None,
@@ -67,36 +72,55 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
         page: args.page.clone(),
-    })
+    };
+    compare_sides(&asked, &absent)
 }
 
 /// Compares them.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    compare_sides(args, &[])
+}
+
+/// Compares the sides that are there; the absent have no trials.
+fn compare_sides(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
     check_format(args.page.format.as_deref())?;
+    let gating = Gating::of(&args.page)?;
     let format = DataFormat::by_name(args.page.format.as_deref().unwrap_or_default());
-    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let Some(store) = open_to_read(args.page.store.store.as_deref())? else {
+        return if args.page.gate {
+            Ok(nothing_compared(&args.page, "there are no results yet"))
+        } else {
+            Err(no_results())
+        };
+    };
     let known = Known::read(&store, args)?;
+    if let Some(why) = known.nothing_to_compare(args).filter(|_| args.page.gate) {
+        return Ok(nothing_compared(&args.page, &why));
+    }
     let args = &known.as_planned(args)?;
     let picks = known.picks(args)?;
     let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
     let mut compared = Compared::read(&store, &picks, control.as_ref(), &observed)?;
     compared.notes.extend(known.notes.iter().cloned());
-    tell(args, format, &store, &picks, compared)
+    let outcome = tell(args, format, &store, &picks, compared, gating.accepted.clone())?;
+    Ok(gating.answer(&outcome, absent))
 }
 
-/// Writes the comparison in the format asked for.
+/// Writes the comparison in the format asked for; the outcome, for the gate.
 fn tell(
     args: &ReportArgs,
     format: Option<DataFormat>,
     store: &Store,
     picks: &[Pick],
     mut compared: Compared,
-) -> Result<ExitCode, Failure> {
+    accepted: Vec<ComparisonCautionCode>,
+) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
     let Compared { baseline, contenders, control, observed, .. } = &compared;
     let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
+    outcome.accepted = accepted;
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
     }
@@ -126,20 +150,7 @@ fn tell(
             charts::write(&page, dir)?;
         }
     }
-    Ok(exit_code(args.page.gate, &outcome))
-}
-
-fn exit_code(gate: bool, outcome: &Outcome) -> ExitCode {
-    if !gate {
-        return ExitCode::SUCCESS;
-    }
-    let gate = Gate::of(outcome);
-    say(gate_sentence(gate));
-    match gate {
-        Gate::Pass => ExitCode::SUCCESS,
-        Gate::Worse => ExitCode::from(1),
-        Gate::Unclear => ExitCode::from(UNCLEAR),
-    }
+    Ok(outcome)
 }
 
 /// Refuses a format that nobody knows before anything is read.

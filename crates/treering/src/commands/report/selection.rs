@@ -91,6 +91,24 @@ impl<'s> Known<'s> {
         Ok(Self { store, candidates: candidates.collect(), notes })
     }
 
+    /// Why there is nothing to compare although nothing named is wrong: no trials at all, or all of
+    /// one kind.
+    pub(super) fn nothing_to_compare(&self, args: &ReportArgs) -> Option<String> {
+        let is_narrowed = is_of_plan(args) || args.workload.is_some();
+        if self.candidates.is_empty() && !is_narrowed {
+            return Some("the store has no finished trials".to_owned());
+        }
+        if !args.contender.is_empty() {
+            return None;
+        }
+        let factor = factor_of(args);
+        let rounds = self.candidates.iter().filter(|one| !one.is_beside());
+        let values: BTreeSet<&str> =
+            rounds.filter_map(|one| one.value(factor)).filter(|value| !value.is_empty()).collect();
+        (values.len() < 2)
+            .then(|| format!("the trials have {} values of {}", values.len(), factor.name()))
+    }
+
     /// The baseline first, then the contenders.
     pub(super) fn picks(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
         let picks = if args.contender.is_empty() {

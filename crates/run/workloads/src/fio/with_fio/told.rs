@@ -56,7 +56,9 @@ pub(super) fn told(document: &serde_json::Value, jobs: &[Relayed], end: &Program
             let siblings = clones.iter().filter(|other| other.job == clone.job).count();
             // The first clone is made first, then from the last one down.
             let number = if clone.place == 0 { 0 } else { siblings - clone.place };
-            task(clone.told, tally, &jobs[clone.job].section.name, number)
+            let job = &jobs[clone.job];
+            let direct = is_direct(&job.settings);
+            TaskTotals { direct, ..task(clone.told, tally, &job.section.name, number) }
         })
         .collect();
     let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
@@ -115,6 +117,19 @@ fn phases(
         tasks.iter_mut().for_each(|task| task.began_ns = began_ns);
     }
     phases
+}
+
+/// Whether these settings, which fio reads in their order, bypass the page cache.
+fn is_direct(settings: &[(String, Option<String>)]) -> bool {
+    let switch = |(name, value): &(String, Option<String>)| {
+        let is_on = value.as_deref().is_none_or(|value| value != "0");
+        match name.as_str() {
+            "direct" | "odirect" => Some(is_on),
+            "buffered" => Some(!is_on),
+            _ => None,
+        }
+    };
+    settings.iter().rev().find_map(switch).unwrap_or(false)
 }
 
 fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {

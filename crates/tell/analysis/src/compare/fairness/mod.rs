@@ -1,23 +1,25 @@
 //! Whether a comparison is fair: what is looked at before any number is.
 
+mod measured;
+mod one_sided;
+mod order;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, Metric, Scope, Trial, Work};
+use treering_model::{CautionCode, Trial, Work};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
-use super::outcome::metric_name;
+use super::pairs::Rounds;
 use super::side::{Factor, fact, is_completed};
+use measured::{SHORT_SECONDS, too_short};
+pub(super) use one_sided::of_cautions;
+use order::{always_first, apart};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
 use places::{FACTS, Place, is_declared};
-
-/// In less measured time than this one write-back of the kernel, or one commit of a journal, which
-/// come every five seconds, weighs as much as the work.
-const SHORT_SECONDS: f64 = 1.0;
 
 /// A side as fairness sees it.
 #[derive(Clone, Copy)]
@@ -105,11 +107,37 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCautio
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
     }
-    if baseline.len() > 1 && contender.len() > 1 && !take_turns(&baseline, &contender) {
-        let message = format!("{what}: all trials of one side were run before those of the other");
-        cautions.push(ComparisonCaution::new(Code::NotInterleaved, message));
+    if rounds.left_out != [0, 0] {
+        let [base, other] = rounds.left_out;
+        let message = format!(
+            "{what}: {base} trials of '{}' and {other} of '{}' have no partner near them in time \
+             and are left out",
+            names.0, names.1
+        );
+        cautions.push(ComparisonCaution::new(Code::Unpaired, message));
     }
+    cautions.extend(of_order(rounds, names, &what));
     cautions
+}
+
+/// Whether the sides took turns, and in a changing order.
+fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<ComparisonCaution> {
+    let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
+    if baseline.len() > 1
+        && contender.len() > 1
+        && let Some(why) = apart(&baseline, &contender, names)
+    {
+        let message = format!("{what}: {why}");
+        return Some(ComparisonCaution::new(Code::NotInterleaved, message));
+    }
+    let pairs = rounds.baseline.iter().copied().zip(rounds.contender.iter().copied());
+    let pairs = pairs.filter(|(base, other)| is_completed(base) && is_completed(other));
+    let (baseline, contender): (Vec<&Trial>, Vec<&Trial>) = pairs.unzip();
+    let order = if rounds.paired { always_first(&baseline, &contender, names) } else { None };
+    let (first, second) = order?;
+    let message =
+        format!("{what}: in each of {} rounds '{first}' ran before '{second}'", baseline.len());
+    Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 
 /// A doubt about all that is listed behind these words; none where nothing is.
@@ -163,51 +191,6 @@ fn operations(trial: &Trial) -> u64 {
     let of_phases: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     let of_metrics = || trial.metrics.iter().map(|metric| metric.tasks).sum();
     if of_phases > 0 { of_phases } else { of_metrics() }
-}
-
-/// Whether the sides were run in turns, at least once.
-fn take_turns(baseline: &[&Trial], contender: &[&Trial]) -> bool {
-    let started = |trial: &&Trial| trial.beginning.started_unix_ms;
-    let ends = |trials: &[&Trial]| {
-        let times = trials.iter().map(started);
-        (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
-    };
-    let (left, right) = (ends(baseline), ends(contender));
-    left.0 <= right.1 && right.0 <= left.1
-}
-
-/// Primary metrics that were measured for so short a time that it says little, in words: how long
-/// in the median trial of the side that took less.
-fn too_short(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
-    let Some(first) = baseline.first() else { return Vec::new() };
-    let primary = first.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
-    let short = primary.filter_map(|metric| {
-        let median_of = |trials: &[&Trial]| {
-            let all = trials.iter().filter_map(|trial| measured_seconds(trial, &metric.scope));
-            median(&all.collect::<Vec<f64>>()).ok()
-        };
-        let seconds = median_of(baseline)?.min(median_of(contender)?);
-        let name = metric_name(&metric.scope, &metric.name);
-        (seconds < SHORT_SECONDS).then(|| format!("{name} {seconds:.2} s"))
-    });
-    short.collect()
-}
-
-/// How long all operations of a part took together; `None` where the trial does not say.
-fn measured_seconds(trial: &Trial, scope: &Scope) -> Option<f64> {
-    match scope {
-        Scope::Trial => (trial.wall_ns > 0).then_some(trial.wall_ns as f64 / 1e9),
-        Scope::Phase(name) => {
-            let phases = trial.phases.iter().filter(|phase| phase.name == *name);
-            let all: u64 = phases.map(|phase| phase.wall_ns).sum();
-            (all > 0).then_some(all as f64 / 1e9)
-        }
-        Scope::Kind(_) => {
-            let is_mean = |one: &&Metric| one.scope == *scope && one.name == "seconds";
-            let mean = trial.metrics.iter().find(is_mean)?;
-            Some(mean.value * mean.tasks as f64)
-        }
-    }
 }
 
 fn listed(values: &BTreeSet<&str>) -> String {

@@ -27,15 +27,21 @@ pub(super) enum Compared {
 use Compared::{Roughly, Whole, Words};
 
 /// Facts that should be alike on both sides, and the doubt when they are not.
-pub(super) const FACTS: [(&str, Code, Compared); 25] = [
+pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("kernel.release", Code::KernelsDiffer, Whole),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
     ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
     ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
+    ("kernel.preemption", Code::KernelSettingsDiffer, Whole),
+    ("kernel.preemption_built", Code::KernelSettingsDiffer, Whole),
     ("cpu.governor", Code::KernelSettingsDiffer, Whole),
+    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Whole),
+    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Whole),
     ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
     ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
     ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Whole),
+    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Whole),
     ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Whole),
     (TYPE, Code::FilesystemsDiffer, Whole),
     (BLOCK_BYTES, Code::FeaturesDiffer, Whole),
@@ -47,12 +53,18 @@ pub(super) const FACTS: [(&str, Code, Compared); 25] = [
     ("memory.bytes", Code::MachinesDiffer, Roughly),
     ("machine.architecture", Code::MachinesDiffer, Whole),
     ("cgroup.limits", Code::MachinesDiffer, Words),
-    ("device.model", Code::DevicesDiffer, Whole),
-    ("device.rotational", Code::DevicesDiffer, Whole),
+    (MODEL, Code::DevicesDiffer, Whole),
+    (ROTATIONAL, Code::DevicesDiffer, Whole),
     ("device.scheduler", Code::DevicesDiffer, Whole),
-    ("device.logical_block_bytes", Code::DevicesDiffer, Whole),
+    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Whole),
+    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Whole),
+    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Whole),
     ("device.read_ahead_kib", Code::DevicesDiffer, Whole),
     ("device.write_cache", Code::DevicesDiffer, Whole),
+    ("device.nr_requests", Code::DevicesDiffer, Whole),
+    ("device.nomerges", Code::DevicesDiffer, Whole),
+    ("device.writeback_latency_us", Code::DevicesDiffer, Whole),
+    ("device.max_io_kib", Code::DevicesDiffer, Whole),
 ];
 
 /// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
@@ -63,18 +75,26 @@ const TYPE: &str = "filesystem.type";
 const BLOCK_BYTES: &str = "filesystem.block_bytes";
 const GEOMETRY: &str = "filesystem.geometry";
 const PROFILE: &str = "filesystem.metadata_profile";
+const MODEL: &str = "device.model";
+const ROTATIONAL: &str = "device.rotational";
+/// What a plan says of the loop devices it makes.
+const PLANNED_OF_LOOPS: [&str; 3] =
+    ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
+/// The mount options that a plan asked for.
+const MOUNT_ASKED: &str = "mount.asked";
 const DISK: &str = "device.disk";
 const DEVICE: &str = "device.name";
 /// How the filesystem was made, where treering made it.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
     CAPACITY,
     FREE,
     DEVICE_BYTES,
     DISK,
     DEVICE,
     MKFS,
+    MOUNT_ASKED,
     OPTIONS[0],
     OPTIONS[1],
     LEVEL_FACT,
@@ -161,11 +181,16 @@ pub(in crate::compare) fn of_places(
 ) -> Vec<ComparisonCaution> {
     let sides = (Place::of(baseline), Place::of(contender));
     let mut pair = Pair { baseline: sides.0, contender: sides.1, differing: BTreeMap::new() };
+    let mut known = OneSided::default();
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
+            known.look(&pair, name);
             pair.compare(name, code, how);
         }
     }
+    known.look(&pair, CAPACITY);
+    known.look(&pair, OPTIONS[0]);
+    known.tell(&mut pair);
     let (left, right) = (versions(baseline), versions(contender));
     if left != right {
         pair.note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
@@ -177,9 +202,46 @@ pub(in crate::compare) fn of_places(
     pair.caches();
     if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
         pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
+    } else {
+        pair.barriers();
     }
     let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
     pair.differing.into_iter().map(caution).collect()
+}
+
+/// Facts that are known of one side only: of the baseline, and of the contender.
+#[derive(Default)]
+struct OneSided {
+    known: [Vec<&'static str>; 2],
+    of_both: bool,
+}
+
+impl OneSided {
+    fn look(&mut self, pair: &Pair<'_>, name: &'static str) {
+        match (pair.baseline.all(name).is_empty(), pair.contender.all(name).is_empty()) {
+            (false, true) => self.known[0].push(name),
+            (true, false) => self.known[1].push(name),
+            (false, false) => self.of_both = true,
+            (true, true) => {}
+        }
+    }
+
+    fn tell(self, pair: &mut Pair<'_>) {
+        let names = [pair.baseline.side.name, pair.contender.side.name];
+        for (known, (own, other)) in
+            self.known.into_iter().zip([(names[0], names[1]), (names[1], names[0])])
+        {
+            if known.is_empty() {
+                continue;
+            }
+            let said = if self.of_both {
+                format!("known of '{own}' and not of '{other}': {}", known.join(", "))
+            } else {
+                format!("the environment of '{own}' is known, and nothing of that of '{other}'")
+            };
+            pair.say(Code::KnownOfOneSide, said);
+        }
+    }
 }
 
 impl Pair<'_> {
@@ -243,8 +305,49 @@ impl Pair<'_> {
                     _ => !self.is_same_type() || is_planned,
                 }
             }
+            Code::DevicesDiffer => is_declared(factor, code) && self.is_of_devices(name),
             _ => is_declared(factor, code),
         }
+    }
+
+    /// Whether a fact tells one device from another where devices are what is compared. How the
+    /// queues of two devices of one kind are set does not, unless a plan said so.
+    fn is_of_devices(&self, name: &str) -> bool {
+        let is_planned =
+            |side: &Place<'_>| side.side.factor == Factor::Variant && !side.values(MKFS).is_empty();
+        let of_plan = PLANNED_OF_LOOPS.contains(&name)
+            && is_planned(&self.baseline)
+            && is_planned(&self.contender);
+        of_plan || [MODEL, ROTATIONAL].contains(&name) || !self.is_same_kind_of_device()
+    }
+
+    fn is_same_kind_of_device(&self) -> bool {
+        let drivers = |side: &Place<'_>| -> BTreeSet<String> {
+            side.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
+        };
+        let same = |name: &str| self.baseline.values(name) == self.contender.values(name);
+        same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
+    }
+
+    /// Flushes that one side leaves out are told whatever was asked about, unless a plan asked for
+    /// that very option: then writes may be lost, which the other side pays for not to happen.
+    fn barriers(&mut self) {
+        let without = |side: &Place<'_>| -> Option<bool> {
+            let all: Vec<&str> = OPTIONS.iter().flat_map(|name| side.values(name)).collect();
+            let is_off = all.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
+            (!all.is_empty()).then_some(is_off)
+        };
+        let is_asked = |side: &Place<'_>| {
+            let all = side.values(MOUNT_ASKED);
+            all.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
+        };
+        let (left, right) = (without(&self.baseline), without(&self.contender));
+        let (Some(left), Some(right)) = (left, right) else { return };
+        if left == right || is_asked(&self.baseline) || is_asked(&self.contender) {
+            return;
+        }
+        let word = |off: bool| if off { "without write barriers" } else { "with write barriers" };
+        self.note(Code::MountOptionsDiffer, "mounting", word(left), word(right));
     }
 
     /// The sizes in bytes, where they are those of different devices.
@@ -359,6 +462,18 @@ impl Pair<'_> {
     }
 }
 
+/// The kind of a device by its name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
+fn driver(name: &str) -> &str {
+    let letters = name.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(name.len());
+    let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
+    lettered.unwrap_or(&name[..letters])
+}
+
+/// Whether a mount option leaves out the flushes that keep the order of writes.
+fn is_barrier_off(option: &str) -> bool {
+    ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"].contains(&option)
+}
+
 /// Whether a difference is what the user asked about.
 pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
@@ -381,7 +496,10 @@ fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(Str
     let options = |side: &Place<'_>| -> BTreeSet<String> {
         let all = OPTIONS.iter().flat_map(|name| side.values(name));
         let all = all.flat_map(|text| text.split(','));
-        let counts = |option: &&str| is_same_type || option.ends_with("atime");
+        // What is usual need not be written out.
+        let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
+        let counts =
+            |option: &&str| !is_usual(option) && (is_same_type || option.ends_with("atime"));
         all.filter(counts).map(str::to_owned).collect()
     };
     let (left, right) = (options(baseline), options(contender));

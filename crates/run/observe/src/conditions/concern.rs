@@ -1,0 +1,207 @@
+//! Which lines of the kernel's log are about what is measured: about the device or the filesystem
+//! under test, or about trouble of the whole machine. docs/fair.md says it for users.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use treering_sys::MountTable;
+
+use crate::environment::device::names_below;
+use crate::places::Places;
+
+/// What the kernel says when the whole machine is in trouble: it stops, waits for minutes, kills
+/// for want of memory, or its clock goes wrong.
+const OF_MACHINE: [&str; 16] = [
+    "BUG:",
+    "kernel BUG at",
+    "Oops",
+    "general protection fault",
+    "Kernel panic",
+    "blocked for more than",
+    "soft lockup",
+    "hard LOCKUP",
+    "detected stall",
+    "rcu: INFO",
+    "Out of memory",
+    "out of memory",
+    "oom-kill",
+    "page allocation failure",
+    "Hardware Error",
+    "clocksource",
+];
+
+/// The beginnings of the messages of filesystems, by their types.
+const DRIVERS: [(&str, &[&str]); 8] = [
+    ("ext2", &["EXT2-fs", "EXT4-fs"]),
+    ("ext3", &["EXT3-fs", "EXT4-fs", "JBD2"]),
+    ("ext4", &["EXT4-fs", "JBD2", "jbd2"]),
+    ("xfs", &["XFS"]),
+    ("btrfs", &["BTRFS"]),
+    ("f2fs", &["F2FS-fs"]),
+    ("nfs", &["NFS", "nfs"]),
+    ("nfs4", &["NFS", "nfs"]),
+];
+
+/// Where a warning with a place in the kernel's source comes from, for it to concern every disk.
+const SOURCES: [&str; 13] = [
+    "fs/",
+    "mm/",
+    "block/",
+    "kernel/",
+    "lib/",
+    "arch/",
+    "io_uring/",
+    "drivers/ata/",
+    "drivers/block/",
+    "drivers/md/",
+    "drivers/nvme/",
+    "drivers/scsi/",
+    "drivers/virtio/",
+];
+
+/// How the names of block devices begin, before a digit or, where it is said, a letter.
+const BLOCK_NAMES: [(&str, bool); 12] = [
+    ("sd", true),
+    ("vd", true),
+    ("hd", true),
+    ("xvd", true),
+    ("nvme", false),
+    ("loop", false),
+    ("dm-", false),
+    ("md", false),
+    ("zram", false),
+    ("sr", false),
+    ("mmcblk", false),
+    ("nbd", false),
+];
+
+/// What is under test, by the names in the kernel's messages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Concern {
+    names: BTreeSet<String>,
+    filesystem: String,
+}
+
+impl Concern {
+    /// Of the filesystem that a directory is on, and all devices below it.
+    pub(super) fn of(places: &Places, target: &Path) -> Self {
+        let filesystem = std::fs::File::open(target).ok().and_then(|dir| {
+            let table = MountTable::read().ok()?;
+            Some(table.of(&dir)?.fs_type.clone())
+        });
+        let mut names = names_below(places, target);
+        names.retain(|name| name.len() > 2 && !name.chars().all(|one| one.is_ascii_digit()));
+        Self { names, filesystem: filesystem.unwrap_or_default() }
+    }
+
+    /// Whether a line concerns it.
+    pub(super) fn is_about(&self, line: &str) -> bool {
+        if self.names.iter().any(|name| has_word(line, name)) {
+            return true;
+        }
+        // It names a device, and that is another one.
+        if line.split(|one: char| !is_of_name(one) && one != '-').any(is_block_name) {
+            return false;
+        }
+        if OF_MACHINE.iter().any(|words| line.contains(words)) {
+            return true;
+        }
+        if line.contains("WARNING:") {
+            let mut places = line.split_whitespace().filter(|word| word.contains('/')).peekable();
+            let is_ours = |word: &str| SOURCES.iter().any(|source| word.starts_with(source));
+            return places.peek().is_none() || places.any(is_ours);
+        }
+        let drivers = DRIVERS.iter().find(|(kind, _)| *kind == self.filesystem);
+        drivers.is_some_and(|(_, words)| words.iter().any(|word| line.starts_with(word)))
+    }
+}
+
+fn is_of_name(one: char) -> bool {
+    one.is_ascii_alphanumeric()
+}
+
+/// Whether a name stands in a line, and not as a part of a longer one.
+fn has_word(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + name.len()..].chars().next();
+        !before.is_some_and(is_of_name) && !after.is_some_and(is_of_name)
+    })
+}
+
+fn is_block_name(word: &str) -> bool {
+    BLOCK_NAMES.iter().any(|(kind, has_letter)| {
+        let next = word.strip_prefix(kind).and_then(|rest| rest.chars().next());
+        let short = word.len() <= kind.len() + 4;
+        next.is_some_and(|next| match has_letter {
+            true => next.is_ascii_lowercase() && short,
+            false => next.is_ascii_digit(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Concern;
+
+    fn concern(names: &[&str], filesystem: &str) -> Concern {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Concern { names, filesystem: filesystem.to_owned() }
+    }
+
+    #[test]
+    fn lines_about_the_device_or_the_filesystem_under_test_count() {
+        let ours = concern(&["loop3", "vda", "virtio1", "0000:00:02.0", "ata1"], "ext4");
+        for line in [
+            "EXT4-fs (loop3): warning: mounting fs with errors",
+            "EXT4-fs error (device loop3): ext4_find_entry:1455: inode #2",
+            "I/O error, dev loop3, sector 8 op 0x1:(WRITE)",
+            "jbd2/loop3-8 hangs",
+            "Buffer I/O error on dev vda, logical block 7",
+            "virtio_blk virtio1: [vda] timeout",
+            "pcieport 0000:00:02.0: AER: error",
+            "ata1.00: exception Emask 0x0",
+            "JBD2: recovery failed",
+        ] {
+            assert!(ours.is_about(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_about_other_devices_do_not_count() {
+        let ours = concern(&["loop3"], "ext4");
+        for line in [
+            "EXT4-fs (loop30): warning: mounting fs with errors",
+            "EXT4-fs (sdb1): error count since last fsck: 4",
+            "I/O error, dev loop4, sector 8",
+            "XFS (loop5): Corruption warning: Metadata has LSN ahead",
+            "BTRFS warning (device dm-1): checksum error",
+            "usb 1-2: device descriptor read/64, error -71",
+            "loop: module loaded",
+            "Invalid logical block size (513)",
+            "tmpfs: Unknown parameter 'nonsense'",
+            "nouveau 0000:01:00.0: gr: TRAP",
+            "WARNING: CPU: 1 PID: 77 at drivers/usb/core/urb.c:503 usb_submit_urb+0x4",
+        ] {
+            assert!(!ours.is_about(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn trouble_of_the_whole_machine_counts() {
+        let ours = concern(&["nvme0n1"], "xfs");
+        for line in [
+            "BUG: unable to handle page fault for address: 0",
+            "INFO: task kworker/1:1:77 blocked for more than 120 seconds.",
+            "watchdog: BUG: soft lockup - CPU#1 stuck for 22s!",
+            "Out of memory: Killed process 77 (cc1)",
+            "oom-kill:constraint=CONSTRAINT_NONE",
+            "cc1: page allocation failure: order:4",
+            "clocksource: Marking clocksource 'tsc' as unstable",
+            "WARNING: CPU: 1 PID: 77 at fs/iomap/buffered-io.c:77 x+0x4",
+            "WARNING: possible circular locking dependency detected",
+        ] {
+            assert!(ours.is_about(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Whether the ratio of a primary metric changes in the course of the rounds. It is asked of every
+//! primary metric of every contender, so that the answers are corrected together.
+
+use treering_stats::{ALPHA, RoundDrift, holm};
+
+use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
+use super::outcome::MetricComparison;
+
+/// A caution for each job and contender with metrics that drift, judged as one family by Holm.
+pub(super) fn drifting<'a>(
+    asked: impl Iterator<Item = (&'a MetricComparison, RoundDrift)>,
+) -> Vec<ComparisonCaution> {
+    let family: Vec<_> = asked.filter(|(about, _)| about.primary).collect();
+    let p_values: Vec<f64> = family.iter().map(|(_, drift)| drift.p_value).collect();
+    let Ok(corrected) = holm(&p_values) else { return Vec::new() };
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for ((about, _), p) in family.iter().zip(corrected).filter(|(_, p)| *p < ALPHA) {
+        let of =
+            format!("{} of '{}' against '{}'", about.workload, about.contender, about.baseline);
+        let metric = format!("{} (p {p:.3})", about.metric());
+        match said.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, metrics)) => metrics.push(metric),
+            None => said.push((of, vec![metric])),
+        }
+    }
+    let caution = |(of, metrics): (String, Vec<String>)| {
+        let message = format!("{of}: the ratio drifts over the rounds: {}", metrics.join(", "));
+        ComparisonCaution::new(Code::Drifting, message)
+    };
+    said.into_iter().map(caution).collect()
+}

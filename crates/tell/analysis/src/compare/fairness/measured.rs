@@ -1,0 +1,85 @@
+//! For how long a primary metric was measured, whatever the workload: too short a time says little.
+
+use treering_model::{Metric, Scope, Trial, Unit};
+use treering_stats::median;
+
+use crate::compare::outcome::metric_name;
+
+/// In less measured time than this one write-back of the kernel, or one commit of a journal, which
+/// come every five seconds, weighs as much as the work.
+pub(super) const SHORT_SECONDS: f64 = 1.0;
+
+/// Primary metrics that were measured for so short a time that it says little, in words: how long
+/// in the median trial of the side that took less. That a run was limited to that time on purpose
+/// makes no difference.
+pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
+    let Some(first) = baseline.first() else { return Vec::new() };
+    let primary = first.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
+    let short = primary.filter_map(|metric| {
+        let median_of = |trials: &[&Trial]| {
+            let all = trials.iter().filter_map(|trial| measured_seconds(trial, metric));
+            median(&all.collect::<Vec<f64>>()).ok()
+        };
+        let seconds = median_of(baseline)?.min(median_of(contender)?);
+        let name = metric_name(&metric.scope, &metric.name);
+        (seconds < SHORT_SECONDS).then(|| format!("{name} {seconds:.2} s"))
+    });
+    short.collect()
+}
+
+/// For how long a metric was measured in a trial, in seconds: what the trial says of it, else what
+/// its tasks took, else what they took at most; `None` where nothing says.
+fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
+    let beside = |name: &str| {
+        let is_it = |one: &&Metric| one.scope == metric.scope && one.name == name;
+        trial.metrics.iter().find(is_it)
+    };
+    if let Some(elapsed) = beside("elapsed_seconds") {
+        return Some(elapsed.value);
+    }
+    // So many of something, and so many a second.
+    let own = trial.metrics.iter().find(|one| one.scope == metric.scope && one.name == metric.name);
+    if let Some(rate) = own
+        && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(beside)
+        && amount.unit == Unit::Count
+        && rate.value > 0.0
+        && amount.value > 0.0
+    {
+        return Some(amount.value / rate.value);
+    }
+    let phases = |is_it: &dyn Fn(&str) -> bool| {
+        let phases = trial.phases.iter().filter(|phase| is_it(&phase.name));
+        seconds(phases.map(|phase| phase.wall_ns).fold(0, u64::saturating_add))
+    };
+    let wall = seconds(trial.wall_ns);
+    match &metric.scope {
+        Scope::Trial => {
+            let setup = beside("setup_seconds").map_or(0.0, |setup| setup.value);
+            wall.map(|wall| (wall - setup).max(0.0))
+        }
+        Scope::Phase(name) => phases(&|phase| phase == name),
+        Scope::Kind(kind) => {
+            let mean = beside("seconds").map(|mean| mean.value * mean.tasks as f64);
+            let own = || phases(&|phase| phase == kind);
+            mean.or_else(|| of_tasks(trial, kind)).or_else(own).or_else(|| phases(&|_| true))
+        }
+    }
+}
+
+/// The time in which at least one task of a kind was under way; `None` where tasks were not read.
+fn of_tasks(trial: &Trial, kind: &str) -> Option<f64> {
+    let own = trial.tasks.iter().filter(|task| task.kind == kind);
+    let mut spans: Vec<(u64, u64)> =
+        own.map(|task| (task.began_ns, task.began_ns.saturating_add(task.wall_ns))).collect();
+    spans.sort_unstable();
+    let (mut sum, mut until) = (0_u64, 0_u64);
+    for (from, to) in spans {
+        sum = sum.saturating_add(to.saturating_sub(from.max(until)));
+        until = until.max(to);
+    }
+    seconds(sum)
+}
+
+fn seconds(ns: u64) -> Option<f64> {
+    (ns > 0).then_some(ns as f64 / 1e9)
+}

@@ -1,0 +1,243 @@
+//! Which trial of one side is the partner of which of the other: by the number of the round within
+//! a campaign, otherwise by nearness in time within one session of measuring.
+
+use std::collections::BTreeMap;
+
+use treering_model::{Trial, TrialId};
+
+use super::side::is_completed;
+
+/// The trials of a job as they are set against each other.
+pub(super) struct Rounds<'t> {
+    /// Whether trials at the same place are a pair.
+    pub(super) paired: bool,
+    /// The number of the round of each pair: that of the plan, or of the baseline's trial among its
+    /// like. The same trial of the baseline has the same number against every contender.
+    pub(super) numbers: Vec<u32>,
+    pub(super) baseline: Vec<&'t Trial>,
+    pub(super) contender: Vec<&'t Trial>,
+    /// Completed trials of baseline and contender that have no partner although others are paired.
+    pub(super) left_out: [usize; 2],
+}
+
+/// A longer pause than this between the end of a trial and the start of the next begins another
+/// session, unless a trial itself takes longer.
+const PAUSE_MS: i64 = 3_600_000;
+/// At least three of four trials of the larger side have to find a partner.
+const PAIRED_SHARE: (usize, usize) = (3, 4);
+/// So many distances are weighed at most to find the nearest partners in a session.
+const MOST_WEIGHED: usize = 4_000_000;
+
+/// Pairs the trials, which are in the order of time, where they have partners; otherwise they are
+/// two unrelated sets.
+pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+    if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
+        return rounds;
+    }
+    if let ([base], [other]) = (baseline, contender)
+        && base.beginning.parameters == other.beginning.parameters
+    {
+        // One run against one proves nothing, whenever they were made.
+        return of_pairs(baseline, contender, &[(0, 0)]);
+    }
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for session in sessions(baseline, contender) {
+        pairs.extend(session.pairs(baseline, contender));
+    }
+    pairs.sort_unstable();
+    let count = |side: &[&Trial]| side.iter().filter(|trial| is_completed(trial)).count();
+    let both = |(base, other): &&(usize, usize)| {
+        is_completed(baseline[*base]) && is_completed(contender[*other])
+    };
+    let larger = count(baseline).max(count(contender));
+    let is_covered = pairs.len() * PAIRED_SHARE.1 >= larger * PAIRED_SHARE.0;
+    if !is_covered || !pairs.iter().any(|pair| both(&pair)) {
+        return unpaired(baseline, contender);
+    }
+    of_pairs(baseline, contender, &pairs)
+}
+
+fn of_pairs<'t>(
+    baseline: &[&'t Trial],
+    contender: &[&'t Trial],
+    pairs: &[(usize, usize)],
+) -> Rounds<'t> {
+    let alone = |side: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
+        let paired: std::collections::BTreeSet<usize> = paired.collect();
+        let is_alone =
+            |(place, trial): &(usize, &&Trial)| is_completed(trial) && !paired.contains(place);
+        side.iter().enumerate().filter(is_alone).count()
+    };
+    let number = |place: usize| u32::try_from(place + 1).unwrap_or(u32::MAX);
+    Rounds {
+        paired: true,
+        numbers: pairs.iter().map(|(base, _)| number(*base)).collect(),
+        baseline: pairs.iter().map(|(base, _)| baseline[*base]).collect(),
+        contender: pairs.iter().map(|(_, other)| contender[*other]).collect(),
+        left_out: [
+            alone(baseline, &mut pairs.iter().map(|pair| pair.0)),
+            alone(contender, &mut pairs.iter().map(|pair| pair.1)),
+        ],
+    }
+}
+
+/// Those that completed, as two sets.
+pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+    let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
+        trials.iter().copied().filter(|trial| is_completed(trial)).collect()
+    };
+    let (baseline, contender) = (completed(baseline), completed(contender));
+    Rounds { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
+}
+
+/// Pairs the trials of one campaign by the number of their round, whatever is missing or was
+/// repeated; `None` when they are not of one campaign.
+fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
+    let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
+    let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
+        let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
+        for trial in trials {
+            let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
+            // A later trial of a round is its repetition; one that completed stands.
+            match rounds.get(&cell.round) {
+                Some(earlier) if is_completed(earlier) => return None,
+                _ => rounds.insert(cell.round, *trial),
+            };
+        }
+        Some(rounds)
+    };
+    let (mut base, mut other) = (numbered(baseline)?, numbered(contender)?);
+    base.retain(|round, _| other.contains_key(round));
+    other.retain(|round, _| base.contains_key(round));
+    let (numbers, baseline) = base.into_iter().unzip();
+    let contender = other.into_values().collect();
+    Some(Rounds { paired: true, numbers, baseline, contender, left_out: [0, 0] })
+}
+
+/// Trials of both sides, by their places, that were made one after the other.
+#[derive(Default)]
+struct Session {
+    baseline: Vec<usize>,
+    contender: Vec<usize>,
+}
+
+/// The sessions of each campaign, and of the trials without one.
+fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
+    let mut campaigns: BTreeMap<Option<TrialId>, Vec<(&Trial, bool, usize)>> = BTreeMap::new();
+    for (side, is_contender) in [(baseline, false), (contender, true)] {
+        for (place, trial) in side.iter().enumerate() {
+            let campaign = trial.beginning.cell.as_ref().map(|cell| cell.campaign);
+            campaigns.entry(campaign).or_default().push((trial, is_contender, place));
+        }
+    }
+    let mut all = Vec::new();
+    for (_, mut trials) in campaigns {
+        trials.sort_by_key(|(trial, ..)| (trial.beginning.started_unix_ms, trial.beginning.trial));
+        let pause = trials.iter().map(|one| lasted_ms(one.0)).fold(PAUSE_MS, i64::max);
+        let mut until: Option<i64> = None;
+        let mut session = Session::default();
+        for (trial, is_contender, place) in trials {
+            let start = trial.beginning.started_unix_ms;
+            if until.is_some_and(|until| start.saturating_sub(until) > pause) {
+                all.push(std::mem::take(&mut session));
+            }
+            if is_contender { &mut session.contender } else { &mut session.baseline }.push(place);
+            let end = start.saturating_add(lasted_ms(trial));
+            until = Some(until.map_or(end, |until| until.max(end)));
+        }
+        all.push(session);
+    }
+    all
+}
+
+fn lasted_ms(trial: &Trial) -> i64 {
+    i64::try_from(trial.wall_ns / 1_000_000).unwrap_or(i64::MAX)
+}
+
+impl Session {
+    /// The partners: all in their order where both sides have equally many (so that one that failed
+    /// drops its round), or equally many that completed; otherwise each of the fewer that completed
+    /// with the nearest in time.
+    fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
+        let is_alike = |pair: &(usize, usize)| {
+            baseline[pair.0].beginning.parameters == contender[pair.1].beginning.parameters
+        };
+        let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
+            let pairs: Vec<_> = base.iter().copied().zip(other.iter().copied()).collect();
+            (base.len() == other.len() && pairs.iter().all(is_alike)).then_some(pairs)
+        };
+        let completed = |places: &[usize], side: &[&Trial]| -> Vec<usize> {
+            places.iter().copied().filter(|place| is_completed(side[*place])).collect()
+        };
+        if let Some(pairs) = in_order(&self.baseline, &self.contender) {
+            return pairs;
+        }
+        let base = completed(&self.baseline, baseline);
+        let other = completed(&self.contender, contender);
+        if let Some(pairs) = in_order(&base, &other) {
+            return pairs;
+        }
+        let start = |side: &[&Trial], place: &usize| side[*place].beginning.started_unix_ms;
+        let starts = |places: &[usize], side: &[&Trial]| -> Vec<i64> {
+            places.iter().map(|place| start(side, place)).collect()
+        };
+        let (base_at, other_at) = (starts(&base, baseline), starts(&other, contender));
+        let pairs: Vec<(usize, usize)> = if base.len() < other.len() {
+            let places = nearest(&base_at, &other_at);
+            base.into_iter().zip(places.into_iter().map(|place| other[place])).collect()
+        } else {
+            let places = nearest(&other_at, &base_at);
+            places.into_iter().map(|place| base[place]).zip(other).collect()
+        };
+        if pairs.iter().all(is_alike) { pairs } else { Vec::new() }
+    }
+}
+
+/// For each of the fewer moments the place of its partner among the others, in order, each once, so
+/// that the distances sum up to the least; empty where there are too many to weigh. Both ascend.
+fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
+    let shifts = more.len() + 1 - fewer.len().min(more.len());
+    if fewer.is_empty() || fewer.len().saturating_mul(shifts) > MOST_WEIGHED {
+        return Vec::new();
+    }
+    // Least sums of the moments so far when the last one has a partner at most so far behind, and
+    // how far behind it then is.
+    let mut sums = vec![0_u64; shifts];
+    let mut chosen: Vec<Vec<usize>> = Vec::with_capacity(fewer.len());
+    for (place, at) in fewer.iter().enumerate() {
+        let mut best = (u64::MAX, 0);
+        let mut row = Vec::with_capacity(shifts);
+        for (shift, sum) in sums.iter_mut().enumerate() {
+            let here = sum.saturating_add(at.abs_diff(more[place + shift]));
+            if here < best.0 {
+                best = (here, shift);
+            }
+            *sum = best.0;
+            row.push(best.1);
+        }
+        chosen.push(row);
+    }
+    let mut most = shifts - 1;
+    let mut partners: Vec<usize> = Vec::with_capacity(fewer.len());
+    for (place, row) in chosen.iter().enumerate().rev() {
+        most = row[most];
+        partners.push(place + most);
+    }
+    partners.reverse();
+    partners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn partners_are_the_nearest_in_order() {
+        assert_eq!(nearest(&[11, 31], &[10, 20, 30]), [0, 2]);
+        assert_eq!(nearest(&[19, 21], &[0, 20, 40]), [0, 1], "each once: 19 + 1");
+        assert_eq!(nearest(&[29, 30], &[0, 20, 31]), [1, 2]);
+        assert_eq!(nearest(&[5], &[1, 2, 3]), [2]);
+        assert_eq!(nearest(&[1, 2], &[7, 8]), [0, 1]);
+        assert!(nearest(&[], &[1]).is_empty());
+    }
+}

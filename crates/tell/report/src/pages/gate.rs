@@ -1,0 +1,43 @@
+//! The gate in words: what it says, and why it does not pass.
+
+use treering_analysis::compare::{Gate, GateReason, Outcome};
+
+/// So many metrics are named at most.
+const NAMED: usize = 4;
+
+/// The word of the gate with what it means, and a line for each reason why it does not pass.
+pub fn gate_sentence(outcome: &Outcome) -> String {
+    match Gate::of(outcome) {
+        Gate::Pass => "gate: pass; no primary metric is worse".to_owned(),
+        Gate::Worse => "gate: worse; a primary metric is worse".to_owned(),
+        Gate::Unclear => gate_unclear(&gate_reasons(outcome)),
+    }
+}
+
+/// An unclear gate with its reasons.
+pub fn gate_unclear(reasons: &[String]) -> String {
+    format!("gate: unclear; {}", reasons.join("; "))
+}
+
+/// Why the gate does not pass, each reason in words.
+pub fn gate_reasons(outcome: &Outcome) -> Vec<String> {
+    Gate::reasons(outcome).iter().map(words).collect()
+}
+
+fn words(reason: &GateReason) -> String {
+    match reason {
+        GateReason::NothingCompared { contender } => {
+            format!("no primary metric of '{contender}' could be compared")
+        }
+        GateReason::Caution(code) if code.differs_beyond_factor() => format!(
+            "the sides differ in more than was asked: {name} (--accept {name} if that is meant)",
+            name = code.name()
+        ),
+        GateReason::Caution(code) => format!("not everything can be compared: {}", code.name()),
+        GateReason::Open { contender, metrics } => {
+            let named = metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let more = if metrics.len() > NAMED { ", …" } else { "" };
+            format!("of '{contender}' nothing is shown yet about {named}{more}")
+        }
+    }
+}

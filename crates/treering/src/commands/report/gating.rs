@@ -1,0 +1,73 @@
+//! The gate of a comparison: which cautions are accepted, what the exit code says, and that it
+//! never passes where nothing was compared.
+
+use std::process::ExitCode;
+
+use treering_analysis::compare::{ComparisonCautionCode, Gate, Outcome};
+use treering_report::pages::gate::{gate_reasons, gate_sentence, gate_unclear};
+
+use crate::arguments::PageArgs;
+use crate::classic_voice::say;
+use crate::exit_codes::UNCLEAR;
+use crate::failure::{Failure, Kind};
+
+/// What was asked of the gate.
+pub(crate) struct Gating {
+    is_asked: bool,
+    pub(super) accepted: Vec<ComparisonCautionCode>,
+}
+
+impl Gating {
+    /// Of these arguments; codes that do not concern a gate are refused.
+    pub(crate) fn of(args: &PageArgs) -> Result<Self, Failure> {
+        let accepted = args.accept.iter().map(|name| accepted(name)).collect::<Result<_, _>>()?;
+        Ok(Self { is_asked: args.gate, accepted })
+    }
+
+    /// The exit code, said with its reason. The absent are sides that have no trials although they
+    /// were to be compared.
+    pub(super) fn answer(&self, outcome: &Outcome, absent: &[&str]) -> ExitCode {
+        if !self.is_asked {
+            return ExitCode::SUCCESS;
+        }
+        let gate = Gate::of(outcome);
+        if gate == Gate::Pass && !absent.is_empty() {
+            let without = |name: &&str| format!("no trial of '{name}' was made");
+            let mut reasons: Vec<String> = absent.iter().map(without).collect();
+            reasons.extend(gate_reasons(outcome));
+            say(&gate_unclear(&reasons));
+            return ExitCode::from(UNCLEAR);
+        }
+        say(&gate_sentence(outcome));
+        match gate {
+            Gate::Pass => ExitCode::SUCCESS,
+            Gate::Worse => ExitCode::from(1),
+            Gate::Unclear => ExitCode::from(UNCLEAR),
+        }
+    }
+}
+
+/// The exit code of a comparison that came to nothing, said with its reason.
+pub(crate) fn nothing_compared(args: &PageArgs, why: &str) -> ExitCode {
+    if args.gate {
+        say(&gate_unclear(&[format!("nothing was compared: {why}")]));
+        return ExitCode::from(UNCLEAR);
+    }
+    say(why);
+    ExitCode::SUCCESS
+}
+
+fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
+    let counting =
+        || ComparisonCautionCode::ALL.into_iter().filter(|code| code.differs_beyond_factor());
+    counting().find(|code| code.name() == name).ok_or_else(|| {
+        let known = ComparisonCautionCode::ALL.iter().any(|code| code.name() == name);
+        let message = if known {
+            format!("--accept: '{name}' does not say that the sides differ")
+        } else {
+            format!("--accept: '{name}' is no caution of a comparison")
+        };
+        let names: Vec<&str> = counting().map(ComparisonCautionCode::name).collect();
+        Failure::new(Kind::Usage, message).hint(format!("one of: {}", names.join(", ")))
+    })
+}

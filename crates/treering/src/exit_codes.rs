@@ -1,0 +1,104 @@
+//! Every exit code with its meaning: the one table behind `treering --help`, and the one that
+//! docs/exit-codes.md has to show.
+
+/// A comparison whose gate can say nothing.
+pub(crate) const UNCLEAR: u8 = 5;
+
+/// Codes with their meanings, the numbers ascending.
+pub(crate) const TABLE: [(u8, &str); 11] = [
+    (0, "done"),
+    (
+        1,
+        "classic mode: the run failed or was stopped by SIGINT or SIGTERM, as with the original; \
+         of ffsb and dbench also: the profile or the load file is wrong",
+    ),
+    (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
+    (1, "`run fio --check`: fio and treering differ"),
+    (2, "the command line, or a file it names, is wrong; nothing was done"),
+    (
+        3,
+        "the machine lacks something: a filesystem that tells where files lie (`layout`), a \
+         directory that cannot be written, a store that cannot be opened, too little room",
+    ),
+    (
+        4,
+        "the work failed in the middle (a full disk, an I/O error); what was measured until then \
+         is in the store",
+    ),
+    (
+        UNCLEAR,
+        "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
+         or the sides differ in more than was asked (`--accept`)",
+    ),
+    (70, "a bug in treering"),
+    (
+        130,
+        "native mode: stopped by SIGINT or SIGTERM; the tasks that were finished are in the store",
+    ),
+    (
+        130,
+        "classic mode of ffsb, dbench and blogbench: the same; of ffsb and blogbench all that was \
+         done is in the store",
+    ),
+];
+
+/// The columns that the meanings have in the help.
+const WIDTH: usize = 90;
+
+/// The table for a terminal: a code, and its meaning in lines of its own.
+pub(crate) fn help() -> String {
+    let mut text = "Exit codes:\n".to_owned();
+    for (code, meaning) in TABLE {
+        let mut line = format!("{code:>5}  ");
+        let mut is_empty = true;
+        for word in meaning.replace('`', "").split(' ') {
+            if !is_empty && line.len() + 1 + word.len() > WIDTH {
+                text += &line;
+                text += "\n";
+                line = " ".repeat(7);
+                is_empty = true;
+            }
+            line += if is_empty { "" } else { " " };
+            line += word;
+            is_empty = false;
+        }
+        text += &line;
+        text += "\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TABLE, WIDTH, help};
+    use crate::failure::Kind;
+
+    #[test]
+    fn the_document_has_the_same_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exit-codes.md");
+        let document = std::fs::read_to_string(path).unwrap();
+        let rows: Vec<&str> = document
+            .lines()
+            .filter(|line| line.starts_with("| ") && !line.starts_with("| code"))
+            .collect();
+        let expected: Vec<String> =
+            TABLE.iter().map(|(code, meaning)| format!("| {code} | {meaning} |")).collect();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn the_help_has_every_code_in_short_lines() {
+        let text = help();
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        for (code, _) in TABLE {
+            assert!(text.contains(&format!("\n{code:>5}  ")), "{code} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_failure_has_a_code_of_the_table() {
+        for kind in Kind::ALL {
+            assert!(TABLE.iter().any(|(code, _)| *code == kind.code()), "{kind:?}");
+        }
+    }
+}
