@@ -1,6 +1,8 @@
 //! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
 
 use std::fmt::Display;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use treering_lab::LabError;
@@ -58,6 +60,13 @@ impl Failure {
         Self::new(kind, with_causes(error))
     }
 
+    /// A file or directory that the command line names cannot be used: wrong usage where it is not
+    /// there.
+    pub(crate) fn of_path(path: &Path, error: &io::Error) -> Self {
+        let kind = if is_missing(error) { Kind::Usage } else { Kind::Environment };
+        Self::new(kind, format!("{}: {error}", path.display()))
+    }
+
     /// What to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -104,13 +113,23 @@ impl From<ConfigError> for Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        Self::of(Kind::Environment, &error).maybe_hint(error.hint())
+        let is_named_wrongly = match &error {
+            LabError::Io { what: "cannot find", source, .. } => is_missing(source),
+            _ => false,
+        };
+        let kind = if is_named_wrongly { Kind::Usage } else { Kind::Environment };
+        Self::of(kind, &error).maybe_hint(error.hint())
     }
 }
 
+/// Whether a path leads nowhere.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
 /// A failed write to standard output: a reader that went away is no failure of ours.
-pub(crate) fn output_failed(error: &std::io::Error) -> Result<(), Failure> {
-    if error.kind() == std::io::ErrorKind::BrokenPipe {
+pub(crate) fn output_failed(error: &io::Error) -> Result<(), Failure> {
+    if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(());
     }
     Err(Failure::new(Kind::Environment, format!("standard output: {error}")))

@@ -1,4 +1,4 @@
-//! Listeners of a trial: lines of JSON, and the trial as a whole for the page at its end.
+//! Listeners of a trial: its store, lines of JSON, and the trial as a whole for the page at its end.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -7,8 +7,70 @@ use std::path::Path;
 use std::rc::Rc;
 
 use treering_model::{SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
+use treering_store::{Recorder, StoreError};
 
+use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
+use crate::storage;
+
+/// Writes a trial to its store. A store that takes no more once the trial has begun, on a full disk
+/// say, does not end it: its work is done, and its results can still be shown.
+pub(crate) struct Recording<'a> {
+    recorder: Recorder<'a>,
+    /// Whether the trial takes place also where the store does not take even its beginning.
+    is_optional: bool,
+    /// Why the store does not have everything that it was given.
+    unwritten: &'a mut Option<Failure>,
+    /// Events that may still be written, should the store take them again.
+    patience: u32,
+}
+
+impl<'a> Recording<'a> {
+    /// Enough for every trial but the longest; what waits is in memory.
+    const EVENTS_MAX: u32 = 100_000;
+
+    pub(crate) fn new(
+        recorder: Recorder<'a>,
+        is_optional: bool,
+        unwritten: &'a mut Option<Failure>,
+    ) -> Self {
+        Self { recorder, is_optional, unwritten, patience: Self::EVENTS_MAX }
+    }
+
+    fn missed(&mut self, error: &StoreError) {
+        if self.unwritten.is_none() {
+            say(&format!("treering: {error}; the trial goes on, its results wait in memory"));
+        }
+        let failure = storage::failure(error).context("the results could not be kept");
+        self.unwritten.get_or_insert(failure);
+    }
+}
+
+impl TrialSink for Recording<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if self.unwritten.is_some() {
+            self.patience = self.patience.saturating_sub(1);
+        }
+        if self.patience == 0 {
+            return Ok(());
+        }
+        match self.recorder.record(event) {
+            Err(error) if matches!(event, TrialEvent::Began(_)) && !self.is_optional => {
+                Err(SinkError::new("recording the trial", error))
+            }
+            Err(error) => {
+                self.missed(&error);
+                Ok(())
+            }
+            // Everything before it is on disk, too.
+            Ok(()) if matches!(event, TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. }) => {
+                *self.unwritten = None;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+}
 
 /// Prints each event as a line of JSON.
 pub(crate) struct EventLines {

@@ -127,7 +127,9 @@ pub(crate) fn no_results() -> Failure {
 /// A store's error as a failure.
 pub(crate) fn failure(error: &StoreError) -> Failure {
     let kind = match error {
-        StoreError::NoSuchTrial { .. } | StoreError::Ambiguous { .. } => Kind::Usage,
+        StoreError::NoSuchTrial { .. }
+        | StoreError::Ambiguous { .. }
+        | StoreError::Missing { .. } => Kind::Usage,
         _ => Kind::Environment,
     };
     Failure::of(kind, error).maybe_hint(error.hint())

@@ -11,6 +11,12 @@ pub struct OpenFiles {
     pub hard: Option<u64>,
 }
 
+/// How many files we may have open now.
+pub fn open_files() -> OpenFiles {
+    let now = getrlimit(Resource::Nofile);
+    OpenFiles { soft: now.current, hard: now.maximum }
+}
+
 /// Raises the number of files we may have open as far as we may, and says what it is then.
 ///
 /// A refusal is no error: what is in force is told, and a call that meets it says `EMFILE`.
@@ -21,8 +27,7 @@ pub fn raise_open_files() -> OpenFiles {
         // The kernel refuses an endless limit; then the old one stays.
         let _refused = setrlimit(Resource::Nofile, raised);
     }
-    let now = getrlimit(Resource::Nofile);
-    OpenFiles { soft: now.current, hard: now.maximum }
+    open_files()
 }
 
 #[cfg(test)]

@@ -1,21 +1,27 @@
 //! Stopping from outside: SIGINT, SIGTERM and SIGHUP raise a flag that workers look at.
 //!
-//! The first signal only raises the flag, so that a run can end in order. A second one of the same
-//! kind does what it does by default, at once: a run that hangs in a filesystem can be left.
-//! Signals that the parent told us to ignore (nohup, background jobs) stay ignored.
+//! The first signal only raises the flag, so that a run can end in order. The same signal again
+//! within a second counts as the same one: a terminal and a program such as `make` or `timeout` may
+//! both send it. One that comes later, or another one, does what it does by default, at once: a run
+//! that hangs in a filesystem can be left.
+//! SIGINT and SIGHUP that the parent told us to ignore (background jobs of a script, nohup) stay
+//! ignored, unless a watch asks for SIGINT all the same; SIGTERM is always watched.
 #![expect(unsafe_code, reason = "signal handlers, and asking for the present disposition")]
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::Shared;
+use crate::{Shared, monotonic_ns};
 use signal_hook::low_level::{emulate_default_handler, register};
 
 /// The signals that ask a run to end.
 const ASKING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// So long after the first signal the same one again is that one still.
+const SAME_NS: u64 = 1_000_000_000;
 
 const GO: i32 = 0;
 const HALT: i32 = -1;
@@ -87,7 +93,73 @@ impl StopFlag {
 struct Handlers {
     flag: StopFlag,
     watches: AtomicUsize,
-    seen: [AtomicBool; ASKING.len()],
+    /// The first signal that was seen; 0 before.
+    first: AtomicI32,
+    /// When that was.
+    first_ns: AtomicU64,
+    installed: [AtomicBool; ASKING.len()],
+}
+
+impl Handlers {
+    fn new(flag: StopFlag) -> Self {
+        Self {
+            flag,
+            watches: AtomicUsize::new(0),
+            first: AtomicI32::new(0),
+            first_ns: AtomicU64::new(0),
+            installed: [const { AtomicBool::new(false) }; ASKING.len()],
+        }
+    }
+
+    /// What a signal does. Only atomics and the clock: it runs in a handler.
+    fn handle(&self, signal: i32) {
+        let is_watched = self.watches.load(Ordering::Relaxed) > 0;
+        if !is_watched || self.is_another(signal, monotonic_ns()) {
+            // Ends the process. An error would mean an unknown signal: then nothing is done.
+            let _ended = emulate_default_handler(signal);
+        }
+        self.flag.raise(signal);
+    }
+
+    /// Whether a signal came before, and this is not the same one.
+    fn is_another(&self, signal: i32, now_ns: u64) -> bool {
+        match self.first.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_none_before) => {
+                self.first_ns.store(now_ns, Ordering::Release);
+                false
+            }
+            Err(first) => {
+                // 0 while the handler of the first is just storing it.
+                let began_ns = self.first_ns.load(Ordering::Acquire);
+                let soon = began_ns == 0 || now_ns.saturating_sub(began_ns) < SAME_NS;
+                first != signal || !soon
+            }
+        }
+    }
+
+    fn forget(&self) {
+        self.flag.word.store(GO, Ordering::Relaxed);
+        self.first.store(0, Ordering::Release);
+        self.first_ns.store(0, Ordering::Release);
+    }
+
+    /// Installs what is not installed yet. A signal that the parent told us to ignore is left so,
+    /// but for those in `all_the_same`.
+    fn install(self: &Arc<Self>, all_the_same: &[i32]) -> io::Result<()> {
+        for (signal, installed) in ASKING.into_iter().zip(&self.installed) {
+            let is_left = !all_the_same.contains(&signal) && is_ignored(signal);
+            if is_left || installed.load(Ordering::Relaxed) {
+                continue;
+            }
+            let handlers = Arc::clone(self);
+            let action = move || handlers.handle(signal);
+            // SAFETY: the action uses atomics, clock_gettime and emulate_default_handler, all safe
+            // in a handler; it neither allocates, locks nor unwinds.
+            unsafe { register(signal, action)? };
+            installed.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 static HANDLERS: OnceLock<Arc<Handlers>> = OnceLock::new();
@@ -105,20 +177,28 @@ impl SignalWatch {
     /// # Errors
     /// When a handler cannot be installed.
     pub fn begin() -> io::Result<Self> {
+        Self::begin_with(&[libc::SIGTERM])
+    }
+
+    /// The same, with SIGINT watched also where the parent told us to ignore it, as tools do that
+    /// install a handler without asking.
+    ///
+    /// # Errors
+    /// As [`SignalWatch::begin`].
+    pub fn begin_despite_ignored() -> io::Result<Self> {
+        Self::begin_with(&[libc::SIGTERM, libc::SIGINT])
+    }
+
+    fn begin_with(all_the_same: &[i32]) -> io::Result<Self> {
         let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-        let handlers = match HANDLERS.get() {
-            Some(handlers) => handlers,
-            None => HANDLERS.get_or_init({
-                let installed = install()?;
-                || installed
-            }),
-        };
+        let handlers = HANDLERS.get_or_init(|| Arc::new(Handlers::new(StopFlag::new())));
         if handlers.watches.load(Ordering::Relaxed) == 0 {
-            handlers.flag.word.store(GO, Ordering::Relaxed);
-            handlers.seen.iter().for_each(|seen| seen.store(false, Ordering::Relaxed));
+            handlers.forget();
         }
         handlers.watches.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { flag: handlers.flag.clone() })
+        let watch = Self { flag: handlers.flag.clone() };
+        handlers.install(all_the_same)?;
+        Ok(watch)
     }
 
     /// The flag that signals raise.
@@ -135,32 +215,6 @@ impl Drop for SignalWatch {
     }
 }
 
-fn install() -> io::Result<Arc<Handlers>> {
-    let handlers = Arc::new(Handlers {
-        flag: StopFlag::new(),
-        watches: AtomicUsize::new(0),
-        seen: [const { AtomicBool::new(false) }; ASKING.len()],
-    });
-    for (place, signal) in ASKING.into_iter().enumerate() {
-        if is_ignored(signal) {
-            continue;
-        }
-        let handlers = Arc::clone(&handlers);
-        let action = move || {
-            let alone = handlers.watches.load(Ordering::Relaxed) == 0;
-            if alone || handlers.seen[place].swap(true, Ordering::Relaxed) {
-                // Ends the process. An error would mean an unknown signal: then nothing is done.
-                let _ended = emulate_default_handler(signal);
-            }
-            handlers.flag.raise(signal);
-        };
-        // SAFETY: the action only uses atomics and emulate_default_handler, both safe in a handler;
-        // it neither allocates, locks nor unwinds.
-        unsafe { register(signal, action)? };
-    }
-    Ok(handlers)
-}
-
 fn is_ignored(signal: i32) -> bool {
     let mut present = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: no new action is given, and the old one is written into memory of its size.
@@ -171,7 +225,9 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SignalWatch, StopFlag};
+    use super::{Handlers, INSTALLING, SignalWatch, StopFlag};
+    use std::sync::{Arc, PoisonError};
+
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
     #[test]
@@ -210,22 +266,21 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_raises_the_flag_and_two_of_a_kind_end_the_process() {
+    fn one_signal_raises_the_flag_and_another_ends_the_process() {
         let watch = SignalWatch::begin().unwrap();
         let flag = watch.flag().clone();
         let send = |signal| kill_process(getpid(), signal).unwrap();
         let once = in_child(|| {
             send(Signal::TERM);
-            send(Signal::INT);
             flag.signal().unwrap_or(0)
         });
         assert_eq!(once, Ok(libc::SIGTERM));
-        let twice = in_child(|| {
-            send(Signal::INT);
+        let another = in_child(|| {
+            send(Signal::TERM);
             send(Signal::INT);
             0
         });
-        assert_eq!(twice, Err(libc::SIGINT));
+        assert_eq!(another, Err(libc::SIGINT));
         // Forked processes have the flag in common.
         assert_eq!(flag.signal(), Some(libc::SIGTERM));
         drop(watch);
@@ -234,5 +289,42 @@ mod tests {
             0
         });
         assert_eq!(unwatched, Err(libc::SIGTERM));
+    }
+
+    #[test]
+    fn the_same_signal_within_a_second_is_the_same_one() {
+        let handlers = Handlers::new(StopFlag::new());
+        let at = |signal, ms: u64| handlers.is_another(signal, ms * 1_000_000);
+        assert!(!at(libc::SIGINT, 5_000), "the first");
+        assert!(!at(libc::SIGINT, 5_001) && !at(libc::SIGINT, 5_999));
+        assert!(at(libc::SIGTERM, 5_002), "another kind");
+        assert!(at(libc::SIGINT, 6_000), "later");
+        handlers.forget();
+        assert!(!at(libc::SIGTERM, 6_001) && !at(libc::SIGTERM, 6_002));
+    }
+
+    #[test]
+    fn an_ignored_sigint_is_watched_only_when_asked_for_and_sigterm_always() {
+        let handlers = Arc::new(Handlers::new(StopFlag::new()));
+        let caught = |all_the_same: &[i32], signal| {
+            // No other thread is installing a handler while this one forks.
+            let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+            in_child(|| {
+                for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                    // SAFETY: a disposition of this child's own.
+                    unsafe { libc::signal(ignored, libc::SIG_IGN) };
+                }
+                handlers.watches.store(1, std::sync::atomic::Ordering::Relaxed);
+                handlers.forget();
+                handlers.install(all_the_same).unwrap();
+                kill_process(getpid(), signal).unwrap();
+                handlers.flag.signal().unwrap_or(0)
+            })
+        };
+        let usual = [libc::SIGTERM];
+        assert_eq!(caught(&usual, Signal::INT), Ok(0));
+        assert_eq!(caught(&usual, Signal::HUP), Ok(0));
+        assert_eq!(caught(&usual, Signal::TERM), Ok(libc::SIGTERM));
+        assert_eq!(caught(&[libc::SIGTERM, libc::SIGINT], Signal::INT), Ok(libc::SIGINT));
     }
 }

@@ -33,7 +33,10 @@ pub struct Recorder<'store> {
     progress: Progress,
     waiting: Vec<Row>,
     next_seq: i64,
-    committed: Option<Instant>,
+    /// When rows were last written, or could not be.
+    tried: Option<Instant>,
+    /// Whether the last attempt failed.
+    is_failing: bool,
 }
 
 /// How far the trial has come.
@@ -53,7 +56,8 @@ impl<'store> Recorder<'store> {
             progress: Progress::Awaited,
             waiting: Vec::new(),
             next_seq: 0,
-            committed: None,
+            tried: None,
+            is_failing: false,
         }
     }
 
@@ -86,8 +90,9 @@ impl<'store> Recorder<'store> {
             TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. } => true,
             TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => false,
             _ => {
-                self.waiting.len() > MOST_WAITING
-                    || self.committed.is_none_or(|committed| committed.elapsed() >= PAUSE)
+                // A disk that is full now is so for a while: not every event is worth an attempt.
+                let is_much = self.waiting.len() > MOST_WAITING && !self.is_failing;
+                is_much || self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE)
             }
         }
     }
@@ -118,7 +123,7 @@ impl<'store> Recorder<'store> {
         };
         self.progress = Progress::Running(trial);
         self.next_seq = 1;
-        self.committed = Some(Instant::now());
+        self.tried = Some(Instant::now());
         Ok(())
     }
 
@@ -126,17 +131,21 @@ impl<'store> Recorder<'store> {
     fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
         let place = Place::file(&self.store.path);
         let waiting = &self.waiting;
-        self.store
+        let written = self
+            .store
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .and_then(|transaction| {
                 waiting.iter().try_for_each(|row| row.insert(&transaction, trial))?;
                 transaction.commit()
             })
-            .map_err(|error| place.refused(error))?;
-        self.waiting.clear();
-        self.committed = Some(Instant::now());
-        Ok(())
+            .map_err(|error| place.refused(error));
+        self.is_failing = written.is_err();
+        self.tried = Some(Instant::now());
+        if !self.is_failing {
+            self.waiting.clear();
+        }
+        written
     }
 }
 

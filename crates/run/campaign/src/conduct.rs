@@ -49,6 +49,8 @@ pub struct Conclusion {
     pub ending: Ending,
     /// The signal that interrupted it.
     pub signal: Option<i32>,
+    /// What could not be removed after it, and why; empty when nothing of it is left.
+    pub left_behind: Vec<String>,
 }
 
 /// Conducts a trial in a place. `removing` is told each tree that is removed after it.
@@ -79,16 +81,32 @@ pub fn conduct(
         &mut Listeners { sink, progress, stop },
         &mut remains,
     );
-    if cleans {
-        // Whatever happened, what we made goes before the mark that says so.
-        if !plan.keep {
-            remove(place, &remains, removing)?;
-        }
-        place.unmark()?;
-    } else {
-        remove(place, &remains, &mut |_| {})?;
+    let left_behind = clean_up(place, plan.keep, cleans, &remains, removing);
+    Ok(Conclusion { left_behind, ..told? })
+}
+
+/// Removes what a trial made, whatever came of it: what we made goes before the mark that says so,
+/// and where something stays, the mark stays too. Says what could not be removed: why the trial
+/// ended matters more than that.
+fn clean_up(
+    place: &mut Workplace,
+    keeps: bool,
+    is_marked: bool,
+    remains: &[String],
+    removing: &mut dyn FnMut(&str),
+) -> Vec<String> {
+    let mut left = match is_marked {
+        true if keeps => Vec::new(),
+        true => remove(place, remains, removing),
+        false => remove(place, remains, &mut |_| {}),
+    };
+    if is_marked
+        && left.is_empty()
+        && let Err(error) = place.unmark()
+    {
+        left.push(error.to_string());
     }
-    Ok(told?)
+    left
 }
 
 /// Who is told what, and who can stop it.
@@ -271,24 +289,26 @@ fn tell_end(
     let (ending, signal) = match error {
         None => (Ending::Completed, None),
         Some(EngineError::Interrupted { signal }) => (Ending::Interrupted, Some(signal)),
-        Some(error) => (Ending::Failed { why: error.to_string() }, None),
+        Some(error) => (Ending::Failed { why: error.why() }, None),
     };
     for metric in metrics {
         sink.accept(&TrialEvent::Measured(metric))?;
     }
     sink.accept(&TrialEvent::Ended { ending: ending.clone(), at_ns: engine.clock.now_ns() })?;
-    Ok(Conclusion { ending, signal })
+    Ok(Conclusion { ending, signal, left_behind: Vec::new() })
 }
 
-fn remove(
-    place: &Workplace,
-    trees: &[String],
-    removing: &mut dyn FnMut(&str),
-) -> Result<(), CampaignError> {
-    let there = place.target().facts()?.existing;
+/// Removes these of a place, each as far as it can be; says what could not be removed, and why.
+fn remove(place: &Workplace, trees: &[String], removing: &mut dyn FnMut(&str)) -> Vec<String> {
+    let there = match place.target().facts() {
+        Ok(facts) => facts.existing,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut left = Vec::new();
     for tree in trees.iter().filter(|tree| there.contains(tree)) {
         removing(tree);
-        place.target().remove(tree, &mut |_| ControlFlow::Continue(())).map_err(LabError::from)?;
+        let removed = place.target().remove(tree, &mut |_| ControlFlow::Continue(()));
+        left.extend(removed.err().map(|error| error.to_string()));
     }
-    Ok(())
+    left
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use treering_model::SinkError;
+use treering_sys::{Errno, open_files};
 
 use crate::CallFailure;
 
@@ -71,6 +72,40 @@ pub enum EngineError {
     Sink(#[from] SinkError),
 }
 
+impl EngineError {
+    /// Why the run ended, with what can be done about a limit that was met.
+    pub fn why(&self) -> String {
+        let errno = match self {
+            Self::Call { failure, .. } => Some(failure.errno),
+            Self::Start { source, .. } => source.raw_os_error(),
+            _ => None,
+        };
+        match errno.and_then(limit) {
+            Some(limit) => format!("{self}; {limit}"),
+            None => self.to_string(),
+        }
+    }
+}
+
+/// Which limit this error speaks of, and how to raise it.
+fn limit(errno: i32) -> Option<String> {
+    match Errno::from_raw_os_error(errno) {
+        Errno::MFILE => {
+            let files = open_files().soft.map_or("none".to_owned(), |soft| soft.to_string());
+            Some(format!(
+                "the limit of open files is {files} for each process (RLIMIT_NOFILE, raised to the \
+                 hard limit already): as root raise it with `ulimit -Hn`, or ask for fewer files \
+                 open at a time"
+            ))
+        }
+        Errno::NFILE => Some(
+            "the limit of open files of the whole system is reached: raise the setting fs.file-max"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
 /// Why a directory cannot be a target.
 #[derive(Debug, Error)]
 #[error("{what} {}: {source}", path.display())]
@@ -82,4 +117,22 @@ pub struct TargetError {
     /// Why.
     #[source]
     pub source: io::Error,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EngineError;
+
+    #[test]
+    fn a_limit_that_was_met_is_named_with_what_raises_it() {
+        let start = |errno| {
+            let source = std::io::Error::from_raw_os_error(errno);
+            EngineError::Start { worker: 3, source }.why()
+        };
+        let why = start(24);
+        assert!(why.starts_with("worker 3 cannot be started: Too many open files"), "{why}");
+        assert!(why.contains("RLIMIT_NOFILE") && why.contains("ulimit -Hn"), "{why}");
+        assert!(start(23).contains("fs.file-max"));
+        assert!(start(28).ends_with("(os error 28)"));
+    }
 }

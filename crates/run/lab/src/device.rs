@@ -12,8 +12,8 @@ use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, 
 
 use crate::filesystems::{self, Availability, Filesystem, MkfsRequest, OptionRefusal};
 use crate::guard::{
-    EraseList, Inspection, Obstacle, clear_signatures, erase, find_signatures, inspect_on,
-    obstacles_to_use,
+    EraseList, Inspection, clear_signatures, erase, find_signatures, inspect_on, obstacles_to_use,
+    what_it_carries,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
@@ -401,9 +401,10 @@ impl BlockDevice {
             if self.carries_ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
-            let found = find_signatures(&device, *bytes);
-            let found = found.map_err(LabError::io("cannot read", node))?;
-            obstacles.extend(found.into_iter().map(Obstacle::Carries));
+            // Looked at once more through the exclusive descriptor: what came onto an empty device
+            // since it was taken is somebody's.
+            let found = what_it_carries(&device, *bytes);
+            obstacles.extend(found.map_err(LabError::io("cannot read", node))?);
         }
         if !obstacles.is_empty() {
             let (asked, resolved) = (asked.clone(), node.clone());

@@ -6,7 +6,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, unlinkat};
 
 use crate::{LabError, Workplace};
 
@@ -45,8 +48,10 @@ impl Mark {
         self.path = dir.join(MARK);
     }
 
-    pub(crate) fn remove(self) -> Result<(), LabError> {
-        fs::remove_file(&self.path).map_err(LabError::io("cannot remove", &self.path))
+    /// By the open directory: its path may lead elsewhere by now, as after `umount -l`.
+    pub(crate) fn remove(self, dir: BorrowedFd<'_>) -> Result<(), LabError> {
+        let removed = unlinkat(dir, MARK, AtFlags::empty());
+        removed.map_err(|errno| LabError::io("cannot remove", &self.path)(errno.into()))
     }
 }
 
@@ -92,7 +97,7 @@ pub fn remove_leftovers(dir: &Path, mut removing: impl FnMut(&str)) -> Result<Le
         removing(&tree);
         held.target().remove_tree(&tree, &mut |_| ControlFlow::Continue(()))?;
     }
-    Mark { path: dir.join(MARK) }.remove()?;
+    Mark { path: dir.join(MARK) }.remove(held.target().dir())?;
     Ok(found)
 }
 

@@ -161,7 +161,8 @@ impl Workplace {
     /// # Errors
     /// When it cannot be removed.
     pub fn unmark(&mut self) -> Result<(), LabError> {
-        self.mark.take().map_or(Ok(()), Mark::remove)
+        let dir = self.target.dir();
+        self.mark.take().map_or(Ok(()), |mark| mark.remove(dir))
     }
 }
 

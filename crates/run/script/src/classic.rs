@@ -220,6 +220,9 @@ pub struct Impersonation {
     pub seed: u64,
     /// The exit code after a signal.
     pub signal_exit: u8,
+    /// Whether the tool installs a handler for SIGINT without asking, so that SIGINT ends it also
+    /// where its parent had it ignored, as a shell does for the background jobs of a script.
+    pub catches_sigint: bool,
     /// Its words.
     pub voice: Box<dyn ClassicVoice>,
 }

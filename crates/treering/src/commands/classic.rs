@@ -83,7 +83,7 @@ fn perform(
     let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
     let place = take(&tool)?;
     let facts = facts(&place)?;
-    let Impersonation { log, times_all, seed, signal_exit, voice, .. } = tool;
+    let Impersonation { log, times_all, seed, signal_exit, catches_sigint, voice, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
     let mut speaker = Speaker::begin(voice, log.as_deref(), first)
@@ -117,6 +117,7 @@ fn perform(
         facts: Vec::new(),
         wanted: Wanted::default(),
         remount: None,
+        catches_sigint,
     };
     let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
     listeners.extend(traces.map(|traces| Box::new(traces) as Box<dyn TrialSink>));
@@ -126,16 +127,19 @@ fn perform(
             .hint("make semaphores for as many processes as are started, anew for each time"));
     }
     let done = done?;
-    if let Some(failure) = &done.unmoved {
+    let code = match &done.conclusion.ending {
+        Ending::Failed { why } => Failure::new(Kind::Classic, why.clone()).show(),
+        ending => {
+            told(speaker.speak(|voice| voice.close(done.conclusion.signal)))?;
+            ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
+        }
+    };
+    if let Some(failure) = &done.unkept {
         // The imitated tool keeps nothing: its exit code does not speak of it.
         say(&format!("treering: {}", failure.message()));
     }
-    if let Ending::Failed { why } = &done.conclusion.ending {
-        return Err(Failure::new(Kind::Classic, why.clone()));
-    }
-    told(speaker.speak(|voice| voice.close(done.conclusion.signal)))?;
-    let interrupted = done.conclusion.ending == Ending::Interrupted;
-    Ok(ExitCode::from(if interrupted { signal_exit } else { 0 }))
+    done.say_left_behind();
+    Ok(code)
 }
 
 /// What came of semaphores.

@@ -79,6 +79,7 @@ pub(crate) fn run(
         facts: Vec::new(),
         wanted: wanted(&own),
         remount: None,
+        catches_sigint: false,
     };
     let quiet = own.quiet;
     let mut removing = |tree: &str| {
@@ -87,14 +88,14 @@ pub(crate) fn run(
         }
     };
     let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
-    if !own.quiet {
+    // What is kept nowhere is shown in any case.
+    if !own.quiet || done.unkept.is_some() {
         let to_stdout = own.events.as_deref() != Some(Path::new("-"));
         show_summary(&done, to_stdout)?;
     }
-    match done.unmoved {
-        Some(failure) => Err(failure),
-        None => exit_code(&done),
-    }
+    let code = exit_code(&done);
+    done.say_left_behind();
+    Ok(code)
 }
 
 /// What observers are asked for.
@@ -257,13 +258,19 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
     output::write_to_stderr(&report)
 }
 
-fn exit_code(done: &Done) -> Result<ExitCode, Failure> {
-    match &done.conclusion.ending {
-        Ending::Completed => Ok(ExitCode::SUCCESS),
-        Ending::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
+/// Says why the trial failed, then why its results are not kept; the first of these decides.
+fn exit_code(done: &Done) -> ExitCode {
+    let ended = match &done.conclusion.ending {
+        Ending::Completed => None,
+        Ending::Interrupted => Some(ExitCode::from(Kind::Interrupted.code())),
         Ending::Failed { why } | Ending::Invalid { why } => {
-            Err(Failure::new(Kind::Trial, format!("the trial failed: {why}"))
-                .hint("what was measured until then is kept; `treering show last` shows it"))
+            let failure = Failure::new(Kind::Trial, format!("the trial failed: {why}"));
+            let kept = "what was measured until then is kept; `treering show last` shows it";
+            Some(failure.maybe_hint(done.store.is_some().then_some(kept)).show())
         }
-    }
+    };
+    let unkept = done.unkept.as_ref().map(Failure::show);
+    let left = !done.conclusion.left_behind.is_empty();
+    let left = left.then(|| ExitCode::from(Kind::Environment.code()));
+    ended.or(unkept).or(left).unwrap_or(ExitCode::SUCCESS)
 }

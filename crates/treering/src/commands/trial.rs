@@ -6,15 +6,16 @@ use std::sync::Arc;
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
-use treering_model::{Beginning, Caution, Cell, Fact, Trial, TrialId, TrialSink};
+use treering_model::{Beginning, Caution, Cell, Fact, Mode, Trial, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::AnyRunArgs;
+use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
-use crate::sinks::Whole;
+use crate::sinks::{Recording, Whole};
 use crate::storage::Keeping;
 
 /// A run that the user asked for.
@@ -38,6 +39,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) wanted: Wanted,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
+    /// Whether SIGINT ends it also where the parent had it ignored.
+    pub(crate) catches_sigint: bool,
 }
 
 /// What came of it.
@@ -47,8 +50,22 @@ pub(crate) struct Done {
     pub(crate) trial: Option<Trial>,
     /// The store it is in now.
     pub(crate) store: Option<Store>,
-    /// Why results that waited in memory could not be moved to their store: they still wait.
-    pub(crate) unmoved: Option<Failure>,
+    /// Why results could not be written to their store, or still wait in memory.
+    pub(crate) unkept: Option<Failure>,
+}
+
+impl Done {
+    /// Says what could not be removed after the trial: after everything else, since it matters less.
+    pub(crate) fn say_left_behind(&self) {
+        const SAID_MAX: usize = 3;
+        let left = &self.conclusion.left_behind;
+        for why in left.iter().take(SAID_MAX) {
+            say(&format!("treering: left behind: {why}"));
+        }
+        if left.len() > SAID_MAX {
+            say(&format!("treering: left behind: {} more", left.len() - SAID_MAX));
+        }
+    }
 }
 
 /// Runs a trial. `listeners` hear each event after the store has it; `removing` is told each tree
@@ -60,17 +77,17 @@ pub(crate) fn run(
     progress: &Arc<Progress>,
     removing: &mut dyn FnMut(&str),
 ) -> Result<Done, Failure> {
-    let signals = SignalWatch::begin().map_err(|error| {
+    let signals = if asked.catches_sigint {
+        SignalWatch::begin_despite_ignored()
+    } else {
+        SignalWatch::begin()
+    };
+    let signals = signals.map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let _as_many_as_we_may = raise_open_files();
     let beginning = beginning_of(&asked, &place);
-    let mut keeping = Keeping::open(
-        asked.any.store.as_deref(),
-        asked.any.no_store,
-        &place.roots().iter().map(Target::path).collect::<Vec<_>>(),
-        beginning.trial,
-    )?;
+    let mut keeping = keeping(&asked, &place)?;
     let plan = TrialPlan {
         beginning,
         job: asked.job,
@@ -82,10 +99,12 @@ pub(crate) fn run(
         remount: asked.remount,
     };
     let whole = Whole::default();
+    let mut unwritten = None;
     let concluded = {
         let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
         if let Some(store) = keeping.store() {
-            sinks.push(Box::new(store.recorder()));
+            let is_optional = asked.job.mode() == Mode::Classic;
+            sinks.push(Box::new(Recording::new(store.recorder(), is_optional, &mut unwritten)));
         }
         sinks.push(Box::new(whole.clone()));
         sinks.extend(listeners);
@@ -93,11 +112,26 @@ pub(crate) fn run(
     };
     let settled = keeping.settle();
     let conclusion = concluded.map_err(|error| campaign_failure(&error))?;
-    let (store, unmoved) = match settled {
-        Ok(store) => (store, None),
-        Err(failure) => (None, Some(failure)),
+    let (store, unkept) = match (settled, unwritten) {
+        (Ok(store), None) => (store, None),
+        (_, Some(failure)) | (Err(failure), None) => (None, Some(failure)),
     };
-    Ok(Done { conclusion, trial: whole.take(), store, unmoved })
+    Ok(Done { conclusion, trial: whole.take(), store, unkept })
+}
+
+/// Where the results go. A classic run does its work also where they cannot be kept, as the tool
+/// that it imitates keeps nothing; not so when the user named the store.
+fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
+    let AnyRunArgs { store, no_store, .. } = asked.any;
+    let roots: Vec<_> = place.roots().iter().map(Target::path).collect();
+    let opened = Keeping::open(store.as_deref(), *no_store, &roots, asked.trial);
+    match opened {
+        Err(failure) if asked.job.mode() == Mode::Classic && store.is_none() => {
+            say(&format!("treering: the results are not kept: {}", failure.message()));
+            Ok(Keeping::Nowhere)
+        }
+        opened => opened,
+    }
 }
 
 /// Takes the directory, unless a killed run has left its trees there.
@@ -144,7 +178,7 @@ fn campaign_failure(error: &CampaignError) -> Failure {
 /// The command line that repeats a trial, quoted for a shell.
 pub(crate) fn command_line(trial: &Trial) -> String {
     let beginning = &trial.beginning;
-    let classic = beginning.mode == treering_model::Mode::Classic;
+    let classic = beginning.mode == Mode::Classic;
     let verb = if classic { "" } else { "run " };
     // A place that was made for one cell of a plan is not there any more.
     let target = match beginning.cell {

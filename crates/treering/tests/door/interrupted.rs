@@ -48,6 +48,12 @@ const LONG_NATIVE: [&str; 12] = [
     "none",
 ];
 
+/// There is nothing to clean, which is no failure.
+fn is_clean(program: &Program, dir: &str) {
+    let ran = program.run(["clean", dir]).ends_with(0);
+    assert!(ran.stdout.contains("nothing to clean (no mark of a killed run)"), "{ran}");
+}
+
 fn classic_is_stopped_by(signal: &str, number: i32) {
     let program = with_files(300);
     let mut run = start(&program, &LONG_CLASSIC);
@@ -125,7 +131,7 @@ fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
     let dir = program.home().join("w");
     assert!(tree_of(&dir).len() >= 4 * 50);
     assert!(!dir.join(".treering-run").exists());
-    program.run(["clean", "w"]).ends_with(3).complains("no mark of a killed run");
+    is_clean(&program, "w");
 }
 
 #[test]
@@ -172,8 +178,9 @@ fn what_a_killed_run_left_is_found_told_and_removed() {
     let left: Vec<(String, u64)> = tree_of(&dir).into_iter().collect();
     assert_eq!(left, [("kernel-4000".to_owned(), 6), ("kernel-mine/a".to_owned(), 4)]);
     let nothing = program.run(["clean", "--dry-run", "w"]).ends_with(0);
-    assert!(nothing.stdout.contains("nothing is left of a killed run"), "{nothing}");
-    program.run(["clean", "w"]).ends_with(3).complains("no mark of a killed run");
+    assert!(nothing.stdout.contains("nothing to clean"), "{nothing}");
+    program.run(["clean", "nowhere"]).ends_with(2).complains("nowhere: No such file");
+    is_clean(&program, "w");
 }
 
 #[test]
@@ -242,7 +249,8 @@ fn a_second_signal_ends_at_once_and_clean_removes_what_is_left() {
     run.wait_for("initial create kernel-40 ");
     run.send("INT");
     run.wait_for("removing kernel-0");
-    run.send("INT");
+    // Within a second the same signal would be the same one.
+    run.send("TERM");
     let ran = run.finish();
     if ran.code == Some(130) {
         return; // it was through with removing
@@ -251,6 +259,57 @@ fn a_second_signal_ends_at_once_and_clean_removes_what_is_left() {
     assert_eq!(last(&program).ending, Ending::Interrupted);
     program.run(["clean", "w"]).ends_with(0);
     assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_same_signal_twice_within_a_moment_is_one_signal() {
+    let program = with_files(300);
+    let mut run = start(&program, &LONG_NATIVE);
+    run.wait_for("initial create kernel-5 ");
+    // As from a terminal and from the program that started it.
+    run.send("INT");
+    run.send("INT");
+    let ran = run.finish().ends_with(130);
+    assert!(ran.stdout.contains("interrupted"), "{ran}");
+    assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "trees are removed");
+}
+
+/// Started by a shell that has it ignore SIGINT, as background jobs of a script do.
+fn in_background(program: &Program, words: &[&str]) -> Running {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' INT; exec \"$0\" \"$@\""]);
+    command.arg(env!("CARGO_BIN_EXE_treering")).args(words);
+    Running::start(program.prepare(&mut command))
+}
+
+#[test]
+fn an_ignored_sigint_ends_the_tools_that_install_a_handler_and_no_others() {
+    let program = with_files(300);
+    let mut run = in_background(&program, &LONG_CLASSIC);
+    run.wait_for("create dir kernel-2 ");
+    run.send("INT");
+    let ran = run.finish().ends_with(1);
+    assert!(ran.stderr.ends_with("caught signal 2\n"), "{ran}");
+
+    fs::create_dir_all(program.home().join("b")).unwrap();
+    let mut run = in_background(&program, &["blogbench", "-d", "b", "-i", "60"]);
+    let written = || tree_of(&program.home().join("b")).len();
+    while written() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    run.send("INT");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(run.is_alive(), "the original has no handler");
+    run.send("TERM");
+    run.finish().ends_with(130);
+
+    let words: Vec<&str> = LONG_NATIVE.iter().map(|w| if *w == "w" { "n" } else { w }).collect();
+    let mut run = in_background(&program, &words);
+    run.wait_for("initial create kernel-3 ");
+    run.send("INT");
+    run.wait_for("initial create kernel-9 ");
+    run.send("TERM");
+    run.finish().ends_with(130);
 }
 
 #[test]

@@ -7,6 +7,9 @@ mod blogbench;
 /// bonnie++, beside the original where it is installed.
 mod bonnie;
 
+/// Runs whose filesystem, store or limits give way in the middle.
+mod broken;
+
 /// The HTML in a real browser.
 mod browser;
 

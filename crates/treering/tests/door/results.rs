@@ -96,7 +96,7 @@ fn a_store_that_is_none_is_refused() {
     for verb in [&["list"][..], &["show"], &["export"]] {
         let ran = program.run(verb.iter().chain(&["--store", "text"])).ends_with(3);
         assert!(ran.stderr.contains("text"), "{ran}");
-        let ran = program.run(verb.iter().chain(&["--store", "missing"])).ends_with(3);
+        let ran = program.run(verb.iter().chain(&["--store", "missing"])).ends_with(2);
         assert!(ran.stderr.contains("no store at missing"), "{ran}");
     }
     assert_eq!(std::fs::read_to_string(program.home().join("text")).unwrap(), "not a store");

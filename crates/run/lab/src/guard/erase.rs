@@ -1,7 +1,8 @@
 //! Taking away what a device carries, once the user has named it for that or it is our own image.
 //!
-//! Only the places where something can be recognised are overwritten: the first and last MiB, each
-//! signature found, and second copies of superblocks by which a tool would find the old content.
+//! Only the places where something can be recognised are overwritten: the first, middle and last
+//! MiB, in which the guard looks for data, each signature found, and second copies of superblocks by
+//! which a tool would find the old content.
 
 use std::fs::File;
 use std::io;
@@ -9,12 +10,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use treering_sys::{DeviceUse, Errno, device_bytes, open_device, reread_partitions};
 
+use super::content::places;
 use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, usage};
 use crate::machine::{DeviceNumber, Machine};
 use crate::{DeviceError, LabError};
 
-/// Bytes at either end.
-const ENDS: u64 = 1 << 20;
 /// Bytes around a signature, and of one write.
 const AROUND: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
@@ -70,8 +70,9 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
 /// # Errors
 /// When a write fails, or something is still recognised in the end.
 pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
-    zero(device, bytes, 0, ENDS)?;
-    zero(device, bytes, bytes.saturating_sub(ENDS), ENDS)?;
+    for place in places(bytes) {
+        zero(device, bytes, place.start, place.end - place.start)?;
+    }
     for copy in SECOND_COPIES {
         zero(device, bytes, copy, AROUND)?;
     }
@@ -106,21 +107,23 @@ fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::clear_signatures;
+    use crate::guard::content::first_data;
     use crate::guard::find_signatures;
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn both_ends_and_second_copies_are_cleared_and_the_rest_is_left() {
+    fn both_ends_the_middle_and_second_copies_are_cleared_and_the_rest_is_left() {
         let file = tempfile::tempfile().unwrap();
         let bytes = (80 << 20) + 512;
         file.set_len(bytes).unwrap();
-        let middle = (64 << 20) + 0x10_0000;
+        let elsewhere = (64 << 20) + 0x10_0000;
         for (at, word) in [
             (0, &b"LUKS\xba\xbe"[..]),
             (0x40_0000, b"SKUL\xba\xbe"),
             (0x20_0000, &[0x5e, 0xf1, 0xab, 0x2f]),
             ((64 << 20) + 64, b"_BHRfS_M"),
-            (middle, b"left alone"),
+            (elsewhere, b"left alone"),
+            (bytes / 2, b"not left alone"),
             (bytes - 512, b"EFI PART"),
         ] {
             file.write_all_at(word, at).unwrap();
@@ -128,11 +131,12 @@ mod tests {
         assert_eq!(find_signatures(&file, bytes).unwrap().len(), 4);
         clear_signatures(&file, bytes).unwrap();
         assert_eq!(find_signatures(&file, bytes).unwrap(), []);
+        assert_eq!(first_data(&file, bytes).unwrap(), None);
         let mut copy = [1; 80];
         file.read_exact_at(&mut copy, 64 << 20).unwrap();
         assert_eq!(copy, [0; 80]);
         let mut rest = [0; 10];
-        file.read_exact_at(&mut rest, middle).unwrap();
+        file.read_exact_at(&mut rest, elsewhere).unwrap();
         assert_eq!(&rest, b"left alone");
     }
 

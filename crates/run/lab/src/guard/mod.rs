@@ -1,15 +1,18 @@
 //! The guard: looks at a block device and says what stands against formatting it.
 //!
 //! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
-//! (a partition table, a known signature) is touched when the user has named that device to be
-//! erased. Data that carries no known signature cannot be told from an empty device: plain
-//! dm-crypt, a raw database, a virtual machine's disk inside a file format we do not know.
+//! (a partition table, a known signature, any data in its first, middle or last MiB) is touched when
+//! the user has named that device to be erased.
 
+mod below;
+mod content;
 mod erase;
 mod signatures;
 mod usage;
 
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -62,6 +65,13 @@ pub enum Obstacle {
         /// Of what.
         of: String,
     },
+    /// A loop device on the same file or device leads to the same bytes.
+    SameBytes {
+        /// The kernel's name of the loop device that is asked for, or that it lies on.
+        name: String,
+        /// The name of the other.
+        other: String,
+    },
     /// A program has it open for writing.
     OpenForWriting {
         /// The kernel's name of it.
@@ -80,12 +90,17 @@ pub enum Obstacle {
     },
     /// It carries something.
     Carries(Signature),
+    /// It is not empty, and what it carries is not known.
+    Data {
+        /// Where a byte stands that is not zero, in bytes from the beginning.
+        offset: u64,
+    },
 }
 
 impl Obstacle {
     /// Whether naming the device for erasing removes it.
     pub(crate) fn is_erasable(&self) -> bool {
-        matches!(self, Self::Partitions { .. } | Self::Carries(_))
+        matches!(self, Self::Partitions { .. } | Self::Carries(_) | Self::Data { .. })
     }
 
     /// Whether it may be gone in a moment.
@@ -104,12 +119,18 @@ impl fmt::Display for Obstacle {
             Self::Swap { name } => write!(f, "{name} is swap in use"),
             Self::Held { name, by } => write!(f, "{name} is held by {by}"),
             Self::Member { name, of } => write!(f, "{name} is part of {of}"),
+            Self::SameBytes { name, other } => {
+                write!(f, "{other} is a loop device on the same bytes as {name}")
+            }
             Self::OpenForWriting { name, pid, program } => {
                 write!(f, "{name} is open for writing in {program} (process {pid})")
             }
             Self::Busy => write!(f, "another program or the kernel has it for itself"),
             Self::Partitions { names } => write!(f, "it has partitions ({})", names.join(", ")),
             Self::Carries(signature) => write!(f, "it carries {signature}"),
+            Self::Data { offset } => {
+                write!(f, "it is not empty: there is data of an unknown kind at byte {offset}")
+            }
         }
     }
 }
@@ -207,10 +228,22 @@ pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, L
     if !names.is_empty() {
         inspection.obstacles.push(Obstacle::Partitions { names });
     }
-    let found = find_signatures(&device, inspection.bytes)
-        .map_err(LabError::io("cannot read", &resolved))?;
-    inspection.obstacles.extend(found.into_iter().map(Obstacle::Carries));
+    let found = what_it_carries(&device, inspection.bytes);
+    inspection.obstacles.extend(found.map_err(LabError::io("cannot read", &resolved))?);
     Ok(inspection)
+}
+
+/// All known signatures on a device of so many bytes; without any, where its first data is.
+///
+/// # Errors
+/// When the device cannot be read.
+pub(crate) fn what_it_carries(device: &File, bytes: u64) -> io::Result<Vec<Obstacle>> {
+    let known = find_signatures(device, bytes)?;
+    if !known.is_empty() {
+        return Ok(known.into_iter().map(Obstacle::Carries).collect());
+    }
+    let data = content::first_data(device, bytes)?;
+    Ok(data.map(|offset| Obstacle::Data { offset }).into_iter().collect())
 }
 
 /// Who uses a device, waiting a moment for those that only look at it.

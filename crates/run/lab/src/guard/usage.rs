@@ -1,6 +1,7 @@
 //! Who uses a block device: mounts, swap, what is made of it, programs that write to it.
 //!
-//! It is asked for the device, its partitions, and all that is made of them, as far up as it goes.
+//! It is asked for the device, its partitions, and all that is made of them, as far up as it goes;
+//! and for whatever else leads to the same bytes.
 //! What lies on a device that nobody uses is not looked at here.
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use treering_sys::{Mount, MountTable};
 
 use super::Obstacle;
+use super::below::below;
 use crate::machine::{DeviceNumber, Machine, block_number, names, word};
 
 /// Partitions of a device: names and numbers.
@@ -30,15 +32,25 @@ pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, De
 /// Everybody who uses the device.
 pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<Obstacle>> {
     let table = fs::read(machine.proc.join("self/mountinfo"))?;
+    let below = below(machine, device);
     let mut search = Search {
         machine,
         mounts: MountTable::parse(&table).mounts,
         swaps: swaps(machine),
+        layers: below.layers,
         seen: BTreeSet::new(),
         obstacles: Vec::new(),
     };
     search.visit(device);
+    for rival in below.rivals {
+        search.obstacles.push(Obstacle::SameBytes { name: rival.layer, other: rival.name });
+        search.visit(rival.number);
+    }
+    for carrier in &below.carriers {
+        search.visit(*carrier);
+    }
     let mut writable = vec![device];
+    writable.extend(below.carriers);
     writable.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
     for number in writable {
         let name = search.name(number);
@@ -51,6 +63,8 @@ struct Search<'a> {
     machine: &'a Machine,
     mounts: Vec<Mount>,
     swaps: Vec<DeviceNumber>,
+    /// What the device is made of, and itself: none of these stands against it by lying on another.
+    layers: BTreeSet<DeviceNumber>,
     seen: BTreeSet<DeviceNumber>,
     obstacles: Vec<Obstacle>,
 }
@@ -72,6 +86,9 @@ impl Search<'_> {
         }
         self.look_at_members(&name);
         for (by, made) in self.holders(number) {
+            if made.is_some_and(|made| self.layers.contains(&made)) {
+                continue;
+            }
             self.obstacles.push(Obstacle::Held { name: name.clone(), by });
             if let Some(made) = made {
                 self.visit(made);
@@ -331,6 +348,42 @@ mod tests {
         fake.hold("dm-1", "dm-2");
         fake.hold("dm-2", "dm-1");
         assert_eq!(fake.users("253:1"), [held("dm-1", "dm-2"), held("dm-2", "dm-1")]);
+    }
+
+    #[test]
+    fn a_loop_device_is_used_by_who_uses_the_same_file_or_the_device_below_it() {
+        let fake = Fake::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
+        let file = fake.top.path().join("image");
+        fs::write(&file, "").unwrap();
+        let attach = |name: &str, number: &str, offset: &str, sectors: &str| {
+            fake.device(&format!("block/{name}"), number);
+            let folder = format!("sys/devices/block/{name}");
+            fake.write(&format!("{folder}/loop/backing_file"), file.to_str().unwrap());
+            fake.write(&format!("{folder}/loop/offset"), offset);
+            fake.write(&format!("{folder}/size"), sectors);
+            let link = fake.top.path().join("sys/block").join(name);
+            symlink(fake.top.path().join(&folder), link).unwrap();
+        };
+        attach("loop990", "7:990", "0", "2048");
+        attach("loop991", "7:991", "4096", "2040");
+        attach("loop992", "7:992", "1048576", "2048");
+        let same = |name: &str, other: &str| Obstacle::SameBytes {
+            name: name.to_owned(),
+            other: other.to_owned(),
+        };
+        assert_eq!(fake.users("7:991"), [same("loop991", "loop990"), mounted("loop990", "/mnt")]);
+        assert_eq!(fake.users("7:992"), [], "other bytes of the file");
+        fake.device("dm-7", "253:7");
+        fs::create_dir_all(fake.top.path().join("sys/devices/dm-7/slaves")).unwrap();
+        let slave = fake.top.path().join("sys/devices/dm-7/slaves/loop991");
+        symlink(fake.top.path().join("sys/devices/block/loop991"), slave).unwrap();
+        let through = fake.users("253:7");
+        assert_eq!(through, [same("loop991", "loop990"), mounted("loop990", "/mnt")]);
+        fake.partition("block/loop992/loop992p1", "259:5");
+        fake.write("sys/devices/block/loop992/loop992p1/start", "0");
+        assert_eq!(fake.users("259:5"), []);
+        attach("loop993", "7:993", "1048576", "8");
+        assert_eq!(fake.users("259:5"), [same("loop992", "loop993")]);
     }
 
     #[test]

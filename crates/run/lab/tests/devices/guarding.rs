@@ -184,6 +184,73 @@ fn a_device_below_a_loop_device_is_refused() {
 }
 
 #[test]
+fn a_second_loop_device_on_a_file_in_use_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let first = Disk::new(64 * MIB);
+    if !format(&first.node) {
+        return;
+    }
+    let second = Disk::attach(tempfile::tempdir().unwrap(), first.image.clone());
+    let name = |disk: &Disk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
+    let (one, other) = (name(&first), name(&second));
+    let same = format!("{one} is a loop device on the same bytes as {other}");
+    let words = refused_in_use(&bench, &second.node);
+    assert!(words.contains(&same) && !words.contains("mounted"), "{words}");
+    let point = bench.top.path().join("mounted");
+    std::fs::create_dir(&point).unwrap();
+    let options = MountOptions::parse::<&str>(&[]).unwrap();
+    mount(first.node.as_os_str(), &point, "ext4", &options).unwrap();
+    let words = refused_in_use(&bench, &second.node);
+    // And one on the block device of the other.
+    let above = Disk::attach(tempfile::tempdir().unwrap(), first.node.clone());
+    let through = refused_in_use(&bench, &above.node);
+    drop(above);
+    unmount(&point).unwrap();
+    let mounted = format!("{one} is mounted at {}", point.display());
+    assert!(words.contains(&same) && words.contains(&mounted), "{words}");
+    assert!(through.contains(&mounted), "{through}");
+    drop(second);
+    assert!(!inspect(&first.node).unwrap().is_in_use());
+}
+
+#[test]
+fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    // No whole number of MiB, nor of pages.
+    let bytes = 64 * MIB + 512;
+    for at in [5, MIB - 1, bytes / 2 + 7, bytes - MIB, bytes - 1] {
+        let disk = Disk::new(bytes);
+        File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", at).unwrap();
+        assert_eq!(inspect(&disk.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
+        let variant = on_blocks("ext4", &[&disk.node]);
+        let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+        let words = refused.to_string();
+        assert!(words.contains(&format!("data of an unknown kind at byte {at}")), "{words}");
+        let hint = refused.hint().unwrap();
+        assert!(hint.contains(&format!("--erase {}", disk.node.display())), "{hint}");
+        let mut byte = [0];
+        File::open(&disk.image).unwrap().read_exact_at(&mut byte, at).unwrap();
+        assert_eq!(&byte, b"x", "untouched");
+        let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+        assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+        if program("mkfs.ext4").is_some() {
+            // What this run made is no obstacle to its next round; to the next run it is.
+            let device = device.format("ext4", &[]).unwrap().into_device();
+            let device = device.format("ext4", &[]).unwrap().into_device();
+            device.release().unwrap();
+            let again = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+            assert!(again.contains("carries ext4"), "{again}");
+        }
+    }
+}
+
+#[test]
 fn only_the_device_that_is_named_is_erased_and_a_link_is_told() {
     if !can_make_devices() {
         return;
@@ -229,9 +296,46 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
     let disk = Disk::new(64 * MIB);
     let variant = on_blocks("ext4", &[&disk.node]);
     let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
-    File::options().write(true).open(&disk.image).unwrap().write_all_at(b"XFSB", 0).unwrap();
+    let write = |words: &[u8], at| {
+        let image = File::options().write(true).open(&disk.image).unwrap();
+        image.write_all_at(words, at).unwrap();
+    };
+    write(b"XFSB", 0);
     let words = told(device.format("ext4", &[]));
     assert!(words.contains("carries XFS"), "{words}");
+    write(&[0; 4], 0);
+    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    write(b"a table of somebody's", 32 * MIB);
+    let words = told(device.format("ext4", &[]));
+    assert!(words.contains("data of an unknown kind at byte 33554432"), "{words}");
+}
+
+#[test]
+fn a_device_that_cannot_be_read_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let Some(dmsetup) = program("dmsetup") else {
+        println!("skipped: dmsetup is absent (package dmsetup)");
+        return;
+    };
+    let bench = Workbench::new();
+    let disk = Disk::new(64 * MIB);
+    let name = format!("treering-test-{}", std::process::id());
+    let node = disk.node.display();
+    // The middle fails.
+    let table =
+        format!("0 65536 linear {node} 0\n65536 16 error\n65552 65520 linear {node} 65552\n");
+    if let Err(why) = run(&dmsetup, &words(&["create", "--noudevsync", &name]), &table) {
+        println!("skipped: no device mapper: {why}");
+        return;
+    }
+    let mapped = Path::new("/dev/mapper").join(&name);
+    let variant = on_blocks("ext4", &[&mapped]);
+    let plain = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = told(Device::acquire(&variant, &erasing(&mapped), &bench.lab));
+    run(&dmsetup, &words(&["remove", "--noudevsync", "--retry", &name]), "").unwrap();
+    assert!(plain.starts_with("cannot read") && plain == named, "{plain}, {named}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: false,
         seed: config.seed,
         signal_exit: 130,
+        catches_sigint: false,
         voice: Box::new(Voice { config, directory, so_far: Sums::default() }),
     })
 }

@@ -29,6 +29,7 @@ pub(super) fn impersonation(
         times_all: true,
         seed: telling.seed,
         signal_exit: SIGNAL_EXIT,
+        catches_sigint: true,
         voice: Box::new(Voice { shape, telling, begun: 0, measured: Default::default() }),
     })
 }

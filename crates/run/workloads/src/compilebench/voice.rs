@@ -24,6 +24,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: false,
         seed: number("seed")?,
         signal_exit: 1,
+        catches_sigint: true,
         voice: Box::new(Voice {
             traces: settings.text("trace").map(|prefix| ClassicTraces {
                 prefix: prefix.to_owned(),

@@ -33,6 +33,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: true,
         seed: number("seed", settings.started_unix_ms)?,
         signal_exit: 130,
+        catches_sigint: false,
         voice: Box::new(Voice {
             load: settings.text_or_default(CLASSIC, LOADFILE).unwrap_or_default().to_owned(),
             seconds,

@@ -29,6 +29,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: profile.groups.iter().any(|group| group.stats.is_some()),
         seed: seed.unwrap_or(settings.started_unix_ms),
         signal_exit: 130,
+        catches_sigint: false,
         voice: Box::new(Voice {
             shares: vec![0.0; profile.filesystems.len()],
             aging: vec![false; profile.filesystems.len()],

@@ -34,6 +34,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: true,
         seed: manner.seed,
         signal_exit: 1,
+        catches_sigint: true,
         voice: Box::new(Voice {
             understood,
             only,

@@ -36,6 +36,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         times_all: true,
         seed: 1,
         signal_exit: 128,
+        catches_sigint: true,
         voice: Box::new(Voice {
             done: vec![None; scene.workers.len()],
             scene,

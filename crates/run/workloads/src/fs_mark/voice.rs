@@ -23,6 +23,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: config.shape.seed,
         // The version after 3.3 finishes its iteration and ends well.
         signal_exit: 0,
+        catches_sigint: true,
         voice: Box::new(Voice {
             config,
             present: Vec::new(),

@@ -212,6 +212,7 @@ impl Conducting for Crew<'_> {
             facts,
             wanted,
             remount: self.plan.conditions.remount.then_some(&remount),
+            catches_sigint: false,
         };
         let progress = Arc::new(Progress::new());
         let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
@@ -220,7 +221,8 @@ impl Conducting for Crew<'_> {
             listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
         }
         let done = run_trial(asked, place, listeners, &progress, &mut |_| {})?;
-        if let Some(failure) = done.unmoved {
+        done.say_left_behind();
+        if let Some(failure) = done.unkept {
             return Err(failure);
         }
         if let Ending::Failed { why } = &done.conclusion.ending {

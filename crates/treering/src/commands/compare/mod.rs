@@ -80,13 +80,11 @@ fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure>
 
 /// The plan in a file.
 pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        let message = format!("cannot read the plan {}: {error}", path.display());
-        Failure::new(Kind::Environment, message)
-    };
+    let failed =
+        |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| failed(&error))?;
-    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);

@@ -103,11 +103,12 @@ impl Runner<'_> {
             facts: Vec::new(),
             wanted: Wanted::default(),
             remount: None,
+            catches_sigint: false,
         };
         let progress = Arc::new(Progress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;
-        if let Some(unmoved) = done.unmoved {
-            return Err(unmoved);
+        if let Some(unkept) = done.unkept {
+            return Err(unkept);
         }
         match (done.conclusion.ending, done.trial) {
             (Ending::Completed, Some(trial)) => Ok(trial),

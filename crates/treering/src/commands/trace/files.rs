@@ -49,7 +49,7 @@ fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
 fn open(path: &Path) -> Result<Input, Failure> {
     let paths = of_blktrace(path)?;
     if paths.is_empty() {
-        let mut file = File::open(path).map_err(|error| unreadable(path, error))?;
+        let mut file = File::open(path).map_err(|error| Failure::of_path(path, &error))?;
         let mut beginning = [0; BEGINNING_BYTES];
         let length = file.read(&mut beginning).map_err(|error| unreadable(path, error))?;
         file.seek(SeekFrom::Start(0)).map_err(|error| unreadable(path, error))?;
@@ -64,7 +64,8 @@ fn open(path: &Path) -> Result<Input, Failure> {
         })?;
         return Ok(Input::Blktrace(reader));
     }
-    let files = paths.iter().map(|path| File::open(path).map_err(|error| unreadable(path, error)));
+    let files =
+        paths.iter().map(|path| File::open(path).map_err(|error| Failure::of_path(path, &error)));
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let reader = BlktraceReader::new(files).map_err(|error| unreadable(path, error))?;
     Ok(Input::Blktrace(reader))
@@ -85,7 +86,7 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         (dir.unwrap_or(Path::new(".")).to_owned(), Some(device.unwrap_or(name)))
     };
-    let entries = read_dir(&dir).map_err(|error| unreadable(&dir, error))?;
+    let entries = read_dir(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .filter(|entry| {

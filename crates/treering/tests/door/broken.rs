@@ -1,0 +1,252 @@
+//! Runs whose filesystem, store or limits give way in the middle: what is said first, and what is
+//! kept.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use treering_model::Ending;
+use treering_testkit::{
+    FourLists, LoopFs, Program, Ran, Running, fill, require_loop_fs, require_root,
+};
+
+use crate::faults::run;
+use crate::program;
+use crate::trial::{count, failure, last};
+
+/// Each workload with words by which it works for a long time and fails at a call that is refused.
+const LONG: [&[&str]; 8] = [
+    &["compilebench", "--dataset", "./lists", "-i", "200", "-r", "0", "--sync", "none"],
+    &["fs_mark", "--files", "200000", "--size", "0", "--sync-method", "none"],
+    &["ffsb", "p.ffsb"],
+    &["bonnie++", "--size", "0", "--files", "180000"],
+    &["dbench", "--time", "60"],
+    &["blogbench"],
+    &["fio", "a.fio"],
+    &["filebench", "varmail", "--seconds", "60"],
+];
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::wide(300, 10).write_to(&program.home().join("lists"));
+    let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\nfsync=1\n";
+    fs::write(program.home().join("a.fio"), job).unwrap();
+    let profile = "time=60\nverbose=0\n[filesystem0]\nlocation=.\nnum_files=100\nnum_dirs=4\n\
+                   min_filesize=4096\nmax_filesize=65536\n[end0]\n[threadgroup0]\nnum_threads=2\n\
+                   create_weight=1\ndelete_weight=1\nappend_weight=1\nwrite_size=4096\n\
+                   write_blocksize=4096\n[end0]\n";
+    fs::write(program.home().join("p.ffsb"), profile).unwrap();
+    program
+}
+
+/// Starts it in `w` on this filesystem; goes on once a tree has something in it.
+fn begun(program: &Program, words: &[&str], place: &Path) -> (Running, PathBuf) {
+    let dir = place.join("w");
+    let mut all = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
+    all.extend(&words[1..]);
+    let mut run = program.start(&all);
+    let holds = |entry: &fs::DirEntry| {
+        fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
+    };
+    let began = Instant::now();
+    while !fs::read_dir(&dir).into_iter().flatten().flatten().any(|entry| holds(&entry)) {
+        assert!(run.is_alive(), "{words:?}\n{}", run.finish());
+        assert!(began.elapsed().as_secs() < 120, "{words:?} makes no tree");
+        sleep(Duration::from_millis(20));
+    }
+    (run, dir)
+}
+
+/// The block device that a directory is on, as its driver calls it.
+fn device_of(dir: &Path) -> String {
+    let (major, minor) = treering_sys::major_minor(fs::metadata(dir).unwrap().dev());
+    let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).unwrap();
+    folder.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// It failed; why comes before what could not be removed, after a summary, and is kept.
+fn failed_first(program: &Program, ran: Ran, why: &str, leaves: bool) {
+    let ran = ran.ends_with(4);
+    let trial = last(program);
+    let kept = failure(&trial);
+    assert!(kept.contains(why), "{kept}\n{ran}");
+    let said = ran.stderr.find(&format!("treering: the trial failed: {kept}"));
+    let said = said.unwrap_or_else(|| panic!("{ran}"));
+    let left = ran.stderr.find("treering: left behind: ");
+    assert_eq!(left.is_some(), leaves, "{ran}");
+    assert!(left.is_none_or(|left| said < left), "{ran}");
+    assert!(ran.stdout.contains("failed"), "a summary: {ran}");
+}
+
+#[test]
+fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
+    require_loop_fs!("ext4");
+    let features = Path::new("/sys/fs/ext4/features");
+    if !features.exists() {
+        treering_testkit::skip("ext4 has no folder in /sys");
+        return;
+    }
+    for words in LONG {
+        let program = prepared();
+        // Room for files without content.
+        let place = LoopFs::with_options("ext4", 600, &["-N", "400000"]);
+        let path = place.path().to_str().unwrap();
+        run(Command::new("mount").args(["-o", "remount,errors=remount-ro", path])).unwrap();
+        let (started, dir) = begun(&program, words, place.path());
+        let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", device_of(place.path()));
+        fs::write(trigger, "a test").unwrap();
+        let ran = started.finish();
+        failed_first(&program, ran, "Read-only file system", true);
+        // Once it can be written again, what stayed is removed by its mark.
+        assert!(dir.join(".treering-run").exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
+    require_loop_fs!("xfs");
+    for words in [LONG[0], LONG[1], LONG[7]] {
+        let program = prepared();
+        let place = LoopFs::new("xfs", 600);
+        let (started, _) = begun(&program, words, place.path());
+        let path = place.path().to_str().unwrap();
+        if let Err(why) = run(Command::new("xfs_io").args(["-x", "-c", "shutdown", path])) {
+            treering_testkit::skip(&why);
+            return;
+        }
+        failed_first(&program, started.finish(), "Input/output error", true);
+    }
+}
+
+#[test]
+fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() {
+    require_loop_fs!("ext4");
+    let program = prepared();
+    let place = LoopFs::with_options("ext4", 600, &["-N", "400000"]);
+    let (mut started, dir) = begun(&program, LONG[0], place.path());
+    started.wait_for("initial create kernel-1 ");
+    // Another mount shows what becomes of it.
+    let again = treering_testkit::temp_dir();
+    let [here, there] = [place.path(), again.path()].map(|path| path.to_str().unwrap());
+    run(Command::new("mount").args(["--bind", here, there])).unwrap();
+    run(Command::new("umount").args(["-l", here])).unwrap();
+    started.wait_for("initial create");
+    started.send("INT");
+    let ran = started.finish();
+    let left: Vec<_> = fs::read_dir(again.path().join("w")).unwrap().flatten().collect();
+    // Back at its place, where it is unmounted in the end.
+    run(Command::new("mount").args(["--bind", there, here])).unwrap();
+    run(Command::new("umount").arg(there)).unwrap();
+    let ran = ran.ends_with(130);
+    assert!(!ran.stderr.contains("left behind"), "{ran}");
+    assert!(left.is_empty() && dir.exists(), "{left:?}\n{ran}");
+}
+
+#[test]
+fn a_store_without_room_does_not_end_the_trial_and_its_summary_is_shown() {
+    require_root!();
+    let program = prepared();
+    let place = LoopFs::in_memory(2);
+    let store = place.path().join("results.treering");
+    let store = store.to_str().unwrap();
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-i", "30"];
+    let words = [&words[..], &["-r", "0", "--order", "sorted", "--store", store]].concat();
+    let mut started = program.start(&words);
+    started.wait_for("initial create kernel-1 ");
+    let filler = fill(&place.path().join("filler"));
+    let ran = started.finish().ends_with(3);
+    assert!(ran.stderr.contains(&format!("no room to write {store}; the trial goes on")), "{ran}");
+    let why = format!("treering: the results could not be kept: no room to write {store}");
+    assert!(ran.stderr.contains(&why) && ran.stderr.contains("hint: make room"), "{ran}");
+    assert!(ran.stderr.contains("initial create kernel-29 "), "to its end: {ran}");
+    assert!(ran.stdout.contains("initial create"), "a summary: {ran}");
+    let quiet = program.run([&words[..], &["--quiet"]].concat()).ends_with(3);
+    assert!(quiet.stderr.contains("no room to write"), "{quiet}");
+    drop(filler);
+    let program = program.with_data(place.path().join("data"));
+    let _filler = fill(&place.path().join("filler"));
+    let classic = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "c"];
+    let ran = program.run(classic).ends_with(0);
+    let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("treering")).collect();
+    assert!(!lines.is_empty() && lines.iter().any(|line| line.contains("room")), "{ran}");
+    assert!(ran.stdout.contains("intial create total runs 2"), "{ran}");
+}
+
+#[test]
+fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
+    let program = prepared();
+    let words = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "w"];
+    let homeless = |words: &[&str]| {
+        Ran::of(program.command(words).env_remove("HOME").env_remove("TREERING_DATA"))
+    };
+    let ran = homeless(&words).ends_with(0);
+    let ours: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("treering: ")).collect();
+    let line = "treering: the results are not kept: no place for results: neither HOME nor \
+                XDG_DATA_HOME is set";
+    assert_eq!(ours, [line], "{ran}");
+    assert!(ran.stdout.contains("intial create total runs 2"), "{ran}");
+    // A store that was named must be usable, and native runs are for their results.
+    let named = [&words[..], &["--store", "lists"]].concat();
+    homeless(&named).ends_with(3);
+    let native = ["run", "compilebench", "--dataset", "./lists", "--dir", "n", "-i", "1"];
+    homeless(&native).ends_with(3).complains("no place for results");
+    // A home that cannot be written: somebody's file stands where the directory would be.
+    let closed = program.home().join("closed");
+    fs::write(&closed, "").unwrap();
+    let ran = Ran::of(program.command(words).env("TREERING_DATA", &closed)).ends_with(0);
+    assert!(ran.stderr.contains("treering: the results are not kept: "), "{ran}");
+    assert_eq!(count(&program), 0);
+}
+
+#[test]
+fn a_limit_of_open_files_is_raised_or_named() {
+    let program = prepared();
+    let job = "[a]\nrw=randrw\nsize=8m\nnrfiles=64\nopenfiles=64\nfile_service_type=random\n";
+    fs::write(program.home().join("many.fio"), job).unwrap();
+    let limited = |limit: &str, dir: &str| {
+        let mut command = Command::new("sh");
+        let words = ["run", "fio", "many.fio", "--dir", dir];
+        command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]);
+        command.arg(env!("CARGO_BIN_EXE_treering")).args(words);
+        Ran::of(program.prepare(&mut command))
+    };
+    limited("ulimit -Sn 30", "raised").ends_with(0);
+    let ran = limited("ulimit -n 30", "named").ends_with(4);
+    assert!(matches!(last(&program).ending, Ending::Failed { .. }), "{ran}");
+    for words in ["Too many open files", "the limit of open files is 30", "ulimit -Hn"] {
+        assert!(ran.stderr.contains(words), "{words}: {ran}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_wrong_usage() {
+    let program = prepared();
+    for words in [
+        &["import", "nowhere"][..],
+        &["compare", "nowhere.toml"],
+        &["doctor", "nowhere"],
+        &["clean", "nowhere"],
+        &["layout", "nowhere"],
+        &["layout", "lists", "--heat", "nowhere"],
+        &["trace", "show", "nowhere"],
+        &["trace", "plot", "nowhere", "-o", "plot.svg"],
+        &["dataset", "record", "x", "--clean", "nowhere"],
+        &["dataset", "import", "nowhere"],
+        &["list", "--store", "nowhere"],
+        &["show", "last", "--store", "nowhere"],
+        &["export", "--store", "nowhere"],
+        &["report", "--store", "nowhere"],
+        &["run", "fio", "nowhere.fio", "--dir", "w"],
+        &["run", "ffsb", "nowhere.ffsb", "--dir", "w"],
+        &["run", "filebench", "nowhere.f", "--dir", "w"],
+        &["run", "dbench", "--loadfile", "nowhere", "--dir", "w"],
+        &["run", "compilebench", "--dataset", "./nowhere", "--dir", "w"],
+    ] {
+        let ran = program.run(words);
+        assert_eq!(ran.code, Some(2), "{words:?}: {ran}");
+        assert!(ran.stderr.contains("nowhere"), "{words:?}: {ran}");
+    }
+}
