@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
     let matches = match arguments::parse(&typed) {
         Ok(matches) => matches,
-        Err(refused) => return failure::show_refused(&refused, arguments::usage_exit(&typed)),
+        Err(refused) => return commands::refused(&refused, &typed),
     };
     commands::run(&matches).unwrap_or_else(|failure| failure.show())
 }

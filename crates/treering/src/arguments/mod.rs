@@ -439,9 +439,20 @@ fn named(name: &str) -> Option<&'static dyn Workload> {
 
 /// The words of a classic command line as they were typed, the tool's name first.
 pub(crate) fn classic_words() -> Vec<String> {
+    classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The same, also where they are no text.
+pub(crate) fn classic_os_words() -> Vec<OsString> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let skipped = usize::from(link(&typed).is_none());
-    typed.iter().skip(skipped).map(|word| word.to_string_lossy().into_owned()).collect()
+    typed.into_iter().skip(skipped).collect()
+}
+
+/// Whether treering was called as this tool: by a link, or with its name as the first word.
+pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
+    let called = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    called.is_some_and(|workload| workload.manifest().name == tool)
 }
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.

@@ -17,8 +17,9 @@ use treering_sys::Semaphores;
 
 use super::classic_traces::PhaseTraces;
 use super::native::classic_payload;
+use super::original_fio;
 use super::trial::{Asked, outline, run as run_trial};
-use crate::arguments::{AnyRunArgs, classic_words, settings};
+use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_voice::{Speaker, say};
 use crate::clock::local_time;
 use crate::failure::{Failure, Kind, output_failed};
@@ -29,7 +30,11 @@ pub(crate) fn run(
     matches: &ArgMatches,
 ) -> Result<ExitCode, Failure> {
     let manifest = workload.manifest();
-    refuse_rejected(manifest.classic, matches)?;
+    let is_fio = manifest.name == FIO;
+    match refuse_rejected(manifest.classic, matches) {
+        Err(refusal) if is_fio => return original_fio::run(refusal),
+        checked => checked?,
+    }
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(manifest.classic, matches);
@@ -42,6 +47,10 @@ pub(crate) fn run(
             Some(words) => done(&words),
             None => perform(workload, job.as_ref(), tool, &any),
         },
+        Err(error) if is_fio => {
+            let refusal = Failure::new(Kind::Classic, error.message);
+            original_fio::run(refusal.maybe_hint(error.hint))
+        }
         // In the words of the tool, and with its exit code.
         Err(error) if manifest.classic_usage_exit == Kind::Classic.code() => {
             say(&error.message);

@@ -17,19 +17,39 @@ mod lab;
 mod layout;
 mod list;
 mod native;
+mod original_fio;
 mod output;
 mod report;
 mod show;
 mod trace;
 mod trial;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
 use crate::arguments::{self, CheckArgs, Verb};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, show_refused};
+
+/// What becomes of a command line that the parser did not take: help is shown, the other words of
+/// fio go to the installed fio, and all else is an error.
+pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
+    let is_fio = arguments::is_called(typed, arguments::FIO);
+    let done = match refused.kind() {
+        ErrorKind::DisplayVersion if is_fio => original_fio::version(),
+        _ if is_fio && refused.exit_code() != 0 => {
+            let text = refused.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            let first = first.trim_start_matches("error: ");
+            original_fio::run(Failure::new(Kind::Classic, first))
+        }
+        _ => return show_refused(refused, arguments::usage_exit(typed)),
+    };
+    done.unwrap_or_else(|failure| failure.show())
+}
 
 /// Does what was asked for.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {

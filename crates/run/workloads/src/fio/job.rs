@@ -41,9 +41,6 @@ pub(super) struct Source<'s> {
     text: Vec<u8>,
 }
 
-/// What jobs on the command line are called as a file.
-const TYPED: &str = "command line";
-
 /// What makes jobs of a file: its name, its text, the sections that are wanted.
 pub(super) type Parser<J> =
     fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<Vec<J>, ConfigError>;
@@ -56,15 +53,18 @@ impl<'s> Source<'s> {
     ) -> Result<Self, ConfigError> {
         let named = settings.text_or_default(specs, JOB_FILE);
         let path = named.map(|named| settings.file(named));
-        if settings.all(typed::OPTION).next().is_some() {
-            let text = typed::job_file(settings.all(typed::OPTION), named)?.into_bytes();
+        if named.is_none() && settings.all(typed::OPTION).next().is_some() {
             let base = settings.base_dir.clone().unwrap_or_default();
-            return Ok(Self { settings, named: TYPED, path, base, text });
+            return Ok(Self { settings, named: "", path, base, text: Vec::new() });
         }
         let (Some(named), Some(path)) = (named, path) else {
             return Err(ConfigError::new("no job(s) defined")
                 .hint("give the path of a job file; examples/fio has some"));
         };
+        if named == "-" {
+            return Err(ConfigError::new("-: a job file on standard input is read by fio only")
+                .hint("write it into a file"));
+        }
         let text = read(&path).map_err(|error| {
             ConfigError::new(format!("cannot read the job file {named}: {error}"))
                 .hint("give the path of a job file; examples/fio has some")
@@ -89,8 +89,10 @@ impl<'s> Source<'s> {
             let mut all = self.settings.environment.iter();
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
+        let machine = machine();
+        let typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
         let around =
-            Surroundings { reader: &reader, environment: &environment, machine: machine() };
+            Surroundings { reader: &reader, environment: &environment, typed: &typed, machine };
         let only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
         parse(self.named, &self.text, &only, &around)
     }
@@ -220,7 +222,10 @@ fn file_bytes(job: &Section, number: u64) -> u64 {
         return 0;
     }
     let offset = match job.offset {
-        Amount::Bytes(bytes) => bytes.saturating_add(job.offset_increment.saturating_mul(number)),
+        Amount::Bytes(bytes) => bytes.saturating_add(match job.offset_increment {
+            Amount::Bytes(more) => more.saturating_mul(number),
+            Amount::Percent(_) => 0,
+        }),
         Amount::Percent(_) => 0,
     };
     let bytes = match (job.file_size, job.size) {

@@ -140,6 +140,7 @@ impl Land {
         path: &str,
     ) -> Result<Name, ConfigError> {
         let whole = whole(directory, path);
+        let whole = if self.classic { led(whole) } else { whole };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -198,6 +199,24 @@ fn whole(directory: Option<&str>, path: &str) -> String {
 fn beside(number: u16) -> String {
     format!("../{}", directory(usize::from(number)))
 }
+
+/// Where a symbolic link leads: what it names is worked on, and the link stays. Links in a circle
+/// are left as they are.
+fn led(path: String) -> String {
+    let (mut at, mut left) = (path, LINKS_MAX);
+    while let Ok(target) = std::fs::read_link(&at)
+        && left > 0
+    {
+        left -= 1;
+        let from = Path::new(&at).parent().unwrap_or(Path::new(""));
+        let Ok(next) = from.join(target).into_os_string().into_string() else { break };
+        at = next;
+    }
+    at
+}
+
+/// Links that the kernel follows one after the other.
+const LINKS_MAX: u32 = 40;
 
 /// Whether a directory, however it is named, is that of devices.
 fn is_among_devices(directory: &Path) -> bool {
@@ -259,7 +278,19 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{format_name, is_among_devices, is_no_file, plain};
+    use super::{format_name, is_among_devices, is_no_file, led, plain};
+
+    #[test]
+    fn links_are_followed_to_their_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink("b", path("a")).unwrap();
+        std::os::unix::fs::symlink(path("c"), path("b")).unwrap();
+        assert_eq!(led(path("a")), path("c"));
+        assert_eq!(led(path("c")), path("c"));
+        std::os::unix::fs::symlink("d", path("d")).unwrap();
+        assert!(led(path("d")).ends_with("/d"));
+    }
 
     #[test]
     fn devices_are_known_by_whatever_way() {

@@ -29,6 +29,8 @@ pub(crate) struct Wanted {
     pub(crate) iops: Option<String>,
     /// Milliseconds that a line stands for; 0 for a line for each request.
     pub(crate) average_ms: u64,
+    /// Whether all clones write into the same files.
+    pub(crate) together: bool,
 }
 
 impl Wanted {
@@ -197,7 +199,12 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
             // Writing into a string cannot fail.
             let _ = writeln!(text, "{ms}, {value}, {way}, {bytes}, 0");
         }
-        files.push((format!("{prefix}_{name}.{number}.log"), text));
+        let path = if job.logs.together {
+            format!("{prefix}_{name}.log")
+        } else {
+            format!("{prefix}_{name}.{number}.log")
+        };
+        files.push((path, text));
     }
     files
 }
@@ -208,7 +215,7 @@ mod tests {
 
     fn wanted(average_ms: u64) -> Wanted {
         let prefix = || Some("p".to_owned());
-        Wanted { latencies: prefix(), bandwidth: prefix(), iops: prefix(), average_ms }
+        Wanted { latencies: prefix(), bandwidth: prefix(), iops: prefix(), average_ms, together: false }
     }
 
     fn ended(at_ms: u64, way: usize, clat_ns: u64) -> Ended {

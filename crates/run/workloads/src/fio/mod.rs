@@ -32,8 +32,9 @@ mod worker;
 use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
 
 use job::FileJob;
-use jobfile::{Machine, Surroundings};
+use jobfile::{Machine, Surroundings, WITH_FIO};
 use with_fio::ForeignJob;
+pub use with_fio::installed;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +50,11 @@ impl Workload for Fio {
     }
 
     fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(FileJob::classic(settings)?))
+        Ok(Box::new(FileJob::classic(settings).map_err(without_option)?))
     }
 
     fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+        voice::impersonation(settings).map_err(without_option)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
@@ -68,6 +69,16 @@ impl Workload for Fio {
     }
 }
 
+/// An error under fio's own name, where `--with-fio` is no option: the installed fio gets such a
+/// job without being asked.
+fn without_option(mut error: ConfigError) -> ConfigError {
+    error.message = error.message.replace(WITH_FIO, LEAVE_OUT);
+    error.hint = error.hint.map(|hint| hint.replace(WITH_FIO, LEAVE_OUT));
+    error
+}
+
+const LEAVE_OUT: &str = "leave it out";
+
 /// The jobs of a file with every option resolved, written as a job file again. `file` is its name
 /// in errors. It includes no other, and knows no environment.
 ///
@@ -77,6 +88,7 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
-    let around = Surroundings { reader: &reader, environment: &environment, machine };
+    let around =
+        Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
     jobfile::parse(file, text, &[], &around).map(|jobs| jobfile::show(&jobs))
 }

@@ -58,6 +58,22 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         ..OptionSpec::long("eta", ValueKind::Text, None, "When to say how far it is.")
     },
     OptionSpec {
+        support: Support::Ignored("nothing is said while jobs run"),
+        ..OptionSpec::long("eta-newline", ValueKind::Text, None, "A new line each so many seconds.")
+    },
+    OptionSpec {
+        support: Support::Ignored("nothing is said while jobs run"),
+        ..OptionSpec::long("eta-interval", ValueKind::Text, None, "How often to say how far it is.")
+    },
+    OptionSpec {
+        support: Support::Ignored("memory is taken as it is needed"),
+        ..OptionSpec::long("alloc-size", ValueKind::Text, None, "KiB of the pool of memory.")
+    },
+    OptionSpec::long("append-terse", ValueKind::Flag, None, "Say it in the terse form too."),
+    OptionSpec::long("max-jobs", ValueKind::Number, None, "How many clones there may be in all."),
+    OptionSpec::long("readonly", ValueKind::Flag, None, "Refuse jobs that write."),
+    OptionSpec::long("parse-only", ValueKind::Flag, None, "Read the jobs and do nothing."),
+    OptionSpec {
         support: Support::Rejected("treering says nothing of it; see --show-options"),
         ..OptionSpec::long("debug", ValueKind::Text, None, "Say how it goes.")
     },

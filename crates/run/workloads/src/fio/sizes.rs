@@ -86,7 +86,9 @@ pub(super) fn extents(
     let mut longer = (size - each * count) / least;
     let mut files = Vec::with_capacity(found.len());
     for &found_bytes in found {
-        let offset = start(job, clone, found_bytes);
+        // As the original: of a file that is not there the size is what it will get of `size`.
+        let whole = if found_bytes == 0 { size / count } else { found_bytes };
+        let offset = start(job, clone, whole);
         let bytes = match job.file_size {
             None => {
                 let more = if longer > 0 { least } else { 0 };
@@ -131,16 +133,18 @@ pub(super) fn extents(
 
 /// Where a clone's part of a file begins.
 fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
-    let least = job.least_block();
-    let offset = match job.offset {
+    let of = |amount: Amount| match amount {
         Amount::Bytes(bytes) => bytes,
         Amount::Percent(percent) => {
             let bytes = u128::from(found_bytes) * u128::from(percent) / 100;
-            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-            bytes - bytes % least
+            u64::try_from(bytes).unwrap_or(u64::MAX)
         }
     };
-    offset.saturating_add(job.offset_increment.saturating_mul(clone))
+    let more = of(job.offset_increment).saturating_mul(clone);
+    let offset = of(job.offset).saturating_add(more);
+    let is_share = |amount| matches!(amount, Amount::Percent(1..));
+    let aligns = is_share(job.offset) || is_share(job.offset_increment);
+    if aligns { offset - offset % job.least_block() } else { offset }
 }
 
 fn drawn(low: u64, high: u64, least: u64, draws: &mut Tausworthe) -> u64 {

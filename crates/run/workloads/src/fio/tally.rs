@@ -41,6 +41,25 @@ impl Stat {
         };
     }
 
+    /// Adds the rates of one that works beside it: the rate of both is the sum. The deviation is
+    /// the original's, from the added squares around both means.
+    pub(super) fn sum_with(&mut self, other: &Self) {
+        if self.samples == 0 || other.samples == 0 {
+            self.merge(other);
+            return;
+        }
+        let (mean, around) = (self.mean() + other.mean(), self.around() + other.around());
+        let samples = self.samples + other.samples;
+        let count = samples as f64;
+        *self = Self {
+            samples,
+            least: self.least + other.least,
+            most: self.most + other.most,
+            sum: mean * count,
+            squares: around + mean * mean * count,
+        };
+    }
+
     /// As another tells it: how many, the extremes, the mean and the deviation.
     pub(super) fn told(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
         let count = samples as f64;
@@ -58,8 +77,12 @@ impl Stat {
         if self.samples < 2 {
             return 0.0;
         }
-        let around = self.squares - self.sum * self.sum / self.samples as f64;
-        (around.max(0.0) / (self.samples - 1) as f64).sqrt()
+        (self.around() / (self.samples - 1) as f64).sqrt()
+    }
+
+    /// The sum of squares around the mean; there is at least one.
+    fn around(&self) -> f64 {
+        (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
     }
 
     fn words(&self) -> [u64; 5] {
@@ -144,7 +167,7 @@ pub(super) struct WayTally {
     pub(super) requests: u64,
     pub(super) short: u64,
     pub(super) runtime_ms: u64,
-    pub(super) slat: Stat,
+    pub(super) slat: Latencies,
     pub(super) clat: Latencies,
     pub(super) lat: Latencies,
     /// KiB a second, and requests a second, each half second.
@@ -223,7 +246,8 @@ impl Tally {
     pub(super) fn clear(&mut self) {
         for way in &mut self.ways {
             (way.bytes, way.requests, way.short, way.runtime_ms) = (0, 0, 0, 0);
-            (way.slat, way.bandwidth, way.iops) = Default::default();
+            (way.bandwidth, way.iops) = Default::default();
+            way.slat.clear();
             way.clat.clear();
             way.lat.clear();
         }
@@ -242,8 +266,8 @@ impl Tally {
             way.slat.merge(&more.slat);
             way.clat.merge(&more.clat);
             way.lat.merge(&more.lat);
-            way.bandwidth.merge(&more.bandwidth);
-            way.iops.merge(&more.iops);
+            way.bandwidth.sum_with(&more.bandwidth);
+            way.iops.sum_with(&more.iops);
         }
         self.sync.merge(&other.sync);
         let all = |into: &mut [u64], from: &[u64]| {
@@ -267,9 +291,9 @@ impl Tally {
         words.extend(self.usage);
         for way in &self.ways {
             words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
-            words.extend(way.slat.words());
             words.extend(way.bandwidth.words());
             words.extend(way.iops.words());
+            put(&mut words, &way.slat);
             put(&mut words, &way.clat);
             put(&mut words, &way.lat);
         }
@@ -289,9 +313,9 @@ impl Tally {
         tally.usage = reader.several()?;
         for way in &mut tally.ways {
             [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
-            way.slat = reader.stat()?;
             way.bandwidth = reader.stat()?;
             way.iops = reader.stat()?;
+            way.slat = reader.latencies()?;
             way.clat = reader.latencies()?;
             way.lat = reader.latencies()?;
         }
@@ -378,6 +402,18 @@ mod tests {
     fn coarse_buckets_are_named_by_their_limits() {
         let places = [1, 2, 999, 1_000, 2_000, 999_999, 1_000_000, 1_999_000_000, 2_000_000_000];
         assert_eq!(places.map(coarse), [0, 1, 9, 10, 11, 19, 20, 30, 31]);
+    }
+
+    #[test]
+    fn rates_of_clones_side_by_side_add_up() {
+        let mut rates = [Stat::default(), Stat::default()];
+        [1000, 1010].into_iter().for_each(|rate| rates[0].add(rate));
+        [500, 490, 510].into_iter().for_each(|rate| rates[1].add(rate));
+        let mut both = Stat::default();
+        rates.iter().for_each(|rate| both.sum_with(rate));
+        assert_eq!((both.samples, both.least, both.most), (5, 1490, 1520));
+        assert!((both.mean() - 1505.0).abs() < 1e-9);
+        assert!((both.deviation() - (250.0_f64 / 4.0).sqrt()).abs() < 1e-6);
     }
 
     #[test]

@@ -73,6 +73,7 @@ pub(super) enum Use {
     Block = 6,
     FileSize = 7,
     OrderRead = 10,
+    StartDelay = 13,
     Zone = 16,
 }
 

@@ -1,9 +1,7 @@
 //! Jobs on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
 //!
 //! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
-//! a name is that job's. They become a job file that includes the other one.
-
-use treering_script::ConfigError;
+//! a name is that job's.
 
 use super::jobfile::{is_key, is_switch_key};
 
@@ -44,35 +42,9 @@ pub(super) fn collected(words: Vec<String>) -> Vec<String> {
     all
 }
 
-/// A job file of the settings, which includes another one.
-pub(super) fn job_file<'w>(
-    settings: impl Iterator<Item = &'w str>,
-    file: Option<&str>,
-) -> Result<String, ConfigError> {
-    let mut text = "[global]\n".to_owned();
-    for setting in settings {
-        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-        let is_odd = |char: char| char.is_control() || matches!(char, ';' | '#');
-        if value.contains(is_odd) || (key == "name" && value.contains(']')) {
-            let what = format!("--{key}: '{}' cannot stand here", value.escape_debug());
-            return Err(ConfigError::new(what).hint("write it into a job file"));
-        }
-        if key == "name" {
-            text += &format!("[{value}]\n");
-        } else {
-            text += &format!("{setting}\n");
-        }
-    }
-    if let Some(file) = file {
-        // What stands before its first section is nobody's.
-        text += &format!("[global]\ninclude {file}\n");
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{collected, job_file};
+    use super::collected;
 
     fn words(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
@@ -87,16 +59,5 @@ mod tests {
         assert_eq!(collected(words(typed)), words(found));
         assert_eq!(collected(words("-- --rw=read")), words("-- --rw=read"));
         assert_eq!(collected(words("--rw")), words("--job-option=rw"));
-    }
-
-    #[test]
-    fn they_are_a_job_file() {
-        let settings = ["size=1m", "name=a", "rw=read", "thread", "name=b"];
-        let text = job_file(settings.into_iter(), Some("d/j.fio")).unwrap();
-        let wanted = "[global]\nsize=1m\n[a]\nrw=read\nthread\n[b]\n[global]\ninclude d/j.fio\n";
-        assert_eq!(text, wanted);
-        for odd in ["filename=a;b", "name=a]", "size=1\n[x]"] {
-            assert!(job_file([odd].into_iter(), None).is_err(), "{odd}");
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! Fio's own way to run and to speak: what the jobs are, what is laid out, and the report.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
@@ -9,7 +11,7 @@ use treering_script::{
 };
 
 use super::job::read_jobs;
-use super::jobfile::show;
+use super::jobfile::{Section, show};
 use super::layout::MADE;
 use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
@@ -25,6 +27,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     let formats = formats(settings)?;
     let terse = settings.choice(CLASSIC, "terse-version")?;
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
+    check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
     let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
     let roots: Vec<PathBuf> = scene.land.directories.iter().map(PathBuf::from).collect();
@@ -47,10 +50,31 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             started_unix_ms: settings.started_unix_ms,
             laid_out: 0,
             reported: false,
+            parses_only: settings.flag("parse-only"),
+            shared_logs: HashMap::new(),
             before: None,
             base: settings.base_dir.clone().unwrap_or_default(),
         }),
     })
+}
+
+/// Whether the jobs are such as the command line allows.
+fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
+    if let Some(most) = settings.number(CLASSIC, "max-jobs", 1..=u64::MAX)? {
+        let clones = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
+        if clones > most {
+            let what = format!("--max-jobs: there are {clones} clones, and at most {most} may be");
+            return Err(ConfigError::new(what).hint("give a larger number"));
+        }
+    }
+    let writes = jobs.iter().find(|job| job.deed.writes).filter(|_| settings.flag("readonly"));
+    match writes {
+        None => Ok(()),
+        Some(job) => {
+            let what = format!("--readonly: [{}] writes", job.name.escape_debug());
+            Err(ConfigError::new(what).hint("leave --readonly out, or write rw=read"))
+        }
+    }
 }
 
 fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
@@ -67,6 +91,8 @@ fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
         })
     };
     let mut all = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    all.extend(settings.flag("append-terse").then_some(Format::Terse));
+    all.sort_unstable();
     all.dedup();
     Ok(all)
 }
@@ -82,6 +108,10 @@ struct Voice {
     started_unix_ms: u64,
     laid_out: usize,
     reported: bool,
+    /// Nothing is done.
+    parses_only: bool,
+    /// Files into which several clones write.
+    shared_logs: HashMap<PathBuf, String>,
     /// What the disk had done when it began, and when that was.
     before: Option<(DiskCounts, u64)>,
     /// Where relative paths begin.
@@ -103,9 +133,9 @@ impl Voice {
     }
 
     /// The logs of a clone.
-    fn logs(&self, number: usize, lines: &[Line]) -> Said {
-        let job = &self.scene.workers[number].job;
-        let files = logs::files(job, number + 1, lines);
+    fn logs(&mut self, number: usize, lines: &[Line]) -> Said {
+        let job = Arc::clone(&self.scene.workers[number].job);
+        let files = logs::files(&job, number + 1, lines);
         let mut said = Said::default();
         if lines.last() == Some(&[CUT; 5]) {
             said.err = format!(
@@ -113,7 +143,16 @@ impl Voice {
                 job.name.escape_debug()
             );
         }
-        said.files = files.into_iter().map(|(path, text)| (self.settled(&path), text)).collect();
+        for (path, text) in files {
+            let path = self.settled(&path);
+            if job.logs.together {
+                let whole = self.shared_logs.entry(path.clone()).or_default();
+                whole.push_str(&text);
+                said.files.push((path, whole.clone()));
+            } else {
+                said.files.push((path, text));
+            }
+        }
         said
     }
 
@@ -197,6 +236,10 @@ impl ClassicVoice for Voice {
 
     fn log_begins_anew(&self) -> bool {
         true
+    }
+
+    fn only_says(&self) -> Option<String> {
+        self.parses_only.then(String::new)
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

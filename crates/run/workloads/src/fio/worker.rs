@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::jobfile::Section;
 use super::land::Name;
-use super::tausworthe::Seeds;
+use super::tausworthe::{Seeds, Use};
 
 /// One clone of a job.
 #[derive(Debug)]
@@ -31,6 +31,12 @@ impl Worker {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Microseconds that it waits before it begins.
+    pub(super) fn start_delay_us(&self) -> u64 {
+        let (least, most) = (self.job.start_delay_us, self.job.start_delay_most_us);
+        least + self.seeds.generator(Use::StartDelay).below(most.saturating_sub(least))
     }
 
     /// How it is called among the clones.

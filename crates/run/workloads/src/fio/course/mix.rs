@@ -20,6 +20,12 @@ impl Mix {
         Self { draws, way: Way::Read, until: 0, waited: None }
     }
 
+    /// What was done until now does not count.
+    pub(super) fn begin_anew(&mut self) {
+        self.until = 0;
+        self.waited = None;
+    }
+
     /// Another pass begins with the same draws.
     pub(super) fn reseed(&mut self, draws: Tausworthe) {
         self.draws = draws;
@@ -86,7 +92,8 @@ impl Course {
             (0, requests) => requests.saturating_mul(self.job.blocks(way).least),
             (bytes, _) => bytes,
         };
-        let due = u128::from(self.issued.bytes[place]) * 1_000_000 / u128::from(per_second.max(1));
+        let bytes = self.issued.bytes[place] - self.issued.uncounted[place];
+        let due = u128::from(bytes) * 1_000_000 / u128::from(per_second.max(1));
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 

@@ -85,6 +85,8 @@ pub(super) struct Issued {
     pub(super) requests: [u64; 2],
     pub(super) bytes: [u64; 2],
     pub(super) bytes_of_pass: u64,
+    /// Of the bytes, those before the time that counts.
+    pub(super) uncounted: [u64; 2],
 }
 
 impl Issued {
@@ -190,6 +192,15 @@ impl Course {
         self.issued.bytes[way.place()] += bytes;
         self.issued.bytes_of_pass += bytes;
         self.last_was_sync = false;
+    }
+
+    /// What was done until now does not count: rates and the mix begin anew, and requests are
+    /// numbered from 0. The bytes still count towards the end.
+    pub(super) fn count_anew(&mut self) {
+        self.issued.requests = [0; 2];
+        self.issued.uncounted = self.issued.bytes;
+        self.last_was_sync = false;
+        self.mix.begin_anew();
     }
 
     /// Whether something was decided that is not told yet.

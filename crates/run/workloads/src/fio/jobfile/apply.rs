@@ -4,7 +4,9 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Way};
+use super::section::{
+    Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way,
+};
 use super::values::{Amount, Given};
 
 /// The engine moves no more in a call.
@@ -105,6 +107,10 @@ impl Section {
             "rwmixwrite" => self.mix_read = 100 - given.number(0, 100)?,
             "refill_buffers" => self.refill_buffers = given.switch()?,
             "scramble_buffers" => self.scramble_buffers = given.switch()?,
+            // What is written does not hang on it: natively a payload, under fio's name zeros.
+            "zero_buffers" => given.switch().map(|_| ())?,
+            "mem" => given.word(&[("malloc", ())])?,
+            "io_submit_mode" => given.word(&[("inline", ())])?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -147,7 +153,7 @@ impl Section {
             }
             "filesize" => self.file_size = Some(given.range()?).filter(|(low, _)| *low > 0),
             "offset" => self.offset = given.amount()?,
-            "offset_increment" => self.offset_increment = given.size()?,
+            "offset_increment" => self.offset_increment = given.amount()?,
             "number_ios" => self.number_ios = given.number(0, u64::MAX)?,
             "nrfiles" => self.files = given.number(1, FILES_MAX)?,
             "openfiles" => self.open_files = given.number(0, FILES_MAX)?,
@@ -191,7 +197,15 @@ impl Section {
             "runtime" => self.runtime_us = given.time_us(1_000_000)?,
             "time_based" => self.time_based = given.switch()?,
             "ramp_time" => self.ramp_us = given.time_us(1_000_000)?,
-            "startdelay" => self.start_delay_us = given.time_us(1_000_000)?,
+            "startdelay" => {
+                let (least, most) = given.text.split_once('-').unwrap_or((given.text, given.text));
+                self.start_delay_us = given.part(least).time_us(1_000_000)?;
+                self.start_delay_most_us = given.part(most).time_us(1_000_000)?;
+                if self.start_delay_most_us < self.start_delay_us {
+                    let right = "write the shorter one first, as 1-2";
+                    return Err(given.refuse("is no range of times", right));
+                }
+            }
             "loops" => self.loops = given.number(1, u64::from(u32::MAX))?,
             "group_reporting" => self.group_reporting = given.switch()?,
             "new_group" => self.new_group = given.switch()?,
@@ -275,6 +289,14 @@ impl Section {
             "disable_lat" => self.told.disable_lat = given.switch()?,
             "disable_clat" => self.told.disable_clat = given.switch()?,
             "disable_slat" => self.told.disable_slat = given.switch()?,
+            "disable_bw" => self.told.disable_bw = given.switch()?,
+            "gtod_reduce" => {
+                if given.switch()? {
+                    self.told = Told { percentiles: self.told.percentiles.clone(), ..Told::NONE };
+                }
+            }
+            "unified_rw_reporting" => given.word(&[("none", ()), ("0", ())])?,
+            "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
             "write_bw_log" => self.logs.bandwidth = Some(prefix(given)?),
             "write_iops_log" => self.logs.iops = Some(prefix(given)?),

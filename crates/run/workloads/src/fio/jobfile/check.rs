@@ -5,7 +5,7 @@ use treering_script::ConfigError;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Engine, Section, Way};
+use super::section::{Engine, Section};
 
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
@@ -46,6 +46,10 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "disable_lat"
             | "disable_clat"
             | "disable_slat"
+            | "disable_bw"
+            | "gtod_reduce"
+            | "per_job_logs"
+            | "zero_buffers"
             | "disk_util"
             | "write_lat_log"
             | "write_bw_log"
@@ -101,7 +105,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
-    if job.create_on_open && job.deed.reads {
+    if job.create_on_open && job.deed.reads && !job.engine.is_without_files() {
         return refuse("what is read must be there before", "leave create_on_open out");
     }
     if job.engine == Engine::Mmap && job.direct {
@@ -115,13 +119,6 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
         );
     }
     without_data(job, to)?;
-    let paced = Way::ALL.iter().any(|way| job.rate[way.place()] + job.rate_iops[way.place()] > 0);
-    if paced && job.ramp_us > 0 {
-        return refuse("a rate together with ramp_time", WITH_FIO);
-    }
-    if job.depth_low > job.depth || job.batch > job.depth {
-        return refuse("iodepth_low and iodepth_batch are at most iodepth", "make iodepth larger");
-    }
     let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
     if too_few
         && job.engine.has_open_files()
@@ -142,10 +139,11 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     if job.engine == Engine::Ftruncate && job.deed.reads {
         return refuse("ioengine=ftruncate with reads", "write rw=write or rw=randwrite");
     }
-    if job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close {
+    let syncs = job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close;
+    if syncs && !job.engine.is_without_files() {
         return refuse("a sync with an engine that moves no data", WITH_FIO);
     }
-    if job.create_on_open {
+    if job.create_on_open && !job.engine.is_without_files() {
         return refuse("create_on_open with an engine that moves no data", WITH_FIO);
     }
     Ok(())
@@ -167,10 +165,10 @@ fn settle(job: &mut Section) {
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }
-    if job.batch == 0 {
+    if job.batch == 0 || job.batch > job.depth {
         job.batch = job.depth;
     }
-    if job.depth_low == 0 {
+    if job.depth_low == 0 || job.depth_low > job.depth {
         job.depth_low = job.depth;
     }
     job.most_reaped = job.most_reaped.max(job.least_reaped).max(1);

@@ -5,6 +5,7 @@
 
 use treering_script::ConfigError;
 
+use super::Surroundings;
 use super::messages::{Messages, Place, shown};
 
 /// The longest file, and all of them together.
@@ -16,6 +17,8 @@ const FILES_MAX: usize = 256;
 /// Sections, and settings, of all files.
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
+/// What settings of the command line are called as a file.
+const TYPED: &str = "command line";
 /// The longest name of a job.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -56,16 +59,47 @@ pub(super) struct Lines<'r> {
 }
 
 impl<'r> Lines<'r> {
-    /// The sections of a file and of what it includes.
+    /// The sections of what was typed, of a file, and of what that includes.
     pub(super) fn read(
         name: &str,
         text: &[u8],
-        reader: &'r Reader<'r>,
+        around: &Surroundings<'r>,
     ) -> Result<(Vec<Section>, Messages), ConfigError> {
-        let messages = Messages::default();
+        let (messages, reader) = (Messages::default(), around.reader);
         let mut lines = Self { messages, reader, sections: Vec::new(), settings: 0, bytes: 0 };
+        if !around.typed.is_empty() {
+            lines.typed(around.typed)?;
+        }
         lines.file(name, text, Place::default(), 0)?;
         Ok((lines.sections, lines.messages))
+    }
+
+    /// What was typed before the first name holds for all jobs, those of the file too.
+    fn typed(&mut self, settings: &[String]) -> Result<(), ConfigError> {
+        let file = self.messages.file(TYPED);
+        let mut place = Place { file, line: 1, column: 1 };
+        let global = |place| Section { name: "global".to_owned(), place, settings: Vec::new() };
+        self.sections.push(global(place));
+        for setting in settings {
+            match setting.split_once('=') {
+                Some(("name", name)) => {
+                    self.named(name, place)?;
+                }
+                Some((key, value)) => {
+                    let value_place = Place { column: place.column + key.len() + 1, ..place };
+                    let (key, value) = (key.to_owned(), Some(value.to_owned()));
+                    self.add(Setting { key, place, value, value_place })?;
+                }
+                None => {
+                    let key = setting.clone();
+                    self.add(Setting { key, place, value: None, value_place: place })?;
+                }
+            }
+            place.column += setting.len() + 1;
+        }
+        // What stands in the file before its first section is nobody's.
+        self.sections.push(global(place));
+        Ok(())
     }
 
     fn file(
@@ -137,7 +171,11 @@ impl<'r> Lines<'r> {
             let what = format!("'[{}' has no closing ]", shown(rest));
             return Err(self.messages.error(place, what).hint("write [name]"));
         };
-        let name = &rest[..end];
+        self.named(&rest[..end], place)
+    }
+
+    /// Begins a section of this name.
+    fn named(&mut self, name: &str, place: Place) -> Result<(), ConfigError> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             let what = format!("a job's name has from 1 to {NAME_BYTES_MAX} bytes");
             return Err(self.messages.error(place, what).hint("write [name]"));
@@ -160,8 +198,14 @@ impl<'r> Lines<'r> {
             }
             None => (body, None, place),
         };
+        self.add(Setting { key: key.to_owned(), place, value, value_place })
+    }
+
+    /// Adds a setting to the section that was begun last.
+    fn add(&mut self, setting: Setting) -> Result<(), ConfigError> {
+        let place = setting.place;
         let Some(section) = self.sections.last_mut() else {
-            let what = format!("'{}' stands before the first section", shown(key));
+            let what = format!("'{}' stands before the first section", shown(&setting.key));
             return Err(self.messages.error(place, what).hint("begin with [global] or [name]"));
         };
         self.settings += 1;
@@ -169,7 +213,7 @@ impl<'r> Lines<'r> {
             let right = format!("a job file has at most {SETTINGS_MAX} settings");
             return Err(self.messages.error(place, "too many settings").hint(right));
         }
-        section.settings.push(Setting { key: key.to_owned(), place, value, value_place });
+        section.settings.push(setting);
         Ok(())
     }
 }

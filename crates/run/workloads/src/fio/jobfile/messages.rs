@@ -17,6 +17,35 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
+/// More errors than these are only counted.
+const SHOWN_MAX: usize = 20;
+
+/// Errors as one: a line each, those after the first with what would be right.
+pub(super) fn all(errors: Vec<ConfigError>) -> ConfigError {
+    let count = errors.len();
+    let mut errors = errors.into_iter();
+    let mut whole = errors.next().unwrap_or_else(|| ConfigError::new("there is no error"));
+    if count == 1 {
+        return whole;
+    }
+    let hint = |of: &mut ConfigError| {
+        let hint = of.hint.take().map(|hint| format!("\n  hint: {hint}"));
+        hint.unwrap_or_default()
+    };
+    let mut last = hint(&mut whole);
+    for mut error in errors.take(SHOWN_MAX - 1) {
+        whole.message += &format!("{last}\n{}", error.message);
+        last = hint(&mut error);
+    }
+    let more = count.saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        whole.message += &format!("{last}\nand {more} more");
+        last = "\n  hint: correct these first".to_owned();
+    }
+    whole.hint = last.strip_prefix("\n  hint: ").map(str::to_owned);
+    whole
+}
+
 /// Makes errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Messages {

@@ -37,6 +37,8 @@ use values::{Bases, Given};
 pub(super) struct Surroundings<'s> {
     pub(super) reader: &'s Reader<'s>,
     pub(super) environment: &'s Environment<'s>,
+    /// Settings of the command line as `KEY=VALUE`, which come before the file.
+    pub(super) typed: &'s [String],
     pub(super) machine: Machine,
 }
 
@@ -47,9 +49,10 @@ pub(super) fn parse(
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Section>, ConfigError> {
-    let (sections, messages) = Lines::read(file, text, around.reader)?;
+    let (sections, messages) = Lines::read(file, text, around)?;
     let mut global = Section::defaults();
     let mut jobs = Vec::new();
+    let mut faults = Vec::new();
     for read in sections {
         let is_global = read.is_global();
         if !is_global && !only.is_empty() && !only.contains(&read.name) {
@@ -61,7 +64,7 @@ pub(super) fn parse(
         section.heading.title.clone_from(&read.name);
         section.bases = bases(&read.settings, section.bases, &messages)?;
         for setting in &read.settings {
-            section.set(setting, &messages, around)?;
+            faults.extend(section.set(setting, &messages, around).err());
         }
         if is_global {
             section.given_globally = std::mem::take(&mut section.given);
@@ -73,6 +76,9 @@ pub(super) fn parse(
             continue;
         }
         jobs.push(section);
+    }
+    if !faults.is_empty() {
+        return Err(messages::all(faults));
     }
     if jobs.is_empty() {
         let place = messages::Place { file: 0, line: 1, column: 1 };

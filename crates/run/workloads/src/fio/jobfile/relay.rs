@@ -32,7 +32,7 @@ pub(crate) fn relay(
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Relayed>, ConfigError> {
-    let (sections, to) = Lines::read(file, text, around.reader)?;
+    let (sections, to) = Lines::read(file, text, around)?;
     let mut global = Relayed::default();
     let mut jobs = Vec::new();
     for read in sections {
@@ -202,7 +202,7 @@ mod tests {
         let reader = |_: &str, _: &str| Err("none".to_owned());
         let environment = |name: &str| (name == "D").then(|| "/mnt/a".to_owned());
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 1024 };
-        let around = Surroundings { reader: &reader, environment: &environment, machine };
+        let around = Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
         relay("f", text.as_bytes(), &[], &around)
     }
 

@@ -209,9 +209,24 @@ pub(crate) struct Told {
     pub(crate) disable_lat: bool,
     pub(crate) disable_clat: bool,
     pub(crate) disable_slat: bool,
+    pub(crate) disable_bw: bool,
     pub(crate) clat_percentiles: bool,
     pub(crate) lat_percentiles: bool,
     pub(crate) slat_percentiles: bool,
+}
+
+impl Told {
+    /// Nothing is told of latencies and rates.
+    pub(crate) const NONE: Self = Self {
+        percentiles: Vec::new(),
+        disable_lat: true,
+        disable_clat: true,
+        disable_slat: true,
+        disable_bw: true,
+        clat_percentiles: false,
+        lat_percentiles: false,
+        slat_percentiles: false,
+    };
 }
 
 impl Default for Told {
@@ -221,6 +236,7 @@ impl Default for Told {
             disable_lat: false,
             disable_clat: false,
             disable_slat: false,
+            disable_bw: false,
             clat_percentiles: true,
             lat_percentiles: false,
             slat_percentiles: false,
@@ -288,7 +304,7 @@ pub(crate) struct Section {
     pub(crate) io_size: Option<Amount>,
     pub(crate) file_size: Option<(u64, u64)>,
     pub(crate) offset: Amount,
-    pub(crate) offset_increment: u64,
+    pub(crate) offset_increment: Amount,
     pub(crate) number_ios: u64,
     pub(crate) files: u64,
     pub(crate) open_files: u64,
@@ -313,6 +329,8 @@ pub(crate) struct Section {
     pub(crate) time_based: bool,
     pub(crate) ramp_us: u64,
     pub(crate) start_delay_us: u64,
+    /// The longest delay, where it is drawn.
+    pub(crate) start_delay_most_us: u64,
     pub(crate) loops: u64,
     pub(crate) group_reporting: bool,
     pub(crate) new_group: bool,
@@ -377,7 +395,7 @@ impl Section {
             io_size: None,
             file_size: None,
             offset: Amount::Bytes(0),
-            offset_increment: 0,
+            offset_increment: Amount::Bytes(0),
             number_ios: 0,
             files: 0,
             open_files: 0,
@@ -401,6 +419,7 @@ impl Section {
             time_based: false,
             ramp_us: 0,
             start_delay_us: 0,
+            start_delay_most_us: 0,
             loops: 1,
             group_reporting: false,
             new_group: false,

@@ -132,7 +132,7 @@ impl Section {
             all.push(("filesize", format!("{low}-{high}")));
         }
         all.push(("offset", amount(self.offset)));
-        all.push(("offset_increment", self.offset_increment.to_string()));
+        all.push(("offset_increment", amount(self.offset_increment)));
         all.push(("number_ios", self.number_ios.to_string()));
         all.push(("nrfiles", self.files.to_string()));
         all.push(("openfiles", self.open_files.to_string()));
@@ -159,7 +159,9 @@ impl Section {
         all.push(("runtime", time(self.runtime_us)));
         all.push(("time_based", switch(self.time_based)));
         all.push(("ramp_time", time(self.ramp_us)));
-        all.push(("startdelay", time(self.start_delay_us)));
+        let (least, most) = (self.start_delay_us, self.start_delay_most_us);
+        let delay = if most > least { format!("{least}us-{most}us") } else { time(least) };
+        all.push(("startdelay", delay));
         all.push(("loops", self.loops.to_string()));
         all.push(("group_reporting", switch(self.group_reporting)));
         all.push(("new_group", switch(self.new_group)));
@@ -195,7 +197,8 @@ impl Section {
         all.push(("disable_lat", switch(self.told.disable_lat)));
         all.push(("disable_clat", switch(self.told.disable_clat)));
         all.push(("disable_slat", switch(self.told.disable_slat)));
-        let Wanted { latencies, bandwidth, iops, average_ms } = &self.logs;
+        all.push(("disable_bw", switch(self.told.disable_bw)));
+        let Wanted { latencies, bandwidth, iops, average_ms, together } = &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
         {
@@ -206,6 +209,7 @@ impl Section {
             all.extend(named.map(|prefix| (key, prefix)));
         }
         all.push(("log_avg_msec", average_ms.to_string()));
+        all.push(("per_job_logs", switch(!together)));
     }
 }
 

@@ -79,7 +79,8 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(field(name, direction(row, &tally.ways[way], share, plus)));
     }
     job.push(field("trim", direction(row, &WayTally::default(), 0.0, plus)));
-    let lat = latencies(&tally.sync, &section.told.percentiles, true, plus);
+    let told = section.told.lat_percentiles || section.told.clat_percentiles;
+    let lat = latencies(&tally.sync, &section.told.percentiles, told, plus);
     let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
     job.push(field("sync", Json::Object(sync)));
     job.extend(machine(tally));
@@ -152,7 +153,7 @@ fn direction(row: &Row, way: &WayTally, share: f64, plus: bool) -> Json {
     let bytes = bandwidth(way);
     let nothing = Latencies::default();
     let lat = if told.disable_lat { &nothing } else { lat(way) };
-    let slat = if told.disable_slat { Stat::default() } else { way.slat };
+    let slat = if told.disable_slat { &nothing } else { &way.slat };
     Json::Object(vec![
         number("io_bytes", way.bytes),
         number("io_kbytes", way.bytes >> 10),
@@ -163,7 +164,7 @@ fn direction(row: &Row, way: &WayTally, share: f64, plus: bool) -> Json {
         number("total_ios", way.requests),
         number("short_ios", way.short),
         number("drop_ios", 0),
-        field("slat_ns", Json::Object(stat(&slat))),
+        field("slat_ns", latencies(slat, percentiles, told.slat_percentiles, plus)),
         field("clat_ns", latencies(&way.clat, percentiles, told.clat_percentiles, plus)),
         field("lat_ns", latencies(lat, percentiles, told.lat_percentiles, plus)),
         number("bw_min", way.bandwidth.least),

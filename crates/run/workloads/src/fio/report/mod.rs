@@ -19,12 +19,14 @@ pub(super) use normal::{header, started};
 const VERSION: &str = "fio-3.33";
 
 /// A form of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// In the order in which the original says them, where several are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
-    Normal,
+    Terse,
     Json,
     JsonPlus,
-    Terse,
+    Normal,
 }
 
 impl Format {

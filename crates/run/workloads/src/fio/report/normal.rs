@@ -126,8 +126,8 @@ fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) 
         done.runtime_ms,
         if way == Way::Write.place() { "; 0 zone resets" } else { "" }
     );
-    if done.slat.samples > 0 && !told.disable_slat {
-        span(out, "slat", &done.slat);
+    if done.slat.stat.samples > 0 && !told.disable_slat {
+        span(out, "slat", &done.slat.stat);
     }
     let (clat, lat) = (&done.clat, lat(done));
     if clat.stat.samples > 0 {
@@ -135,6 +135,9 @@ fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) 
     }
     if lat.stat.samples > 0 && !told.disable_lat {
         span(out, " lat", &lat.stat);
+    }
+    if told.slat_percentiles && !told.disable_slat {
+        percentiles(out, "slat", &done.slat, &told.percentiles);
     }
     if told.clat_percentiles {
         percentiles(out, "clat", clat, &told.percentiles);

@@ -68,10 +68,15 @@ fn direction(fields: &mut Vec<String>, row: &Row, way: &WayTally, share: f64, ve
     fields.push((bandwidth(way) / 1024).to_string());
     fields.push(whole(iops(way)).to_string());
     fields.push(way.runtime_ms.to_string());
-    micro(fields, &way.slat);
+    micro(fields, &way.slat.stat);
     micro(fields, &way.clat.stat);
-    let percentiles = &row.job.told.percentiles;
-    let values = way.clat.histogram.percentiles(percentiles);
+    let told = &row.job.told;
+    let (percentiles, of) = match (told.lat_percentiles, told.clat_percentiles) {
+        (true, _) => (told.percentiles.as_slice(), lat(way)),
+        (false, true) => (told.percentiles.as_slice(), &way.clat),
+        (false, false) => (&[][..], &way.clat),
+    };
+    let values = of.histogram.percentiles(percentiles);
     for place in 0..PERCENTILES {
         let ns = values.get(place).copied().unwrap_or(0);
         fields.push(match percentiles.get(place) {

@@ -13,8 +13,6 @@ pub(super) struct Clock {
     /// When the last step began, if it was timed.
     began_ns: Option<u64>,
     start_ns: u64,
-    /// When it started first, before what does not count.
-    epoch_ns: Option<u64>,
     pass_ns: u64,
     ramp_ns: Option<u64>,
     runtime_ns: Option<u64>,
@@ -30,7 +28,6 @@ impl Clock {
             now_ns: 0,
             began_ns: None,
             start_ns: 0,
-            epoch_ns: None,
             pass_ns: 0,
             ramp_ns: Some(job.ramp_us * 1000).filter(|ns| *ns > 0),
             runtime_ns,
@@ -78,7 +75,6 @@ impl Clock {
     /// The work begins now.
     pub(super) fn start(&mut self) {
         self.start_ns = self.now_ns;
-        self.epoch_ns.get_or_insert(self.now_ns);
         self.sample_ns = self.now_ns + SAMPLE_NS;
         if self.ramp_ns.is_none() {
             self.over_ns = self.runtime_ns.map_or(u64::MAX, |ns| self.now_ns + ns);
@@ -116,9 +112,9 @@ impl Clock {
         (self.now_ns - self.start_ns) / 1000
     }
 
-    /// Milliseconds from its first start; `None` before what counts.
+    /// Milliseconds from its start; `None` before what counts.
     pub(super) fn logged_ms(&self) -> Option<u64> {
-        let since = self.now_ns.saturating_sub(self.epoch_ns?);
+        let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
     }
 

@@ -45,7 +45,7 @@ impl Runner {
     #[inline]
     pub(super) fn step(&mut self) -> Step<'_> {
         if let Doing::Move(wanted) = self.doing {
-            return self.transfer(wanted).into();
+            return self.transfer(wanted).whatever_happens();
         }
         self.other_step()
     }
@@ -110,11 +110,13 @@ impl Runner {
             Doing::Sync { file, data_only, .. } => {
                 let file = self.slots.of(file);
                 match (job.engine, data_only) {
+                    (engine, _) if !engine.moves_data() => NOTHING,
                     (Engine::Mmap, _) => Call::SyncMapped { file },
                     (_, true) => Call::DataSync { file },
                     (_, false) => Call::Fsync { file },
                 }
             }
+            Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,
             Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
             Doing::Submit => Call::Submit { requests: self.queued.batch() },
             Doing::Reap(least) => Call::Reap { least },

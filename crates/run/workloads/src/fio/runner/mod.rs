@@ -19,7 +19,7 @@ use super::land::Land;
 use super::layout::names;
 use super::logs::{Ended, Logs};
 use super::sizes::Extents;
-use super::tally::{COARSE, Latencies, Tally};
+use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
 use doing::Doing;
@@ -114,7 +114,7 @@ impl Runner {
             clock: Clock::new(job),
             bells,
             place: 0,
-            rest_us: job.start_delay_us,
+            rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
             again: false,
             terminated: false,
@@ -132,6 +132,7 @@ impl Runner {
             (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
             // Nothing was moved, but it counts.
             (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
+            (Doing::Move(_), &Outcome::Failed(errno)) => self.failed(errno),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             (Doing::Sync { counts: true, .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
@@ -143,6 +144,7 @@ impl Runner {
         }
         if self.clock.ends_ramp() {
             self.tally.clear();
+            self.course.count_anew();
         }
     }
 
@@ -160,6 +162,13 @@ impl Runner {
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
         self.counted(wanted, bytes);
+    }
+
+    /// A request failed: nothing follows it.
+    #[cold]
+    pub(super) fn failed(&mut self, errno: i32) {
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.terminated = true;
     }
 
     /// A file was made, looked at or removed: that is what latencies are told of.
@@ -390,6 +399,9 @@ impl Script for Runner {
 
     fn notes(&mut self) -> Vec<u64> {
         let job = &self.worker.job;
+        if job.told.disable_bw {
+            self.tally.ways.iter_mut().for_each(|way| way.bandwidth = Stat::default());
+        }
         if job.told.disable_clat {
             self.tally.ways.iter_mut().for_each(|way| way.clat = Latencies::default());
             self.tally.coarse = [0; COARSE];

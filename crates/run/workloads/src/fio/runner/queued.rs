@@ -154,10 +154,7 @@ impl Runner {
         }
         match one.result {
             Ok(bytes) => self.counted(wanted, u64::from(bytes)),
-            Err(errno) => {
-                self.tally.errno = u64::from(errno.unsigned_abs());
-                self.terminated = true;
-            }
+            Err(errno) => self.failed(errno),
         }
     }
 

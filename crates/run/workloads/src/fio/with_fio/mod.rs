@@ -17,6 +17,7 @@ use super::job::{FileJob, Source, refuse_leftovers};
 use super::jobfile::{Relayed, Way, relay};
 use super::land::{Land, directory};
 use super::options::{JOB_FILE, NATIVE};
+pub use program::installed;
 use program::{Fio, NAME, OPTION};
 use session::ForeignSession;
 
@@ -42,8 +43,8 @@ pub(super) struct ForeignJob {
 pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     let given = settings.text(OPTION)?;
     // As the only word behind the option stands the job file, where there is no other.
-    if given == "true" || is_job_file(settings) {
-        return Some(PathBuf::from(NAME));
+    if given == "true" || given == NAME || is_job_file(settings) {
+        return Some(first(settings));
     }
     if !given.contains('/') {
         return Some(PathBuf::from(given));
@@ -51,6 +52,13 @@ pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     // It is started in another directory than ours.
     let path = settings.file(given);
     Some(std::path::absolute(&path).unwrap_or(path))
+}
+
+/// The fio that is installed; its bare name where there is none.
+fn first(settings: &Settings) -> PathBuf {
+    let mut all = settings.environment.iter();
+    let path = all.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
+    installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
 }
 
 /// Whether the word behind the option is the job file.
@@ -75,7 +83,7 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
 
 /// The fio that is asked for, or else the one that is installed.
 pub(super) fn program_of(settings: &Settings) -> PathBuf {
-    asked(settings).unwrap_or_else(|| PathBuf::from(NAME))
+    asked(settings).unwrap_or_else(|| first(settings))
 }
 
 /// Settings of a job beyond its own, by its number.

@@ -1,7 +1,9 @@
 //! The user's own fio: whether it is there, and which version it is.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use treering_script::ConfigError;
@@ -12,6 +14,25 @@ pub(super) const OPTION: &str = "with-fio";
 pub(super) const NAME: &str = "fio";
 /// Since then all kinds of percentiles can be asked for at once.
 const ALL_PERCENTILES: (u64, u64) = (3, 18);
+
+/// Execute permission for anybody.
+const EXECUTABLE: u32 = 0o111;
+
+/// The fio of the first directory in `paths`, which are separated by colons as in `PATH`, that has
+/// one. treering itself, under a link of that name, is none.
+pub fn installed(paths: &OsStr) -> Option<PathBuf> {
+    let own = identity(Path::new("/proc/self/exe"));
+    std::env::split_paths(paths).map(|directory| directory.join(NAME)).find(|path| {
+        let is_program = |about: &fs::Metadata| about.is_file() && about.mode() & EXECUTABLE != 0;
+        fs::metadata(path).is_ok_and(|about| is_program(&about))
+            && (own.is_none() || identity(path) != own)
+    })
+}
+
+/// What a path leads to: device and inode.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
+}
 
 /// A fio that answered.
 #[derive(Clone, Debug)]
@@ -29,6 +50,9 @@ impl Fio {
                     --with-fio=PATH; without the option treering runs the job itself";
         let refuse =
             |why: String| ConfigError::new(format!("--{OPTION}: {shown}: {why}")).hint(hint);
+        if path.as_os_str() == NAME {
+            return Err(refuse("not found in the directories of PATH".to_owned()));
+        }
         let mut command = Command::new(OsString::from(&path));
         let asked = command.arg("--version").stdin(Stdio::null()).output();
         let output = asked.map_err(|error| refuse(format!("cannot be started: {error}")))?;
@@ -53,7 +77,29 @@ impl Fio {
 
 #[cfg(test)]
 mod tests {
-    use super::Fio;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use treering_testkit::temp_dir;
+
+    use super::{Fio, installed};
+
+    #[test]
+    fn a_link_to_ourselves_is_no_installed_fio() {
+        let dir = temp_dir();
+        let [ours, plain, theirs] = ["ours", "plain", "theirs"].map(|name| dir.path().join(name));
+        [&ours, &plain, &theirs].map(|dir| fs::create_dir(dir).unwrap());
+        symlink("/proc/self/exe", ours.join("fio")).unwrap();
+        fs::write(plain.join("fio"), "").unwrap();
+        fs::write(theirs.join("fio"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(theirs.join("fio"), fs::Permissions::from_mode(0o755)).unwrap();
+        let paths = std::env::join_paths([&ours, &plain]).unwrap();
+        assert_eq!(installed(&paths), None);
+        let paths = std::env::join_paths([&ours, &plain, &theirs]).unwrap();
+        assert_eq!(installed(&paths), Some(theirs.join("fio")));
+        assert_eq!(installed(OsStr::new("")), None);
+    }
 
     #[test]
     fn what_is_no_fio_is_refused() {

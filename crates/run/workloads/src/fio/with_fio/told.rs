@@ -204,7 +204,7 @@ fn way_tally(of: &Direction) -> WayTally {
     for (name, spread) in &of.times {
         let stat = stat(of.ios, *spread);
         match *name {
-            "slat" => way.slat = stat,
+            "slat" => way.slat.stat = stat,
             "clat" => way.clat.stat = stat,
             _ => way.lat.stat = stat,
         }
