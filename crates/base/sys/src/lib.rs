@@ -60,7 +60,7 @@ pub use entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, 
 pub use fiemap::{ExtentBuffer, FileExtent, file_extents};
 pub use fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use fsmap::{SpaceRecord, space_map};
-pub use limits::{OpenFiles, open_files, raise_open_files};
+pub use limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use lock::{LockError, lock_exclusive};
 pub use loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,

@@ -18,6 +18,7 @@ use crate::heat::Heated;
 use crate::processes::on_processes;
 use crate::program::by_program;
 use crate::renewal::{Renewable, Renewing};
+use crate::start::cannot_start;
 use crate::threads::on_threads;
 use crate::ticks::ticking;
 use crate::time_limit::Timer;
@@ -339,7 +340,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let halting = Halting { stop: self.stop, finishes };
         let start = side_by_side.start;
         let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
-        let _timer = timer.map_err(|source| EngineError::Start { worker: 0, source })?;
+        let wanted = wave.tasks.len();
+        let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
         let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
         let work = || match tasks {
             [] => Ok(Vec::new()),

@@ -21,6 +21,7 @@ mod progress;
 mod recorder;
 mod remove;
 mod renewal;
+mod start;
 mod target;
 mod threads;
 mod ticks;

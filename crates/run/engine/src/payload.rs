@@ -1,9 +1,12 @@
 //! What is written: the classic letter, or bytes that no filesystem can shrink.
 //!
-//! Native payload is a buffer of random bytes, made once before the run. A file's bytes come from
-//! its position in the buffer, so that small files always read the same start, which the
-//! processor's cache holds. Each 4 KiB block of a write gets a number of its own in place: one
-//! store, and no two blocks of a run are equal, so that deduplication sees nothing.
+//! Native payload is one buffer of random bytes for all workers, made once before the run. A file's
+//! bytes come from its position in the buffer, so that small files always read the same start,
+//! which the processor's cache holds. Each 4 KiB block of a write gets a number of its own, and no
+//! two blocks of a run are equal, so that deduplication sees nothing. Numbers are stored in place:
+//! each worker has a copy of the blocks it writes, made when it writes them first.
+
+use std::sync::Arc;
 
 use treering_script::Random;
 
@@ -13,6 +16,11 @@ use treering_sys::Pages;
 /// The unit in which filesystems store, compress and deduplicate; each gets its number.
 const BLOCK_BYTES: usize = 4096;
 const STAMP_BYTES: usize = size_of::<u64>();
+/// So many workers may copy the whole buffer, so that none of their blocks is copied twice; the
+/// others copy a window, so that hundreds of workers do not take 4 MiB each.
+const WHOLE_COPIES_MOST: u16 = 16;
+/// The size of a window, unless one write is larger.
+const WINDOW_BYTES: usize = 64 * 1024;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +40,25 @@ pub enum PayloadKind {
 /// The bytes that one worker writes.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    bytes: Pages,
+    /// What all workers share.
+    shared: Arc<Pages>,
     /// Random bytes at the start of each block; 0 in classic payload, which has no numbers.
     random_bytes: usize,
     stamp: u64,
+    window: Window,
+}
+
+/// The blocks that a worker has copied.
+#[derive(Clone, Debug)]
+struct Window {
+    /// Empty before the first write.
+    bytes: Pages,
+    /// One bit for each block that has been copied.
+    copied: Vec<u64>,
+    /// The place of its first block in the shared buffer.
+    start: usize,
+    /// Its size, as long as no write is larger.
+    wanted_bytes: usize,
 }
 
 /// Odd, so that its multiples visit every 64-bit number once; any will do that looks random
@@ -47,8 +70,8 @@ impl Payload {
     pub fn new(kind: PayloadKind, seed: u64) -> Self {
         let compressibility = match kind {
             PayloadKind::Native { compressibility } => compressibility,
-            PayloadKind::Classic => return Self::of_one_byte(b'a'),
-            PayloadKind::Zeros => return Self::of_one_byte(0),
+            PayloadKind::Classic => return Self::of(Pages::filled(b'a', LARGEST_CALL_BYTES), 0, 0),
+            PayloadKind::Zeros => return Self::of(Pages::filled(0, LARGEST_CALL_BYTES), 0, 0),
         };
         let mut bytes = Pages::filled(0, LARGEST_CALL_BYTES);
         Random::for_part(seed, "payload").fill(&mut bytes);
@@ -56,53 +79,62 @@ impl Payload {
         // Room for a whole number also when a write ends within the one before it.
         let random_bytes = (BLOCK_BYTES - zero_bytes).max(2 * STAMP_BYTES);
         bytes.chunks_exact_mut(BLOCK_BYTES).for_each(|block| block[random_bytes..].fill(0));
-        Self { bytes, random_bytes, stamp: seed }
+        Self::of(bytes, random_bytes, seed)
     }
 
-    fn of_one_byte(byte: u8) -> Self {
-        Self { bytes: Pages::filled(byte, LARGEST_CALL_BYTES), random_bytes: 0, stamp: 0 }
+    fn of(bytes: Pages, random_bytes: usize, stamp: u64) -> Self {
+        let window = Window::of(LARGEST_CALL_BYTES);
+        Self { shared: Arc::new(bytes), random_bytes, stamp, window }
     }
 
     /// The same payload for another worker: its blocks are numbered apart from all others'.
     pub(crate) fn for_worker(&self, worker: u16) -> Self {
-        if self.random_bytes == 0 {
-            return Self::of_one_byte(self.bytes.first().copied().unwrap_or(0));
-        }
         let numbers_before = u64::from(worker) << 48;
         let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
-        Self { stamp, ..self.clone() }
+        let is_whole = worker < WHOLE_COPIES_MOST;
+        let window = Window::of(if is_whole { LARGEST_CALL_BYTES } else { WINDOW_BYTES });
+        Self { shared: Arc::clone(&self.shared), random_bytes: self.random_bytes, stamp, window }
     }
 
     /// The bytes from `position` of a file on: two pieces, to be written one after the other; the
     /// second is mostly empty. At most [`LARGEST_CALL_BYTES`] come, however many are asked for.
     #[inline]
     pub fn take(&mut self, position: u64, bytes: usize) -> (&[u8], &[u8]) {
-        let length = self.bytes.len();
+        let length = self.shared.len();
         let bytes = bytes.min(length);
         if self.random_bytes == 0 {
-            return (&self.bytes[..bytes], &[]);
+            return (&self.shared[..bytes], &[]);
         }
         let start = usize::try_from(position % length as u64).unwrap_or(0);
-        let end = start + bytes;
-        if end <= length {
-            self.stamp_blocks(start, end);
-            return (&self.bytes[start..end], &[]);
+        // The place in the window, which may begin anywhere in the buffer and goes on at its start.
+        let mut from = start + if start < self.window.start { length } else { 0 };
+        from -= self.window.start;
+        let held = self.window.bytes.len();
+        if from + bytes > held && (held < length || held == 0) {
+            self.window.move_to(start, bytes, length);
+            from = start - self.window.start;
         }
-        self.stamp_blocks(start, length);
-        self.stamp_blocks(0, end - length);
-        (&self.bytes[start..], &self.bytes[..end - length])
+        let (end, held) = (from + bytes, self.window.bytes.len());
+        if end <= held {
+            self.stamp_blocks(from, end);
+            return (&self.window.bytes[from..end], &[]);
+        }
+        self.stamp_blocks(from, held);
+        self.stamp_blocks(0, end - held);
+        (&self.window.bytes[from..], &self.window.bytes[..end - held])
     }
 
-    /// Numbers every block that has bytes in this range, at the first of them.
+    /// Numbers every block that has bytes in this range of the window, at the first of them.
     #[inline]
     fn stamp_blocks(&mut self, start: usize, end: usize) {
         let mut at = start;
         while at < end {
             let block = at - at % BLOCK_BYTES;
+            self.window.ensure(block, &self.shared);
             self.stamp = self.stamp.wrapping_add(STRIDE);
             // Zero bytes at a block's end stay zero.
             let stop = (at + STAMP_BYTES).min(block + self.random_bytes);
-            if let Some(place) = self.bytes.get_mut(at..stop) {
+            if let Some(place) = self.window.bytes.get_mut(at..stop) {
                 let stamp = self.stamp.to_le_bytes();
                 match <&mut [u8; STAMP_BYTES]>::try_from(&mut *place) {
                     Ok(whole) => *whole = stamp,
@@ -110,6 +142,42 @@ impl Payload {
                 }
             }
             at = block + BLOCK_BYTES;
+        }
+    }
+}
+
+impl Window {
+    /// A window that takes no memory before the first write.
+    fn of(wanted_bytes: usize) -> Self {
+        Self { bytes: Pages::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
+    }
+
+    /// Puts the window where a write of so many bytes begins, with nothing copied; a window of the
+    /// whole buffer begins where that does.
+    #[cold]
+    fn move_to(&mut self, start: usize, bytes: usize, whole: usize) {
+        let block = start - start % BLOCK_BYTES;
+        let needed = (start - block + bytes).next_multiple_of(BLOCK_BYTES);
+        let held = self.bytes.len().max(self.wanted_bytes).max(needed).min(whole);
+        if held > self.bytes.len() {
+            self.bytes = Pages::filled(0, held);
+        }
+        self.copied.clear();
+        self.copied.resize(held.div_ceil(64 * BLOCK_BYTES), 0);
+        self.start = if held == whole { 0 } else { block };
+    }
+
+    /// Copies a block of the shared buffer unless that was done before.
+    #[inline]
+    fn ensure(&mut self, block: usize, shared: &[u8]) {
+        let number = block / BLOCK_BYTES;
+        let bit = 1 << (number % 64);
+        let word = &mut self.copied[number / 64];
+        if *word & bit == 0 {
+            *word |= bit;
+            let from = (self.start + block) % shared.len();
+            self.bytes[block..block + BLOCK_BYTES]
+                .copy_from_slice(&shared[from..from + BLOCK_BYTES]);
         }
     }
 }
@@ -165,7 +233,7 @@ mod tests {
             let first = native(compressibility);
             let mut seen = HashSet::new();
             let mut blocks = 0;
-            for worker in 0..3 {
+            for worker in [0, 1, 400] {
                 let mut payload = first.for_worker(worker);
                 for number in 0..700 {
                     // Small files and pieces that are no whole blocks; blocks as a file has them.
@@ -177,6 +245,47 @@ mod tests {
                 }
             }
             assert!(blocks > 8000);
+        }
+    }
+
+    #[test]
+    fn workers_share_one_buffer_and_copy_only_what_they_write() {
+        let first = native(0);
+        let mut workers: Vec<Payload> = (0..500).map(|number| first.for_worker(number)).collect();
+        assert!(workers.iter().all(|worker| worker.window.bytes.is_empty()));
+        for (number, worker) in (0_u64..).zip(&mut workers) {
+            assert_eq!(worker.shared.as_ptr(), first.shared.as_ptr());
+            for position in [0, 17 << 20, number * 123_457, u64::MAX] {
+                worker.take(position, 16 * 1024);
+            }
+        }
+        let windows = workers[super::WHOLE_COPIES_MOST.into()..].iter();
+        let bytes: usize = windows.map(|worker| worker.window.bytes.len()).sum();
+        assert!(bytes <= 500 * super::WINDOW_BYTES, "{bytes}");
+    }
+
+    #[test]
+    fn a_window_has_the_bytes_of_the_whole_buffer() {
+        let first = native(50);
+        let (mut whole, mut window) = (first.for_worker(1), first.for_worker(400));
+        let length = LARGEST_CALL_BYTES as u64;
+        let places = [0, 1, 4095, 70_000, length - 100, length - 9000, 5 * length + 3, 60_000];
+        for (position, bytes) in places.iter().flat_map(|at| [1, 5000, 70_000].map(|n| (*at, n))) {
+            let joined = |payload: &mut Payload| {
+                let (head, tail) = payload.take(position, bytes);
+                [head, tail].concat()
+            };
+            let (of_whole, of_window) = (joined(&mut whole), joined(&mut window));
+            assert_eq!((of_whole.len(), of_window.len()), (bytes, bytes));
+            let start = usize::try_from(position).unwrap();
+            let at = |index: usize| (start + index) % LARGEST_CALL_BYTES;
+            // All but the numbers, which stand at the start of a block or of the write, and those
+            // of earlier writes.
+            let shared = (0..bytes).filter(|index| first.shared[at(*index)] == of_window[*index]);
+            assert!(shared.count() + 8 * (bytes / BLOCK_BYTES + 20) >= bytes, "{position}");
+            let zeros = (0..bytes).filter(|index| at(*index) % BLOCK_BYTES >= 2048);
+            assert!(zeros.clone().all(|index| of_window[index] == 0), "{position} {bytes}");
+            assert!(zeros.into_iter().all(|index| of_whole[index] == 0));
         }
     }
 

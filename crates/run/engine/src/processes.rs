@@ -14,6 +14,7 @@ use treering_sys::{
     ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
 };
 
+use crate::start::cannot_start;
 use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
 use crate::{CallFailure, Caller, EngineError, HeatBook};
 
@@ -65,7 +66,8 @@ fn forked<C: Caller>(
     halting: Halting<'_>,
     has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
-    let cannot = |worker| move |source| EngineError::Start { worker, source };
+    let wanted = tasks.len();
+    let cannot = |worker| move |source| cannot_start(worker, wanted, source);
     let gate = match start {
         WaveStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
         WaveStart::AsMade => None,

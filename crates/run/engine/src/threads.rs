@@ -6,6 +6,7 @@ use std::thread;
 use treering_script::{Task, WaveStart};
 
 use crate::gate::Gate;
+use crate::start::cannot_start;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
@@ -18,6 +19,7 @@ pub(crate) fn on_threads<C: Caller>(
     halting: Halting<'_>,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let stop = halting.stop;
+    let wanted = tasks.len();
     let gate = Gate::new(if start == WaveStart::Together { tasks.len() } else { 1 });
     let runs = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(tasks.len());
@@ -35,7 +37,9 @@ pub(crate) fn on_threads<C: Caller>(
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
                     gate.cancel();
-                    return Err(EngineError::Start { worker: number, source });
+                    // Those that did not wait at the gate end as soon as they can.
+                    stop.halt();
+                    return Err(cannot_start(number, wanted, source));
                 }
             }
         }

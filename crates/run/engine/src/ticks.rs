@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use treering_model::SinkError;
 
 use crate::EngineError;
+use crate::start::cannot_start;
 
 /// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
 /// passed; what a tick says is told. A listener that fails is not told again, but it goes on
@@ -19,7 +20,7 @@ pub(crate) fn ticking<T: Send, S>(
     mut tell: impl FnMut(S) -> Result<(), SinkError>,
 ) -> Result<T, EngineError> {
     let every = every.max(Duration::from_millis(1));
-    let start = |source| EngineError::Start { worker: 0, source };
+    let start = |source| cannot_start(0, 1, source);
     thread::scope(|scope| {
         let (done, ended) = channel::<()>();
         let began = Instant::now();

@@ -22,6 +22,17 @@ pub(super) fn run(
     output: &mut dyn FnMut(&[u8]),
 ) -> io::Result<ExitStatus> {
     let (mut reader, writer) = io::pipe()?;
+    let (pieces, received) = channel();
+    // Not joined: it ends with the last process that holds the other end of the pipe.
+    let forward = move || {
+        let mut piece = [0; 4096];
+        while let Ok(length) = reader.read(&mut piece) {
+            if length == 0 || pieces.send(piece[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    };
+    thread::Builder::new().name("build output".to_owned()).spawn(forward)?;
     let mut child = Command::new("sh")
         .arg("-c")
         .arg(command)
@@ -30,16 +41,6 @@ pub(super) fn run(
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .spawn()?;
-    let (pieces, received) = channel();
-    // Not joined: it ends with the last process that holds the other end of the pipe.
-    thread::spawn(move || {
-        let mut piece = [0; 4096];
-        while let Ok(length) = reader.read(&mut piece) {
-            if length == 0 || pieces.send(piece[..length].to_vec()).is_err() {
-                break;
-            }
-        }
-    });
     loop {
         match received.recv_timeout(ASK_EVERY) {
             Ok(piece) => output(&piece),
