@@ -54,6 +54,21 @@ const TAIL: u32 = 0x400;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
 
+/// The flags by the names that filefrag gives them.
+const NAMES: [(u32, &str); 11] = [
+    (LAST, "last"),
+    (UNKNOWN, "unknown_loc"),
+    (DELAYED, "delalloc"),
+    (ENCODED, "encoded"),
+    (0x80, "encrypted"),
+    (0x100, "not_aligned"),
+    (INLINE, "inline"),
+    (TAIL, "tail_packed"),
+    (UNWRITTEN, "unwritten"),
+    (0x1000, "merged"),
+    (SHARED, "shared"),
+];
+
 /// A piece of a file that lies in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileExtent {
@@ -96,6 +111,12 @@ impl FileExtent {
     /// Whether it is compressed or encrypted.
     pub const fn is_encoded(&self) -> bool {
         self.flags & ENCODED != 0
+    }
+
+    /// Its flags by the names that filefrag gives them.
+    pub fn flag_names(&self) -> Vec<&'static str> {
+        let set = NAMES.iter().filter(|(flag, _)| self.flags & flag != 0);
+        set.map(|&(_, name)| name).collect()
     }
 
     /// Just behind its last byte, where it is not encoded.

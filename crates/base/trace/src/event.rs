@@ -80,16 +80,23 @@ pub enum Operation {
     Flush,
     /// Something else.
     Other,
+    /// To write zeroes that are not sent: the device is given only the place.
+    WriteZeroes,
 }
 
 impl Operation {
     /// Every operation, each at the place of its number in our files.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::Other];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::Other, Self::WriteZeroes];
 
-    /// Whether data go to or come from places of the device.
+    /// Whether places of the device are read or written.
     pub(crate) const fn moves_data(self) -> bool {
-        matches!(self, Self::Read | Self::Write)
+        matches!(self, Self::Read) || self.is_write()
+    }
+
+    /// Whether places of the device are written, with zeroes or with data.
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::WriteZeroes)
     }
 }
 
@@ -132,7 +139,9 @@ impl Flags {
         }
         let (operation, rest) = match rest {
             [b'R', after @ ..] => (Operation::Read, after),
-            [b'W', after @ ..] => (Operation::Write, after),
+            // Newer kernels name writes of zeroes and appends to a zone; older ones write N.
+            [b'W', b'Z', after @ ..] => (Operation::WriteZeroes, after),
+            [b'W', after @ ..] | [b'Z', b'A', after @ ..] => (Operation::Write, after),
             [b'D', b'E', after @ ..] | [b'D', after @ ..] => (Operation::Discard, after),
             [b'F', after @ ..] => (Operation::Flush, after),
             [_, after @ ..] => (Operation::Other, after),
@@ -227,6 +236,30 @@ pub enum Entry {
         /// How many.
         events: u64,
     },
+    /// A number about the recording as a whole: see [`Entry::BEGIN_NS`] and those beside it. Names
+    /// that are not known mean nothing.
+    Note {
+        /// What it is.
+        name: String,
+        /// The number.
+        value: u64,
+    },
+}
+
+impl Entry {
+    /// When the recording began, in nanoseconds of the trace's clock; before all events.
+    pub const BEGIN_NS: &str = "begin_ns";
+    /// When it ended; behind all events.
+    pub const END_NS: &str = "end_ns";
+    /// See [`Figures::program_write_bytes`](crate::Figures::program_write_bytes).
+    pub const PROGRAM_WRITE_BYTES: &str = "program_write_bytes";
+    /// See [`Figures::missing_bytes`](crate::Figures::missing_bytes).
+    pub const MISSING_BYTES: &str = "missing_bytes";
+
+    /// A number about the recording as a whole.
+    pub fn note(name: &str, value: u64) -> Self {
+        Self::Note { name: name.to_owned(), value }
+    }
 }
 
 #[cfg(test)]
@@ -246,6 +279,8 @@ mod tests {
         assert_eq!(read(b"F"), (Operation::Flush, Flags::default()));
         assert_eq!(read(b"FN"), (Operation::Flush, first));
         assert_eq!(read(b"DE").0, Operation::Discard);
+        assert_eq!(read(b"WZS"), (Operation::WriteZeroes, read(b"WS").1));
+        assert_eq!((read(b"ZA").0, read(b"ZR").0), (Operation::Write, Operation::Other));
         assert_eq!(read(b"DS"), (Operation::Discard, Flags { sync: true, ..Flags::default() }));
         assert_eq!(read(b"N").0, Operation::Other);
         assert_eq!(read(b"").0, Operation::Other);

@@ -12,8 +12,9 @@ mod own;
 mod sink;
 
 pub use analysis::{
-    Analyst, CounterCourse, Counters, Course, DeviceFigures, Digest, Direction, Figures,
-    KindFigures, LatencyFigures, Map, Slot, Summary, Window, summarise,
+    Analyst, CountedBy, CounterCourse, Counters, Course, DeviceFigures, Digest, Direction, Figures,
+    KindFigures, LatencyBin, LatencyBins, LatencyFigures, Map, Slot, Summary, Window, losses,
+    summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
 pub use error::TraceFileError;

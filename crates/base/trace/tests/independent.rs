@@ -9,8 +9,8 @@
 use proptest::prelude::*;
 use treering_model::{Scope, Unit};
 use treering_trace::{
-    Action, Analyst, Device, DeviceNumber, Digest, Direction, Entry, Event, Flags, Operation,
-    Window, summarise,
+    Action, Analyst, CountedBy, Device, DeviceNumber, Digest, Direction, Entry, Event, Flags,
+    Operation, Window, summarise,
 };
 
 /// A request: when it is asked for, when issued, when done, and what it is.
@@ -281,4 +281,103 @@ fn a_window_leaves_the_rest_out() {
     assert_eq!((near.writes.requests, near.seeks), (50, 0));
     let early = within(Window { times_ns: Some((0, 50_000)), offsets: None });
     assert_eq!((early.writes.requests, early.seeks), (50, 49));
+}
+
+/// Ten writes of 8 sectors, one after the other, each queued, issued and done 100 ns apart.
+fn ten() -> Vec<Request> {
+    let one = |number: u64| Request {
+        queued: number * 1000,
+        issued: number * 1000 + 100,
+        done: number * 1000 + 200,
+        sector: number * 8,
+        sectors: 8,
+        operation: Operation::Write,
+        device: DeviceNumber::new(7, 0),
+    };
+    (0..10).map(one).collect()
+}
+
+#[test]
+fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
+    let with = |actions: &[Action]| {
+        let mut all = events(&ten());
+        all.retain(|event| actions.contains(&event.action));
+        digest(&all)
+    };
+    let cases = [
+        (&[Action::Issue][..], CountedBy::Issue),
+        (&[Action::Queue], CountedBy::Queue),
+        (&[Action::Queue, Action::Issue], CountedBy::Issue),
+        (&[Action::Complete], CountedBy::Complete),
+        (&[Action::Queue, Action::Issue, Action::Complete], CountedBy::Complete),
+    ];
+    for (actions, by) in cases {
+        let Digest { figures, course, maps, .. } = with(actions);
+        assert_eq!(figures.counted_by, by, "{actions:?}");
+        assert_eq!((figures.writes.requests, figures.writes.bytes), (10, 40_960), "{actions:?}");
+        assert_eq!((figures.seeks, figures.sequential), (0, 9), "{actions:?}");
+        assert_eq!(figures.devices[0].requests, 10, "{actions:?}");
+        assert_eq!(course.slots.iter().map(|slot| slot.writes).sum::<u64>(), 10, "{actions:?}");
+        assert_eq!(maps.len(), 1, "{actions:?}");
+        let is_whole = by == CountedBy::Complete && actions.len() > 1;
+        assert_eq!(figures.depth_max > 0, is_whole, "what never ends is no queue: {actions:?}");
+    }
+}
+
+#[test]
+fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
+    let mut all = events(&ten());
+    all.retain(|event| event.action != Action::Issue);
+    let Digest { figures, latency, course, .. } = digest(&all);
+    assert_eq!((figures.writes.requests, figures.counted_by), (10, CountedBy::Complete));
+    assert_eq!(figures.writes.queue_to_complete.samples, 10);
+    assert_eq!((figures.writes.issue_to_complete.samples, figures.depth_max), (0, 1));
+    // The first is known to be of such a device only when it is done.
+    assert!((figures.depth_mean - 9.0 * 200.0 / 9200.0).abs() < 1e-9, "{}", figures.depth_mean);
+    assert_eq!(latency.bins[0].samples, 10);
+    assert_eq!((latency.bins[0].max_ns, course.slots[0].latency_ns_max), (200, 200));
+}
+
+#[test]
+fn writes_of_zeroes_are_writes_that_move_no_data() {
+    let mut requests = ten();
+    requests[3].operation = Operation::WriteZeroes;
+    requests[4].operation = Operation::Discard;
+    let mut figures = digest(&events(&requests)).figures;
+    assert_eq!((figures.writes.requests, figures.discards.requests), (9, 1));
+    assert_eq!((figures.write_zeroes, figures.write_zeroes_bytes), (1, 4096));
+    figures.program_write_bytes = Some(8 * 4096);
+    assert_eq!(figures.write_amplification(), Some(1.0));
+    figures.missing_bytes = 4096;
+    assert_eq!(figures.write_amplification(), None, "it would be too small");
+}
+
+#[test]
+fn a_file_has_the_figures_of_the_recording() {
+    let mut entries = vec![Entry::note(Entry::BEGIN_NS, 0)];
+    let mut requests = ten();
+    requests.iter_mut().for_each(|one| {
+        (one.queued, one.issued, one.done) = (one.queued + 5000, one.issued + 5000, one.done + 5000)
+    });
+    entries.extend(events(&requests).into_iter().map(Entry::Event));
+    let mut recorded = Analyst::new(0);
+    entries.iter().for_each(|entry| recorded.entry(entry));
+    let mut recorded = recorded.end(50_000);
+    recorded.figures.program_write_bytes = Some(40_960);
+    recorded.figures.missing_bytes = 512;
+    entries.extend([
+        Entry::note(Entry::END_NS, 50_000),
+        Entry::note(Entry::PROGRAM_WRITE_BYTES, 40_960),
+        Entry::note(Entry::MISSING_BYTES, 512),
+        Entry::note("what a later version tells", 1),
+    ]);
+    let of = |window: Window| {
+        let mut entries = entries.iter().cloned();
+        summarise(window, || Ok(entries.next())).unwrap().whole
+    };
+    assert_eq!(of(Window::default()), recorded);
+    assert_eq!(recorded.figures.span_ns, 50_000);
+    // What is of the whole is not of a part.
+    let part = of(Window { times_ns: Some((0, 9000)), offsets: None }).figures;
+    assert_eq!((part.program_write_bytes, part.missing_bytes, part.span_ns), (None, 0, 9000));
 }

@@ -33,6 +33,6 @@ pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};
 pub use machine::DeviceNumber;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
-pub use sight::{Sight, SightKind};
+pub use sight::{Sight, SightKind, is_image};
 pub use volume::{FormatRecord, MountRecord, Mounted, Volume};
 pub use workplace::Workplace;

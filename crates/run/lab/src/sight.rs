@@ -25,9 +25,10 @@ const MARK: &str = "treering looks";
 const SECTOR_BYTES: u32 = 512;
 
 /// What is mounted how to be looked at: the names of its signatures, its type for the kernel, and
-/// the options with which nothing of it is changed, the journal included.
+/// the options with which nothing of it is changed, the journal included, and with which a damaged
+/// one makes nothing of the machine stop (its superblock may ask for a panic).
 const TYPES: [(&[&str], &str, &str); 4] = [
-    (&["ext2", "ext3", "ext4"], "ext4", "ro,noload"),
+    (&["ext2", "ext3", "ext4"], "ext4", "ro,noload,errors=continue"),
     (&["XFS"], "xfs", "ro,norecovery,nouuid"),
     (&["btrfs"], "btrfs", "ro,rescue=nologreplay"),
     (&["f2fs", "F2FS"], "f2fs", "ro,norecovery"),
@@ -108,6 +109,20 @@ impl Sight {
     pub fn kind(&self) -> &SightKind {
         &self.kind
     }
+}
+
+/// Whether a file is an image of a filesystem that [`Sight::open`] looks into.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_image(path: &Path) -> Result<bool, LabError> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = File::options().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(LabError::io("cannot open", path))?;
+    let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
+    let found = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
+    let is_known = |name: &str| TYPES.iter().any(|(names, ..)| names.contains(&name));
+    Ok(found.iter().any(|signature| is_known(signature.name)))
 }
 
 /// Looks through the mount of a device, if there is one.

@@ -46,7 +46,7 @@ impl Requests {
     pub(crate) fn event(&mut self, event: &Event, first_sector: u64) {
         let writes = match event.operation {
             Operation::Read => false,
-            Operation::Write => true,
+            operation if operation.is_write() => true,
             _ => return,
         };
         let rank = rank(event.action);

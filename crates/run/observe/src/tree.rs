@@ -8,9 +8,10 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::{AtFlags, statat};
 use treering_sys::{
-    Attributes, Confinement, EntryBuffer, Errno, FileType, attributes, dir_again, open_above,
-    open_subdir, read_numbered_entries, rewind_dir,
+    Attributes, Confinement, EntryBuffer, Errno, FileType, attributes, dir_again, filesystem_facts,
+    open_above, open_subdir, read_numbered_entries, rewind_dir,
 };
 
 pub use crate::scan::{Scan, ScanError, scan};
@@ -20,18 +21,22 @@ const OPEN_LEVELS: usize = 128;
 /// Names of directories that are kept of one directory; one with more is read once more.
 const KEPT_NAMES: usize = 4096;
 
+/// Filesystems whose directories give every file the number that `stat` gives it. Elsewhere they
+/// may not: overlayfs lists the numbers of its layers, among which different files share one.
+const NUMBERS_HOLD: [&str; 5] = ["ext4", "xfs", "btrfs", "f2fs", "tmpfs"];
+
 /// Something in a directory that is none itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'e> {
     /// The directory, as it is open.
     pub dir: BorrowedFd<'e>,
-    /// The number of the directory's filesystem or subvolume.
+    /// The number of its filesystem or subvolume (`st_dev`).
     pub device: u64,
     /// Its name.
     pub name: &'e CStr,
     /// What it is.
     pub kind: FileType,
-    /// Its number.
+    /// Its number there (`st_ino`).
     pub inode: u64,
 }
 
@@ -93,7 +98,9 @@ pub fn traverse<V: Visit>(
 ) -> Result<(), V::Halt> {
     let mut buffer = EntryBuffer::new(256 << 10);
     let opened = dir_again(top).map_err(|errno| WalkError("open", errno))?;
-    let mut levels = vec![enter(opened, None, visitor, &mut buffer)?];
+    let type_name = filesystem_facts(&opened).ok().and_then(|facts| facts.type_name());
+    let numbers_hold = type_name.is_some_and(|name| NUMBERS_HOLD.contains(&name));
+    let mut levels = vec![enter(opened, None, visitor, &mut buffer, numbers_hold)?];
     while let Some(level) = levels.last_mut() {
         let Some(name) = next_name(level, &mut buffer) else {
             visitor.leave()?;
@@ -107,7 +114,7 @@ pub fn traverse<V: Visit>(
         };
         match open_subdir(confinement, dir.as_fd(), &name) {
             Ok(below) => {
-                let below = enter(below, Some(&name), visitor, &mut buffer)?;
+                let below = enter(below, Some(&name), visitor, &mut buffer, numbers_hold)?;
                 levels.push(below);
                 close_one_above(&mut levels);
             }
@@ -159,12 +166,19 @@ fn leave<V: Visit>(levels: &mut Vec<Level>, visitor: &mut V) -> Result<(), V::Ha
     Ok(())
 }
 
+/// The numbers of a file's filesystem and of the file, as `stat` tells them.
+fn numbers(dir: &OwnedFd, name: &CStr) -> Option<(u64, u64)> {
+    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
 /// Shows what is in a directory.
 fn enter<V: Visit>(
     dir: OwnedFd,
     name: Option<&CStr>,
     visitor: &mut V,
     buffer: &mut EntryBuffer,
+    numbers_hold: bool,
 ) -> Result<Level, V::Halt> {
     let id = attributes(&dir).map_err(|errno| WalkError("look at a directory", errno))?;
     visitor.enter(dir.as_fd(), name)?;
@@ -177,7 +191,10 @@ fn enter<V: Visit>(
             if kind == FileType::Directory {
                 level.note(name);
             } else if halt.is_none() {
-                let entry = Entry { dir: dir.as_fd(), device: id.device, name, kind, inode };
+                let listed = (id.device, inode);
+                let (device, inode) =
+                    if numbers_hold { listed } else { numbers(&dir, name).unwrap_or(listed) };
+                let entry = Entry { dir: dir.as_fd(), device, name, kind, inode };
                 halt = visitor.entry(&entry).err();
             }
         });

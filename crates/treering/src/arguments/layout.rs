@@ -10,8 +10,14 @@ use super::OutputArgs;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_LAYOUT)]
 pub(crate) struct LayoutArgs {
-    /// A directory, a block device or an image of a filesystem.
+    /// A directory, a block device, an image of a filesystem, or a file whose extents are listed.
     pub(crate) path: PathBuf,
+    /// Further files whose extents are listed.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// List the extents of the files themselves, also of an image of a filesystem.
+    #[arg(long, conflicts_with_all = ["sample", "map", "fresh_copy", "heat"])]
+    pub(crate) extents: bool,
     /// Measure about so many files, drawn at random in runs of neighbours, and give intervals: for
     /// trees of many millions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -56,6 +62,7 @@ The layout of a tree, of all that is on a disk, and of an image, for programs:
   treering layout /srv/build
   treering layout /dev/sdb1
   treering layout aged.img --format json
+  treering layout big.db log.db            (their extents, as filefrag -v lists them)
   treering layout /srv/build --fresh-copy
   treering layout /srv/build --heat build.trace
 

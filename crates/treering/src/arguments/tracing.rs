@@ -54,7 +54,7 @@ pub(crate) struct RecordTraceArgs {
     /// that too.
     #[arg(long)]
     pub(crate) sync: bool,
-    /// Write every event into this file, for `treering trace show` and `plot`.
+    /// Write every event into this file, for `treering trace show` and `plot`. It must not exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write files as blktrace does into this directory, for blkparse, btt and iowatcher.
@@ -63,10 +63,11 @@ pub(crate) struct RecordTraceArgs {
     /// The size of the ring of each CPU: larger ones lose less where much happens.
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     pub(crate) ring: String,
-    /// How events are got: tracefs, perf_event, or statistics, which tells rates only [default: the
-    /// first of them that works].
-    #[arg(long, value_name = "WAY", value_parser = ["tracefs", "perf_event", "statistics"])]
-    pub(crate) way: Option<String>,
+    /// Where events come from: tracefs, perf_event, or statistics, the devices' counters, which
+    /// tell rates only and have no events to keep [default: the first of them that works].
+    #[arg(long, alias = "way", value_name = "METHOD",
+          value_parser = ["tracefs", "perf_event", "statistics"])]
+    pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) page: TracePageArgs,
 }

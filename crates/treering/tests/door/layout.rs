@@ -458,8 +458,11 @@ fn what_has_no_layout_is_refused() {
     let nothing = program.home().join("nothing");
     program.run(["layout", nothing.to_str().unwrap()]).ends_with(2).complains("cannot find");
     fs::write(&nothing, vec![0; 1 << 20]).unwrap();
-    let refused = program.run(["layout", nothing.to_str().unwrap()]).ends_with(3);
-    refused.complains("carries no filesystem that treering knows");
+    // A file that is no image has extents, where its filesystem tells them.
+    let listed = program.run(["layout", nothing.to_str().unwrap()]);
+    assert!(listed.code == Some(0) && listed.stdout.contains("Extents") || listed.code == Some(3));
+    let memory = memory.path().join("file");
+    program.run(["layout", memory.to_str().unwrap()]).ends_with(3).complains("no FIEMAP");
     program.run(["layout", "/dev/null"]).ends_with(3).complains("no directory, block device");
     program.run(["layout", "/", "--seed", "3"]).ends_with(2);
     program.run(["layout", "/", "--sample", "0"]).ends_with(2);
@@ -558,4 +561,101 @@ fn every_format_takes_it() {
 
 fn age_little(dir: &Path) {
     (0..10).for_each(|file| fs::write(dir.join(file.to_string()), vec![1; 9000]).unwrap());
+}
+
+#[test]
+fn files_of_an_overlay_are_known_by_device_and_inode() {
+    require_loop_fs!("ext4");
+    let (lower, upper) = (Image::new("ext4", 32, &[]), Image::new("ext4", 32, &[]));
+    let (top, work) = (upper.mounted.join("top"), upper.mounted.join("work"));
+    [&top, &work].iter().for_each(|dir| fs::create_dir(dir).unwrap());
+    // Two filesystems made alike number their files alike.
+    for (below, count) in [(&lower.mounted, 300), (&top, 300)] {
+        let name = if below == &top { "u" } else { "l" };
+        let dir = below.join(format!("dir-{name}"));
+        fs::create_dir(&dir).unwrap();
+        (0..count).for_each(|file| fs::write(dir.join(format!("{name}{file}")), "x").unwrap());
+        fs::hard_link(dir.join(format!("{name}0")), dir.join("further")).unwrap();
+    }
+    let dir = temp_dir_in(&std::env::temp_dir());
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        lower.mounted.display(),
+        top.display(),
+        work.display()
+    );
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "overlay", "overlay", "-o", &options]).arg(dir.path());
+    if !mount.status().unwrap().success() {
+        skip("no overlayfs here");
+        return;
+    }
+    let ran = program().run(["layout", dir.path().to_str().unwrap(), "--format", "json"]);
+    said(Command::new("umount").arg(dir.path()));
+    let told: Value = serde_json::from_str(&ran.ends_with(0).stdout).unwrap();
+    assert_eq!((whole(&told, "/files"), whole(&told, "/passed/hard_links")), (600, 2), "{told}");
+}
+
+#[test]
+fn a_damaged_image_that_asks_for_a_panic_makes_none() {
+    require_loop_fs!("ext4");
+    let mut image = Image::new("ext4", 32, &["-e", "panic"]);
+    fs::write(image.mounted.join("f"), "x").unwrap();
+    image.unmount();
+    let before = fs::read(&image.file).unwrap();
+    let told = layout(&program(), &image.file, &[]);
+    assert!(told["through"].as_str().unwrap().contains("errors=continue"), "{told}");
+    assert!(fs::read(&image.file).unwrap() == before, "nothing is written");
+}
+
+#[test]
+fn files_have_their_extents_listed_as_filefrag_has_them() {
+    require_loop_fs!("ext4");
+    let image = Image::new("ext4", 64, &[]);
+    let (one, two) = (image.mounted.join("one"), image.mounted.join("two"));
+    for block in 0..6u64 {
+        for path in [&one, &two] {
+            let file = File::options().create(true).append(false).write(true).open(path).unwrap();
+            file.write_all_at(&[1; 4096], block * 8192).unwrap();
+            file.sync_all().unwrap();
+        }
+    }
+    let program = program();
+    let [first, second] = [&one, &two].map(|path| path.to_str().unwrap());
+    let ran = program.run(["layout", first, second, "--format", "json"]).ends_with(0);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&told["format"], &told["version"]), (&"treering extents".into(), &1.into()));
+    assert_eq!(told["files"].as_array().unwrap().len(), 2);
+    for (number, path) in [first, second].iter().enumerate() {
+        let file = &told["files"][number];
+        let extents = file["extents"].as_array().unwrap();
+        let of = |extent: &Value| {
+            format!(
+                "{} {} {}",
+                whole(extent, "/logical_bytes") / 4096,
+                whole(extent, "/physical_bytes") / 4096,
+                whole(extent, "/length_bytes") / 4096
+            )
+        };
+        let told: Vec<String> = extents.iter().map(of).collect();
+        let listed = said(Command::new("filefrag").args(["-v", "-b4096", path]));
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(':').map(str::trim).collect();
+            fields.first()?.parse::<u64>().ok()?;
+            let begin = |field: &str| field.split("..").next().unwrap().trim().to_owned();
+            Some(format!("{} {} {}", begin(fields[1]), begin(fields[2]), fields[3]))
+        };
+        assert_eq!(told, listed.lines().filter_map(row).collect::<Vec<_>>(), "{listed}");
+        let pieces = format!("{} extent", whole(file, "/pieces"));
+        assert!(listed.contains(&pieces), "{pieces}: {listed}");
+    }
+    let page = program.run(["layout", first]).ends_with(0).stdout;
+    assert!(page.contains("physical block") && page.contains("last"), "{page}");
+    // An image is looked into, unless its own extents are asked for.
+    let file = image.file.to_str().unwrap();
+    let ran = program.run(["layout", file, "--extents", "--format", "json"]).ends_with(0);
+    assert!(ran.stdout.contains("treering extents"), "{}", ran.stdout);
+    assert!(layout(&program, &image.file, &[])["files"].is_number());
+    let dir = image.mounted.to_str().unwrap();
+    program.run(["layout", first, dir]).ends_with(2).complains("not a regular file");
 }

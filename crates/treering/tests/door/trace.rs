@@ -13,7 +13,7 @@ use crate::trial::last;
 /// Whether events can be recorded here; says why not.
 fn can_trace(place: &LoopFs) -> bool {
     let dir = place.path().to_str().unwrap();
-    let tried = program().run(["trace", "--dir", dir, "--way", "perf_event", "--", "true"]);
+    let tried = program().run(["trace", "--dir", dir, "--method", "perf_event", "--", "true"]);
     if tried.code != Some(0) {
         skip(&format!("no block traces here: {}", tried.stderr.trim()));
     }
@@ -34,7 +34,7 @@ fn traced(program: &Program, options: &[&str], command: &[String]) -> Value {
     let words = words.chain(["--"]).chain(command.iter().map(String::as_str));
     let ran = program.run(words).ends_with(0);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(document["trace_version"], 1);
+    assert_eq!((&document["format"], &document["version"]), (&"treering trace".into(), &2.into()));
     document["runs"][0]["whole"].clone()
 }
 
@@ -54,7 +54,7 @@ fn every_request_is_recorded_both_ways() {
     for way in ["perf_event", "tracefs"] {
         let file = place.path().join(way);
         let whole =
-            traced(&program, &["--dir", dir, "--sync", "--way", way], &write_direct(&file, 200));
+            traced(&program, &["--dir", dir, "--sync", "--method", way], &write_direct(&file, 200));
         // The journal writes besides.
         assert!(number(&whole, "/writes/requests") >= 200.0, "{way} {whole}");
         assert!(number(&whole, "/writes/bytes") >= 819_200.0, "{way} {whole}");
@@ -65,10 +65,17 @@ fn every_request_is_recorded_both_ways() {
         let device = whole.pointer("/devices/0/name").unwrap().as_str().unwrap();
         assert!(device.starts_with("loop"), "{device}");
     }
-    let counters = ["--dir", dir, "--sync", "--way", "statistics"];
+    let counters = ["--dir", dir, "--sync", "--method", "statistics"];
     let whole = traced(&program, &counters, &write_direct(&place.path().join("s"), 100));
     assert!(number(&whole, "/writes/requests") >= 100.0, "{whole}");
-    assert_eq!(whole["ordered"], 0);
+    let unknown = ["seeks", "seeks_per_second", "ordered", "layout_score"];
+    assert!(unknown.iter().all(|name| whole.get(name).is_none()), "{whole}");
+    let said = program.run(["trace", "--dir", dir, "--method", "statistics", "--", "sync"]);
+    assert!(!said.ends_with(0).stdout.contains("0 seeks"));
+    // The old name of the option stays.
+    let words = ["trace", "--dir", dir, "--way", "statistics", "--out", "s.trace", "--", "true"];
+    program.run(words).ends_with(2).complains("no events that --out could keep");
+    assert!(!program.home().join("s.trace").exists());
 }
 
 #[test]
@@ -505,4 +512,109 @@ fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
     let whole = traced(&program, &["--dir", dir, "--sync"], &command);
     assert!(number(&whole, "/writes/requests") >= 200.0, "{whole}");
     assert_eq!(whole["devices"].as_array().unwrap().len(), 1, "{whole}");
+}
+
+#[test]
+fn a_file_shows_what_was_printed_when_it_was_recorded() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    if !can_trace(&place) {
+        return;
+    }
+    let program = program();
+    let dir = place.path().to_str().unwrap();
+    let file = program.home().join("a.trace");
+    let file = file.to_str().unwrap();
+    let write = write_direct(&place.path().join("f"), 50);
+    let recorded = traced(&program, &["--dir", dir, "--sync", "--out", file], &write);
+    let shown = || program.run(["trace", "show", file, "--format", "json"]).ends_with(0).stdout;
+    let document: Value = serde_json::from_str(&shown()).unwrap();
+    assert_eq!(document["runs"][0]["whole"], recorded);
+    assert!(number(&recorded, "/latency_by_time/bins/0/max_ns") >= 0.0, "{recorded}");
+    // It is not written over, and the command does not run.
+    let touched = program.home().join("touched");
+    let words = ["trace", "--dir", dir, "--out", file, "--", "touch", touched.to_str().unwrap()];
+    program.run(words).ends_with(3).complains("exists");
+    assert!(!touched.exists());
+    assert_eq!(serde_json::from_str::<Value>(&shown()).unwrap(), document);
+    std::fs::write(program.home().join("empty.trace"), "").unwrap();
+    program.run(["trace", "show", "empty.trace"]).ends_with(3).complains("is empty");
+}
+
+#[test]
+fn a_device_that_takes_bios_has_figures() {
+    require_root!();
+    let Ok(added) = std::fs::read_to_string("/sys/class/zram-control/hot_add") else {
+        skip("this kernel has no zram");
+        return;
+    };
+    let added = added.trim().to_owned();
+    let node = format!("/dev/zram{added}");
+    std::fs::write(format!("/sys/block/zram{added}/disksize"), "16M").unwrap();
+    let outcome = std::panic::catch_unwind(|| {
+        let program = program();
+        let write = [
+            "dd",
+            "if=/dev/zero",
+            &format!("of={node}"),
+            "bs=4096",
+            "count=30",
+            "oflag=direct",
+            "status=none",
+        ]
+        .map(str::to_owned);
+        let own = program.home().join("z.trace");
+        let options = ["--device", &node, "--out", own.to_str().unwrap()];
+        let words = ["trace", "--format", "json"].into_iter().chain(options).chain(["--"]);
+        let ran = program.run(words.chain(write.iter().map(String::as_str)));
+        if ran.stderr.contains("no block trace") || !Path::new(&node).exists() {
+            skip(&ran.stderr);
+            return;
+        }
+        let document: Value = serde_json::from_str(&ran.ends_with(0).stdout).unwrap();
+        let whole = &document["runs"][0]["whole"];
+        assert_eq!(number(whole, "/writes/requests"), 30.0, "{whole}");
+        assert_eq!(number(whole, "/writes/queue_to_complete/samples"), 30.0, "{whole}");
+        assert_eq!(number(whole, "/sequential"), 29.0, "{whole}");
+        assert!(whole.get("missing_bytes").is_none(), "{whole}");
+    });
+    let reset = std::fs::write("/sys/class/zram-control/hot_remove", &added);
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+    reset.unwrap();
+}
+
+#[test]
+fn what_is_written_without_write_calls_is_in_the_amplification() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    if !can_trace(&place) {
+        return;
+    }
+    if Command::new("fio").arg("--version").output().is_err() {
+        skip("fio is not installed");
+        return;
+    }
+    let program = program();
+    let dir = place.path().to_str().unwrap();
+    for engine in ["libaio", "io_uring", "mmap"] {
+        let line = [
+            "fio",
+            "--name=a",
+            "--rw=write",
+            "--size=8m",
+            "--bs=64k",
+            "--direct=0",
+            &format!("--ioengine={engine}"),
+            &format!("--directory={dir}"),
+            &format!("--filename={engine}"),
+            "--output=/dev/null",
+        ];
+        let whole = traced(&program, &["--dir", dir, "--sync"], &line.map(str::to_owned));
+        let Some(ratio) = whole.get("write_amplification").and_then(Value::as_f64) else {
+            continue;
+        };
+        assert!((0.5..4.0).contains(&ratio), "{engine}: {whole}");
+    }
 }

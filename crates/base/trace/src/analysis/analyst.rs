@@ -1,12 +1,13 @@
 //! Takes the events of a trace in their order and says what they mean, part by part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Latency;
 
 use super::course::Course;
-use super::digest::{DeviceFigures, Digest, Direction, Figures, KindFigures};
+use super::digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures};
 use super::flight::Flight;
+use super::latency::LatencyCourse;
 use super::map::Grid;
 use super::tally::{Order, OrderCount, Sizes, figures_of};
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
@@ -16,6 +17,11 @@ const MAPS_MAX: usize = 16;
 
 /// Completions after which requests are looked for that were never ended.
 const LOOK_EVERY: u64 = 256;
+
+/// Devices without completions that are counted by their issues, or by what is queued; and requests
+/// of such a device after which the others do not come any more.
+const UNCOMPLETED_MAX: usize = 64;
+const UNCOMPLETED_SURELY: u64 = 1000;
 
 /// Devices that are named.
 const DEVICES_MAX: usize = 4096;
@@ -29,6 +35,10 @@ pub struct Analyst {
     /// What orders requests: the best that was seen.
     ordered_by: Option<Direction>,
     part: Part,
+    /// Devices that have completed something.
+    completing: BTreeSet<DeviceNumber>,
+    /// What devices without completions were seen to get since the last cut, and by which event.
+    uncompleted: BTreeMap<DeviceNumber, (CountedBy, Part)>,
     /// Completions until requests without an end are looked for.
     until_look: u64,
 }
@@ -45,6 +55,8 @@ struct Part {
     reads: Kind,
     writes: Kind,
     discards: Kind,
+    zeroes: u64,
+    zeroed_bytes: u64,
     flushes: u64,
     failed: u64,
     merges: u64,
@@ -52,16 +64,25 @@ struct Part {
     depth_max: u64,
     depth_ns: u128,
     course: Course,
+    latency: LatencyCourse,
     grids: BTreeMap<DeviceNumber, Grid>,
     moved: BTreeMap<DeviceNumber, Moved>,
 }
 
 /// What a device moved.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Moved {
     requests: u64,
     read_bytes: u64,
     write_bytes: u64,
+}
+
+impl Moved {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+    }
 }
 
 /// Requests of a kind.
@@ -75,6 +96,19 @@ struct Kind {
 }
 
 impl Kind {
+    fn count(&mut self, bytes: u64) {
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.sizes.add(bytes);
+    }
+
+    /// Adds requests without times.
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.sizes.merge(&other.sizes);
+    }
+
     fn figures(&self) -> KindFigures {
         KindFigures {
             requests: self.requests,
@@ -95,10 +129,64 @@ impl Part {
     fn kind(&mut self, operation: Operation) -> Option<&mut Kind> {
         match operation {
             Operation::Read => Some(&mut self.reads),
-            Operation::Write => Some(&mut self.writes),
+            Operation::Write | Operation::WriteZeroes => Some(&mut self.writes),
             Operation::Discard => Some(&mut self.discards),
             Operation::Flush | Operation::Other => None,
         }
+    }
+
+    /// Counts a request.
+    fn count(&mut self, event: &Event) {
+        self.failed += u64::from(event.error != 0);
+        self.flushes += u64::from(event.operation == Operation::Flush);
+        let (bytes, operation) = (u64::from(event.bytes), event.operation);
+        let Some(kind) = self.kind(operation).filter(|_| bytes > 0) else { return };
+        kind.count(bytes);
+        if !operation.moves_data() {
+            return;
+        }
+        let read_bytes = if operation == Operation::Read { bytes } else { 0 };
+        let one = Moved { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
+        if operation == Operation::WriteZeroes {
+            self.zeroes += 1;
+            self.zeroed_bytes = self.zeroed_bytes.saturating_add(bytes);
+        }
+        if self.moved.contains_key(&event.device) || self.moved.len() < DEVICES_MAX {
+            self.moved.entry(event.device).or_default().add(one);
+        }
+        let after = event.time_ns.saturating_sub(self.begin_ns);
+        let slot = self.course.at(after);
+        if operation == Operation::Read {
+            slot.reads += 1;
+            slot.read_bytes = slot.read_bytes.saturating_add(bytes);
+        } else {
+            slot.writes += 1;
+            slot.write_bytes = slot.write_bytes.saturating_add(bytes);
+        }
+    }
+
+    /// Adds what another part counted that began with this one.
+    fn add(&mut self, other: Self) {
+        self.reads.add(&other.reads);
+        self.writes.add(&other.writes);
+        self.discards.add(&other.discards);
+        self.flushes += other.flushes;
+        self.zeroes += other.zeroes;
+        self.zeroed_bytes = self.zeroed_bytes.saturating_add(other.zeroed_bytes);
+        self.course.add(other.course);
+        for (device, moved) in other.moved {
+            self.moved.entry(device).or_default().add(moved);
+        }
+    }
+
+    /// A read or write that was done at a time took so long.
+    fn took(&mut self, time_ns: u64, took_ns: u64) {
+        let after = time_ns.saturating_sub(self.begin_ns);
+        let slot = self.course.at(after);
+        slot.timed += 1;
+        slot.latency_ns = slot.latency_ns.saturating_add(took_ns);
+        slot.latency_ns_max = slot.latency_ns_max.max(took_ns);
+        self.latency.add(after, took_ns);
     }
 
     /// Time passes; so many requests were with the devices meanwhile.
@@ -144,6 +232,8 @@ impl Analyst {
             order: Order::default(),
             ordered_by: None,
             part: Part::begun(begin_ns),
+            completing: BTreeSet::new(),
+            uncompleted: BTreeMap::new(),
             until_look: LOOK_EVERY,
         }
     }
@@ -158,7 +248,7 @@ impl Analyst {
                 }
             }
             Entry::Lost { events } => self.part.lost = self.part.lost.saturating_add(*events),
-            Entry::Process { .. } | Entry::Phase { .. } => {}
+            Entry::Process { .. } | Entry::Phase { .. } | Entry::Note { .. } => {}
         }
     }
 
@@ -168,7 +258,10 @@ impl Analyst {
         part.events += 1;
         part.pass(event.time_ns, self.flight.depth());
         match event.action {
-            Action::Queue => self.flight.queue(event),
+            Action::Queue => {
+                self.flight.queue(event);
+                self.count_uncompleted(event, CountedBy::Queue);
+            }
             Action::BackMerge | Action::FrontMerge => part.merges += 1,
             Action::Issue => {
                 if let Some(took) = self.flight.issue(event)
@@ -177,6 +270,7 @@ impl Analyst {
                     kind.device.record(took);
                 }
                 part.depth_max = part.depth_max.max(self.flight.depth());
+                self.count_uncompleted(event, CountedBy::Issue);
             }
             Action::Requeue => {
                 part.requeues += 1;
@@ -209,46 +303,62 @@ impl Analyst {
     }
 
     fn complete(&mut self, event: &Event) {
-        let after = event.time_ns.saturating_sub(self.part.begin_ns);
         let took = self.flight.complete(event);
-        let part = &mut self.part;
-        part.failed += u64::from(event.error != 0);
-        part.flushes += u64::from(event.operation == Operation::Flush);
-        let bytes = u64::from(event.bytes);
-        let Some(kind) = part.kind(event.operation) else { return };
-        if bytes == 0 {
-            return;
+        if event.bytes > 0 && self.completing.len() < DEVICES_MAX {
+            self.completing.insert(event.device);
+            self.uncompleted.remove(&event.device);
         }
-        kind.requests += 1;
-        kind.bytes = kind.bytes.saturating_add(bytes);
-        kind.sizes.add(bytes);
+        let part = &mut self.part;
+        part.count(event);
+        let Some(kind) = part.kind(event.operation).filter(|_| event.bytes > 0) else { return };
         if let Some(took) = took {
             kind.device.record(took);
         }
-        self.flight.answered(event, |took| kind.whole.record(took));
-        if !event.operation.moves_data() {
+        let mut longest = None;
+        self.flight.answered(event, |took| {
+            longest = longest.max(Some(took));
+            kind.whole.record(took);
+        });
+        let bios = longest.filter(|_| self.flight.is_bio_based(event.device));
+        if event.operation.moves_data()
+            && let Some(took) = took.or(bios)
+        {
+            part.took(event.time_ns, took);
+        }
+    }
+
+    /// Counts what a device gets of which no completion was seen: perhaps the trace has none.
+    fn count_uncompleted(&mut self, event: &Event, by: CountedBy) {
+        let device = event.device;
+        if self.completing.contains(&device)
+            || self.uncompleted.len() >= UNCOMPLETED_MAX && !self.uncompleted.contains_key(&device)
+        {
             return;
         }
-        let is_read = event.operation == Operation::Read;
-        if part.moved.contains_key(&event.device) || part.moved.len() < DEVICES_MAX {
-            let moved = part.moved.entry(event.device).or_default();
-            moved.requests += 1;
-            let sum = if is_read { &mut moved.read_bytes } else { &mut moved.write_bytes };
-            *sum = sum.saturating_add(bytes);
+        let begin_ns = self.part.begin_ns;
+        let (kept, part) =
+            self.uncompleted.entry(device).or_insert_with(|| (by, Part::begun(begin_ns)));
+        if by < *kept {
+            // The better event is told, too.
+            (*kept, *part) = (by, Part::begun(begin_ns));
         }
-        let slot = part.course.at(after);
-        let (requests, sum) = if is_read {
-            (&mut slot.reads, &mut slot.read_bytes)
-        } else {
-            (&mut slot.writes, &mut slot.write_bytes)
-        };
-        *requests += 1;
-        *sum = sum.saturating_add(bytes);
-        if let Some(took) = took {
-            slot.timed += 1;
-            slot.latency_ns = slot.latency_ns.saturating_add(took);
-            slot.latency_ns_max = slot.latency_ns_max.max(took);
+        if by == *kept {
+            part.count(event);
         }
+    }
+
+    /// Takes what devices without completions got into the figures; the worst of the events by
+    /// which it was counted.
+    fn add_uncompleted(&mut self, is_end: bool) -> CountedBy {
+        let mut worst = CountedBy::Complete;
+        for (by, part) in std::mem::take(&mut self.uncompleted).into_values() {
+            let requests = part.reads.requests + part.writes.requests + part.discards.requests;
+            if requests > 0 && (is_end || requests >= UNCOMPLETED_SURELY) {
+                worst = worst.max(by);
+                self.part.add(part);
+            }
+        }
+        worst
     }
 
     /// Where the request goes, if it is told by what orders requests here.
@@ -281,17 +391,33 @@ impl Analyst {
     /// Ends a part and begins the next: what was seen since the last cut. Requests that are under
     /// way go on, and so does the order.
     pub fn cut(&mut self, at_ns: u64) -> Digest {
+        self.digest(at_ns, false)
+    }
+
+    /// Ends the last part. What devices got whose completions were never told is counted as it was
+    /// issued, else as it was queued.
+    pub fn end(&mut self, at_ns: u64) -> Digest {
+        self.digest(at_ns, true)
+    }
+
+    fn digest(&mut self, at_ns: u64, is_end: bool) -> Digest {
         self.part.pass(at_ns, self.flight.depth());
         self.forget(at_ns);
-        let part = std::mem::replace(&mut self.part, Part::begun(at_ns));
+        let counted_by = self.add_uncompleted(is_end);
+        let mut part = std::mem::replace(&mut self.part, Part::begun(at_ns));
+        if counted_by != CountedBy::Complete && !self.flight.has_completions() {
+            // What never ends is not a queue.
+            (part.depth_ns, part.depth_max) = (0, 0);
+            part.course.slots.iter_mut().for_each(|slot| (slot.depth_ns, slot.depth_max) = (0, 0));
+        }
         let order = std::mem::take(&mut self.order.count);
-        let figures = self.figures(&part, &order, at_ns);
+        let figures = Figures { counted_by, ..self.figures(&part, &order, at_ns) };
         let maps = part.grids.into_iter().map(|(number, grid)| {
             let sectors = self.devices.get(&number).map_or(0, |device| device.sectors);
             grid.finish(self.name(number), sectors)
         });
         let maps = maps.collect();
-        Digest { figures, course: part.course, maps }
+        Digest { figures, course: part.course, maps, latency: part.latency.finish() }
     }
 
     fn name(&self, number: DeviceNumber) -> String {
@@ -317,6 +443,8 @@ impl Analyst {
             unended: part.unended,
             reads: part.reads.figures(),
             writes: part.writes.figures(),
+            write_zeroes: part.zeroes,
+            write_zeroes_bytes: part.zeroed_bytes,
             discards: part.discards.figures(),
             flushes: part.flushes,
             failed: part.failed,
@@ -336,7 +464,7 @@ impl Analyst {
             depth_mean: part.depth_ns as f64 / span_ns.max(1) as f64,
             depth_max: part.depth_max,
             devices: devices.collect(),
-            program_write_bytes: None,
+            ..Figures::default()
         }
     }
 }

@@ -142,7 +142,7 @@ impl CounterCourse {
         self.devices.iter_mut().for_each(|(_, first, last)| *first = *last);
         self.begin_ns = self.now_ns;
         (self.depth_ns, self.depth_max) = (0, 0);
-        Digest { figures, course, maps: Vec::new() }
+        Digest { figures, course, ..Digest::default() }
     }
 }
 

@@ -107,6 +107,22 @@ impl Course {
         is_inside.then_some(last)
     }
 
+    /// Adds what happened in another, which began at the same time.
+    pub(super) fn add(&mut self, mut other: Self) {
+        while self.slot_ns < other.slot_ns {
+            self.halve();
+        }
+        while other.slot_ns < self.slot_ns {
+            other.halve();
+        }
+        if self.slots.len() < other.slots.len() {
+            self.slots.resize_with(other.slots.len(), Slot::default);
+        }
+        for (slot, more) in self.slots.iter_mut().zip(&other.slots) {
+            slot.add(more);
+        }
+    }
+
     /// Two slices become one.
     fn halve(&mut self) {
         self.slot_ns = self.slot_ns.saturating_mul(2);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::course::Course;
+use super::latency::LatencyBins;
 use super::map::Map;
 
 /// What a trace, or a part of it, says.
@@ -14,6 +15,9 @@ pub struct Digest {
     pub course: Course,
     /// Where requests went over time, one map for each device.
     pub maps: Vec<Map>,
+    /// How long requests took over time.
+    #[serde(default, skip_serializing_if = "LatencyBins::is_empty")]
+    pub latency: LatencyBins,
 }
 
 /// Figures of a trace, or of a part of it.
@@ -23,17 +27,31 @@ pub struct Figures {
     pub span_ns: u64,
     /// Events that it is made of.
     pub events: u64,
-    /// Events that were lost: with them everything here is too small.
+    /// Events that were lost. Counts of requests and their bytes are then lower bounds; seeks,
+    /// scores, latencies and queue depth may be wrong in either direction.
     pub lost_events: u64,
     /// Events that came later than their time allowed for.
     pub late_events: u64,
     /// Requests whose end the kernel did not tell: they are not in the queue depth.
     #[serde(default)]
     pub unended: u64,
+    /// Bytes that the devices' own counters have beyond the completions seen here: requests whose
+    /// completion is missing from the trace, without having been reported as lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing_bytes: u64,
+    /// Which of its events counts a request.
+    #[serde(default)]
+    pub counted_by: CountedBy,
     /// Reads that the device has done.
     pub reads: KindFigures,
-    /// Writes that the device has done.
+    /// Writes that the device has done, those of zeroes among them.
     pub writes: KindFigures,
+    /// Writes of zeroes: the device got the place and no data.
+    #[serde(default)]
+    pub write_zeroes: u64,
+    /// Bytes of the places that were zeroed.
+    #[serde(default)]
+    pub write_zeroes_bytes: u64,
     /// Discards that the device has done.
     pub discards: KindFigures,
     /// Flushes that the device has done.
@@ -72,7 +90,9 @@ pub struct Figures {
     pub depth_max: u64,
     /// Devices, each with its own figures.
     pub devices: Vec<DeviceFigures>,
-    /// Bytes that the program asked to write meanwhile, where that is known.
+    /// Bytes that the program wrote meanwhile, where all of them are known: of a run those of its
+    /// write calls, of a command those that the kernel charged it with (`write_bytes` without
+    /// `cancelled_write_bytes`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_write_bytes: Option<u64>,
 }
@@ -88,6 +108,24 @@ pub enum Direction {
     Queue,
     /// When they were done.
     Complete,
+}
+
+/// Which event counts a request: the first of these that the trace has of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedBy {
+    /// The device has done it.
+    #[default]
+    Complete,
+    /// The device got it: the trace has no completions of some device.
+    Issue,
+    /// It was asked for: the trace has nothing else of some device.
+    Queue,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Requests of a kind that the device has done.
@@ -175,11 +213,38 @@ impl Figures {
         score(self.ordered, self.sequential)
     }
 
-    /// Bytes written to the device over bytes that the program wrote.
+    /// Bytes of data written to the device over bytes that the program wrote; `None` where it is
+    /// not known what the program wrote, and where completions are missing.
     pub fn write_amplification(&self) -> Option<f64> {
         let program = self.program_write_bytes.filter(|bytes| *bytes > 0)?;
-        Some(self.writes.bytes as f64 / program as f64)
+        let data = self.writes.bytes.saturating_sub(self.write_zeroes_bytes);
+        (self.missing_bytes == 0 && self.lost_events == 0).then(|| data as f64 / program as f64)
     }
+
+    /// Whether the order of requests is known: counters of a device do not tell it.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered > 0
+    }
+}
+
+/// What losses mean for the figures of a trace, in words: so many events were reported as lost, and
+/// so many bytes are in the devices' own counters but in no completion. `None` where nothing is
+/// missing.
+pub fn losses(lost_events: u64, missing_bytes: u64) -> Option<String> {
+    let missing = format!(
+        "completions of {missing_bytes} bytes that the devices' own counters have are missing from \
+         the trace"
+    );
+    let what = match (lost_events, missing_bytes) {
+        (0, 0) => return None,
+        (lost, 0) => format!("{lost} events of requests were lost"),
+        (0, _) => missing,
+        (lost, _) => format!("{lost} events of requests were lost, and {missing}"),
+    };
+    Some(format!(
+        "{what}: counts of requests and bytes are lower bounds; seeks, layout scores, latencies \
+         and queue depth may be too high or too low"
+    ))
 }
 
 /// Of so many, all but the first could follow.

@@ -3,8 +3,8 @@
 //! A completion may be of a part; a request may be made of several that were merged, and what was
 //! asked for may be split into several requests.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{DeviceNumber, Event, Operation};
 
@@ -21,6 +21,9 @@ const FORGOTTEN_NS: u64 = 1_000_000_000;
 const FORGOTTEN_LATER: u64 = 1024;
 /// One of this age is in any case: the block layer itself gives up after 30 s.
 const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
+
+/// Devices that are told apart.
+const DEVICES_MAX: usize = 4096;
 
 /// Where a request begins.
 type Place = (DeviceNumber, u64);
@@ -42,6 +45,13 @@ pub(super) struct Flight {
     number: u64,
     /// Requests that each device gave back.
     done: BTreeMap<DeviceNumber, u64>,
+    /// Devices whose issues are told.
+    issuing: BTreeSet<DeviceNumber>,
+    /// Devices that complete what was never issued: they take bios as they are queued, as zram, md
+    /// and device mapper do. What is queued is with them.
+    bio_based: BTreeSet<DeviceNumber>,
+    /// Bios that those have.
+    bios: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +79,41 @@ fn place(event: &Event) -> Place {
 impl Flight {
     /// How many requests the devices have.
     pub(super) fn depth(&self) -> u64 {
-        self.issued.len() as u64 + self.again.len() as u64
+        self.issued.len() as u64 + self.again.len() as u64 + self.bios
+    }
+
+    /// Whether a device takes bios without their being issued as requests.
+    pub(super) fn is_bio_based(&self, device: DeviceNumber) -> bool {
+        self.bio_based.contains(&device)
+    }
+
+    /// Whether any completion was told.
+    pub(super) fn has_completions(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn queued_of(&self, device: DeviceNumber) -> u64 {
+        self.queued.range((device, 0, 0)..=(device, u64::MAX, u64::MAX)).count() as u64
+    }
+
+    /// A completion of a device whose issues were never told.
+    fn completes_bios(&mut self, device: DeviceNumber) {
+        if !self.issuing.contains(&device)
+            && self.bio_based.len() < DEVICES_MAX
+            && self.bio_based.insert(device)
+        {
+            self.bios += self.queued_of(device);
+        }
+    }
+
+    /// A device's issues are told.
+    fn issues(&mut self, device: DeviceNumber) {
+        if self.issuing.len() < DEVICES_MAX
+            && self.issuing.insert(device)
+            && self.bio_based.remove(&device)
+        {
+            self.bios = self.bios.saturating_sub(self.queued_of(device));
+        }
     }
 
     fn key(&mut self, (device, sector): Place) -> Key {
@@ -116,7 +160,9 @@ impl Flight {
         }
         if self.queued.len() >= HELD_MAX {
             self.queued.clear();
+            self.bios = 0;
         }
+        self.bios += u64::from(self.is_bio_based(event.device));
         let key = self.key(place(event));
         let queued = Queued {
             time_ns: event.time_ns,
@@ -129,6 +175,7 @@ impl Flight {
 
     /// The device has it. How long it had it, where it is known already that it is done.
     pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
+        self.issues(event.device);
         if let Some(done_ns) = self.early.remove(&place(event))
             && done_ns >= event.time_ns
         {
@@ -176,6 +223,9 @@ impl Flight {
     /// How long the device had it; nothing where its issue is not known, or a part is left.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
         *self.done.entry(event.device).or_default() += 1;
+        if event.bytes > 0 {
+            self.completes_bios(event.device);
+        }
         let Some(issued) = self.take(place(event)) else {
             if self.early.len() >= EARLY_MAX {
                 self.early.clear();
@@ -218,6 +268,9 @@ impl Flight {
         }
         for (key, took) in answers.drain(..).rev() {
             self.queued.remove(&key);
+            if self.bio_based.contains(&device) {
+                self.bios = self.bios.saturating_sub(1);
+            }
             each(took);
         }
         self.answers = answers;

@@ -80,7 +80,7 @@ impl Grid {
     pub(super) fn mark(&mut self, after_ns: u64, event: &Event) {
         let bit = match event.operation {
             Operation::Read => READ,
-            Operation::Write => WRITE,
+            Operation::Write | Operation::WriteZeroes => WRITE,
             Operation::Discard => DISCARD,
             Operation::Flush | Operation::Other => return,
         };

@@ -22,7 +22,7 @@ impl Figures {
     fn of_all(&self, to: &mut Metrics<'_>) {
         to.rate("requests_per_second", self.requests_per_second(), Unit::OpsPerSecond);
         // Counters of a device tell no order.
-        if self.ordered > 0 {
+        if self.is_ordered() {
             to.cost("seeks", self.seeks as f64, Unit::Count);
             to.cost("seeks_per_second", self.seeks_per_second(), Unit::OpsPerSecond);
         }

@@ -6,6 +6,7 @@ mod counters;
 mod course;
 mod digest;
 mod flight;
+mod latency;
 mod map;
 mod metrics;
 mod summary;
@@ -14,6 +15,9 @@ mod tally;
 pub use analyst::Analyst;
 pub use counters::{CounterCourse, Counters};
 pub use course::{Course, Slot};
-pub use digest::{DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures};
+pub use digest::{
+    CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures, losses,
+};
+pub use latency::{LatencyBin, LatencyBins};
 pub use map::Map;
 pub use summary::{Summary, Window, summarise};

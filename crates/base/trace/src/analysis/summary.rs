@@ -62,6 +62,15 @@ struct Work {
     waiting: Vec<Entry>,
     begin_ns: u64,
     now_ns: u64,
+    notes: Notes,
+}
+
+/// What is told of the recording as a whole.
+#[derive(Debug, Default)]
+struct Notes {
+    end_ns: Option<u64>,
+    program_write_bytes: Option<u64>,
+    missing_bytes: Option<u64>,
 }
 
 impl Work {
@@ -94,7 +103,21 @@ impl Work {
                 self.begin(self.now_ns, window);
                 self.tell(entry);
             }
+            Entry::Note { name, value } => self.note(name, *value, window),
             Entry::Process { .. } => {}
+        }
+    }
+
+    fn note(&mut self, name: &str, value: u64, window: Window) {
+        match name {
+            Entry::BEGIN_NS => {
+                self.now_ns = self.now_ns.max(value);
+                self.begin(value, window);
+            }
+            Entry::END_NS => self.notes.end_ns = Some(value),
+            Entry::PROGRAM_WRITE_BYTES => self.notes.program_write_bytes = Some(value),
+            Entry::MISSING_BYTES => self.notes.missing_bytes = Some(value),
+            _ => {}
         }
     }
 
@@ -122,9 +145,15 @@ impl Work {
 
     fn end(mut self, window: Window) -> Summary {
         self.end_phase();
+        let now_ns = self.now_ns.max(self.notes.end_ns.unwrap_or(0));
         let until = window.times_ns.map(|(_, until)| self.begin_ns.saturating_add(until));
-        let until = until.map_or(self.now_ns, |until| until.min(self.now_ns));
-        let whole = self.whole.map(|mut analyst| analyst.cut(until)).unwrap_or_default();
+        let until = until.map_or(now_ns, |until| until.min(now_ns));
+        let mut whole = self.whole.map(|mut analyst| analyst.end(until)).unwrap_or_default();
+        if window == Window::default() {
+            // They are of the whole, and of no part.
+            whole.figures.program_write_bytes = self.notes.program_write_bytes;
+            whole.figures.missing_bytes = self.notes.missing_bytes.unwrap_or(0);
+        }
         Summary { whole, phases: self.phases, begin_ns: self.begin_ns }
     }
 }

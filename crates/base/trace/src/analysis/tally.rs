@@ -73,6 +73,22 @@ impl Sizes {
     pub(super) fn max(&self) -> u64 {
         self.max
     }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Adds all numbers of another.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize(other.classes.len(), 0);
+        }
+        for (class, more) in self.classes.iter_mut().zip(&other.classes) {
+            *class += more;
+        }
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
 }
 
 /// Where requests went, one after the other.

@@ -28,6 +28,8 @@ const META: u64 = 1 << 12;
 const DISCARD: u64 = 1 << 13;
 const FUA: u64 = 1 << 15;
 const ZONE_APPEND: u64 = 1 << 16;
+/// In the second form only; a write in the first.
+const WRITE_ZEROES: u64 = 1 << 22;
 
 /// Of the action's sixteen bits those that are its number. Of the others one says that the data
 /// begin with a cgroup.
@@ -110,7 +112,8 @@ impl Record {
         let (number, category) = known.map_or((1, QUEUE), |(number, _, bits)| (*number, *bits));
         let kind = match event.operation {
             Operation::Read => READ | FS,
-            Operation::Write => WRITE | FS,
+            // The first form has no bit for zeroes.
+            Operation::Write | Operation::WriteZeroes => WRITE | FS,
             Operation::Discard => WRITE | DISCARD | FS,
             Operation::Flush => READ | FLUSH | FS,
             Operation::Other => READ | PC,
@@ -170,6 +173,8 @@ fn operation(category: u64, bytes: u32) -> Operation {
         Operation::Discard
     } else if category & FLUSH != 0 && bytes == 0 {
         Operation::Flush
+    } else if category & WRITE_ZEROES != 0 {
+        Operation::WriteZeroes
     } else if category & (WRITE | ZONE_APPEND) != 0 {
         Operation::Write
     } else if category & READ != 0 {

@@ -62,7 +62,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
         }
     }
 
-    /// Writes an entry. Phases and losses have no place in these files.
+    /// Writes an entry. Phases, losses and notes have no place in these files.
     ///
     /// # Errors
     /// As the files, and their making.
@@ -79,7 +79,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
                 self.name(device);
                 Ok(())
             }
-            Entry::Phase { .. } | Entry::Lost { .. } => Ok(()),
+            Entry::Phase { .. } | Entry::Lost { .. } | Entry::Note { .. } => Ok(()),
         }
     }
 

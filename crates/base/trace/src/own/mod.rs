@@ -12,8 +12,10 @@ pub use write::TraceWriter;
 
 use crate::event::{DeviceNumber, Event};
 
-/// How every file begins; the number is the version of the form.
-const BEGINNING: &[u8] = b"treering trace 1\n";
+/// How every file begins; the number is the version of the form. Version 1 had neither notes nor
+/// writes of zeroes, and is read like version 2.
+const BEGINNING: &[u8] = b"treering trace 2\n";
+const BEGINNING_1: &[u8] = b"treering trace 1\n";
 
 /// Bytes of a name at most.
 const NAME_BYTES_MAX: usize = 4096;
@@ -27,6 +29,7 @@ const PROCESS: u8 = 2;
 const PHASE: u8 = 3;
 const LOST: u8 = 4;
 const END: u8 = 5;
+const NOTE: u8 = 6;
 const EVENT: u8 = 0x80;
 
 /// Bits beside the five flags.
@@ -36,7 +39,7 @@ const SAME_CPU: u8 = 1 << 7;
 
 /// Whether a file that begins so is one of ours.
 pub fn is_trace(beginning: &[u8]) -> bool {
-    beginning.starts_with(BEGINNING)
+    beginning.starts_with(BEGINNING) || beginning.starts_with(BEGINNING_1)
 }
 
 /// What entries are told as differences from.
@@ -88,7 +91,7 @@ mod tests {
 
     fn event() -> impl Strategy<Value = Event> {
         let places = (any::<u64>(), any::<u64>(), any::<u32>(), 0u32..3);
-        let kinds = (0usize..8, 0usize..5, 0u8..32);
+        let kinds = (0usize..8, 0usize..6, 0u8..32);
         let rest = (any::<u32>(), any::<u32>(), any::<u16>());
         (places, kinds, rest).prop_map(|((time_ns, sector, bytes, minor), kinds, rest)| Event {
             time_ns,
@@ -116,6 +119,7 @@ mod tests {
             1 => (any::<u64>(), ".{0,9}")
                 .prop_map(|(time_ns, name)| Entry::Phase { time_ns, name }),
             1 => any::<u64>().prop_map(|events| Entry::Lost { events }),
+            1 => (".{0,9}", any::<u64>()).prop_map(|(name, value)| Entry::Note { name, value }),
         ]
     }
 
@@ -194,6 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_first_version_are_read() {
+        let entry = Entry::Lost { events: 3 };
+        let mut file = written(std::slice::from_ref(&entry));
+        file[..super::BEGINNING_1.len()].copy_from_slice(super::BEGINNING_1);
+        assert!(super::is_trace(&file));
+        let mut reader = TraceReader::new(file.as_slice()).unwrap();
+        assert_eq!(reader.next_entry().unwrap(), Some(entry));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let wrong = |bytes: &[u8]| {
             let mut file = super::BEGINNING.to_vec();
@@ -210,7 +224,7 @@ mod tests {
         assert!(wrong(&[2, 0, 0xff, 0xff, 3]).contains("a name of 65535 bytes"));
         let foreign = TraceReader::new(&b"hello"[..]).err().unwrap().to_string();
         assert!(foreign.contains("no trace of treering"), "{foreign}");
-        let newer = TraceReader::new(&b"treering trace 2\n"[..]).err().unwrap().to_string();
+        let newer = TraceReader::new(&b"treering trace 3\n"[..]).err().unwrap().to_string();
         assert!(newer.contains("version"), "{newer}");
     }
 }

@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Read};
 
 use super::{
-    BEGINNING, Before, DEVICE, DEVICES_MAX, END, EVENT, LOST, NAME_BYTES_MAX, PHASE, PROCESS,
-    Place, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
+    BEGINNING, BEGINNING_1, Before, DEVICE, DEVICES_MAX, END, EVENT, LOST, NAME_BYTES_MAX, NOTE,
+    PHASE, PROCESS, Place, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
 };
 use crate::error::TraceFileError;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
@@ -64,13 +64,13 @@ impl<R: Read> TraceReader<R> {
             }
         }
         let known = BEGINNING.len() - 2;
-        if beginning == BEGINNING {
+        if beginning == BEGINNING || beginning == BEGINNING_1 {
             Ok(reader)
         } else if beginning.starts_with(&BEGINNING[..known]) && beginning.len() > known {
-            let what = "a trace of another version than 1: a newer treering wrote it";
+            let what = "a trace of another version than 1 and 2: a newer treering wrote it";
             Err(TraceFileError::damaged(0, what))
         } else {
-            Err(TraceFileError::damaged(0, "no trace of treering, which begins `treering trace 1`"))
+            Err(TraceFileError::damaged(0, "no trace of treering, which begins `treering trace 2`"))
         }
     }
 
@@ -109,6 +109,7 @@ impl<R: Read> TraceReader<R> {
             PROCESS => Entry::Process { process: self.narrow()?, name: self.name()? },
             PHASE => Entry::Phase { time_ns: self.number()?, name: self.name()? },
             LOST => Entry::Lost { events: self.number()? },
+            NOTE => Entry::Note { name: self.name()?, value: self.number()? },
             END => {
                 let _events = self.number()?;
                 self.whole = true;

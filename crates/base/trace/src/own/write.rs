@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{
-    BEGINNING, Before, DEVICE, END, EVENT, LOST, NAME_BYTES_MAX, PHASE, PROCESS, Place, SAME_CPU,
-    SAME_DEVICE, SAME_PROCESS, folded,
+    BEGINNING, Before, DEVICE, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE, PROCESS, Place,
+    SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
 };
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
@@ -49,6 +49,11 @@ impl<W: Write> TraceWriter<W> {
             Entry::Lost { events } => {
                 self.entry.push(LOST);
                 self.number(*events);
+            }
+            Entry::Note { name, value } => {
+                self.entry.push(NOTE);
+                self.name(name);
+                self.number(*value);
             }
         }
         self.out.write_all(&self.entry)

@@ -4,10 +4,12 @@ use treering_sys::{TraceField, TraceFormat};
 use treering_trace::{Action, DeviceNumber, Flags, Operation};
 
 /// The tracepoints, with what they tell and whether nothing can be said without them.
-pub(super) const POINTS: [(&str, Action, bool); 6] = [
+pub(super) const POINTS: [(&str, Action, bool); 7] = [
     ("block_rq_issue", Action::Issue, true),
     ("block_rq_complete", Action::Complete, true),
     ("block_bio_queue", Action::Queue, false),
+    // Only of bios that never became a request: those of zram, md, device mapper and their like.
+    ("block_bio_complete", Action::Complete, false),
     ("block_bio_backmerge", Action::BackMerge, false),
     ("block_bio_frontmerge", Action::FrontMerge, false),
     ("block_rq_requeue", Action::Requeue, false),
@@ -65,13 +67,18 @@ impl Layout {
     pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Told<'a>> {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
         let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
-        let (operation, flags) = Flags::of_letters(self.letters.of(event)?);
+        let sectors = self.sectors.number(event)?;
+        let (operation, flags) = match Flags::of_letters(self.letters.of(event)?) {
+            // Kernels without a letter for writes of zeroes. Commands to the drive have no sectors.
+            (Operation::Other, flags) if sectors > 0 => (Operation::WriteZeroes, flags),
+            known => known,
+        };
         let error = low(number(&self.error).unwrap_or(0)).cast_signed().unsigned_abs();
         Some(Told {
             action: self.action,
             device: DeviceNumber(low(self.device.number(event)?)),
             sector: self.sector.number(event)?,
-            sectors: self.sectors.number(event)?,
+            sectors,
             operation,
             flags,
             process: low(number(&self.process).unwrap_or(0)),
@@ -107,6 +114,15 @@ mod tests {
         assert_eq!((told.sector, told.sectors, told.error, told.process), (1 << 40, 8, 5, 99));
         assert_eq!((told.operation, told.flags.ahead), (Operation::Read, true));
         assert_eq!(told.device.to_string(), "7:1");
+        for (letters, expected) in
+            [(b"N\0\0", Operation::WriteZeroes), (b"WZS", Operation::WriteZeroes)]
+        {
+            event[32..35].copy_from_slice(letters);
+            assert_eq!(layout.read(&event).unwrap().operation, expected);
+        }
+        event[24..28].fill(0);
+        event[32..35].copy_from_slice(b"N\0\0");
+        assert_eq!(layout.read(&event).unwrap().operation, Operation::Other);
         assert!(layout.read(&event[..39]).is_none());
         assert!(Layout::parse("ID: 7\n", Action::Issue).is_none());
     }

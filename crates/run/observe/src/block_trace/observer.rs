@@ -6,7 +6,7 @@ use std::time::Duration;
 use treering_model::{
     Artifact, Caution, CautionCode, HeatReport, LayoutHeat, Op, PhaseTotals, Scope,
 };
-use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest, losses};
 
 use super::SharedSink;
 use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
@@ -46,6 +46,7 @@ struct Watching {
     /// Why there are no events.
     missing: Option<BlockTraceError>,
     lost: u64,
+    missing_bytes: u64,
     hot: Option<Hot>,
     /// Why the requests cannot be put to files.
     cold: Option<String>,
@@ -82,6 +83,7 @@ impl Watching {
             devices: Vec::new(),
             missing: None,
             lost: 0,
+            missing_bytes: 0,
             hot: None,
             cold: None,
         };
@@ -122,6 +124,12 @@ impl Watching {
     }
 }
 
+/// Bytes that the workload wrote in a phase; `None` without any write.
+fn written(totals: &PhaseTotals) -> Option<u64> {
+    let writes = totals.ops.iter().filter(|totals| totals.op == Op::Write);
+    Some(writes.map(|totals| totals.bytes).sum()).filter(|bytes| *bytes > 0)
+}
+
 impl Watch for Watching {
     fn phase_begins(&mut self, _phase: u32, _name: &str) {
         // What happened since the phase before is no phase's.
@@ -136,8 +144,8 @@ impl Watch for Watching {
     fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
         let Some(mut digest) = self.cut() else { return Seen::default() };
         self.lost += digest.figures.lost_events;
-        let written = totals.ops.iter().filter(|totals| totals.op == Op::Write);
-        digest.figures.program_write_bytes = Some(written.map(|totals| totals.bytes).sum());
+        self.missing_bytes += digest.figures.missing_bytes;
+        digest.figures.program_write_bytes = written(totals);
         let metrics = digest.figures.metrics(&Scope::Phase(totals.name.clone()));
         // A digest has no map whose keys are no text, so there is always one.
         let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
@@ -179,11 +187,7 @@ impl Watch for Watching {
         {
             lost = lost.max(recorded.lost_events);
         }
-        if lost > 0 {
-            doubt(format!(
-                "{lost} events of requests were lost: figures of the trace are too small"
-            ));
-        }
+        losses(lost, self.missing_bytes).into_iter().for_each(doubt);
         seen.facts.push(fact("trace.lost_events", lost));
         seen
     }

@@ -14,6 +14,7 @@ use treering_trace::{Analyst, Digest, Entry, EntrySink, Event};
 
 use super::layout::Layout;
 use super::source::{Opened, Source, open};
+use super::statistics::moved_bytes;
 use super::{BlockTraceError, TracedDevice, Way};
 
 /// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000
@@ -61,6 +62,8 @@ pub struct Recorded {
     pub failed: Vec<io::Error>,
     /// Events that were lost in all.
     pub lost_events: u64,
+    /// Bytes that the devices' counters have in all, and no completion.
+    pub missing_bytes: u64,
 }
 
 /// What the recording is told.
@@ -68,9 +71,25 @@ enum Command {
     /// A phase begins, or ends where it has no name.
     Phase { at_ns: u64, name: String },
     /// Ends a part, and tells what was seen.
-    Cut { at_ns: u64, to: Sender<Digest> },
-    /// Ends it.
-    Stop { at_ns: u64 },
+    Cut { moment: Moment, to: Sender<Digest> },
+    /// Ends it. What the program wrote, where that is known.
+    Stop { moment: Moment, program_write_bytes: Option<u64> },
+}
+
+/// When a part ends and the next begins, and what the devices' counters said just before and just
+/// after: between them are no more bytes than completions can be seen.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    before: Option<u64>,
+    at_ns: u64,
+    after: Option<u64>,
+}
+
+impl Moment {
+    fn now(devices: &[TracedDevice]) -> Self {
+        let before = moved_bytes(devices);
+        Self { before, at_ns: monotonic_ns(), after: moved_bytes(devices) }
+    }
 }
 
 /// A recording.
@@ -78,6 +97,7 @@ enum Command {
 pub struct BlockRecorder {
     commands: Sender<Command>,
     thread: JoinHandle<Recorded>,
+    devices: Vec<TracedDevice>,
     way: Way,
 }
 
@@ -95,7 +115,8 @@ impl BlockRecorder {
         let ring_bytes = options.ring_bytes.min(RINGS_BYTES_MAX / cpus);
         let Opened { source, layouts, way } = open(devices, ring_bytes, options.way)?;
         let (commands, heard) = channel();
-        let now = monotonic_ns();
+        let moment = Moment::now(devices);
+        let now = moment.at_ns;
         let work = Work {
             source,
             layouts,
@@ -106,6 +127,8 @@ impl BlockRecorder {
             held: Vec::new(),
             named: Names::default(),
             lost: 0,
+            missing_bytes: 0,
+            counted_bytes: moment.after,
             round_ns: now,
             before_ns: now,
         };
@@ -113,7 +136,7 @@ impl BlockRecorder {
             .name("block trace".to_owned())
             .spawn(move || work.run(&heard))
             .map_err(BlockTraceError::Thread)?;
-        Ok(Self { commands, thread, way })
+        Ok(Self { commands, thread, devices: devices.to_vec(), way })
     }
 
     /// How events are got.
@@ -131,13 +154,20 @@ impl BlockRecorder {
     /// What was seen since the last cut; the next part begins.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
-        self.commands.send(Command::Cut { at_ns: monotonic_ns(), to }).ok()?;
+        self.commands.send(Command::Cut { moment: Moment::now(&self.devices), to }).ok()?;
         from.recv().ok()
     }
 
     /// Ends the recording. `None` when it broke down.
     pub fn stop(self) -> Option<Recorded> {
-        let _gone = self.commands.send(Command::Stop { at_ns: monotonic_ns() });
+        self.stop_with(None)
+    }
+
+    /// Ends the recording of a program that wrote so many bytes, which sinks hear, too. `None` when
+    /// it broke down.
+    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<Recorded> {
+        let moment = Moment::now(&self.devices);
+        let _gone = self.commands.send(Command::Stop { moment, program_write_bytes });
         self.thread.join().ok()
     }
 }
@@ -154,6 +184,10 @@ struct Work {
     held: Vec<Event>,
     named: Names,
     lost: u64,
+    /// Bytes that the devices counted and no completion had, so far; and what they had counted when
+    /// this part began.
+    missing_bytes: u64,
+    counted_bytes: Option<u64>,
     /// When this round of looks at the rings began, and when the one before.
     round_ns: u64,
     before_ns: u64,
@@ -161,6 +195,7 @@ struct Work {
 
 impl Work {
     fn run(mut self, commands: &Receiver<Command>) -> Recorded {
+        self.tell(&Entry::note(Entry::BEGIN_NS, self.round_ns));
         for device in self.devices.clone() {
             self.tell(&Entry::Device(device.device));
         }
@@ -172,13 +207,18 @@ impl Work {
             loop {
                 match commands.try_recv() {
                     Ok(Command::Phase { at_ns, name }) => self.phase(at_ns, name),
-                    Ok(Command::Cut { at_ns, to }) => {
-                        let digest = self.cut(at_ns);
+                    Ok(Command::Cut { moment, to }) => {
+                        let digest = self.cut(moment);
                         let _nobody_waits = to.send(digest);
                     }
-                    Ok(Command::Stop { at_ns }) => return self.end(at_ns),
+                    Ok(Command::Stop { moment, program_write_bytes }) => {
+                        return self.end(moment, program_write_bytes);
+                    }
                     Err(TryRecvError::Empty) => break,
-                    Err(TryRecvError::Disconnected) => return self.end(monotonic_ns()),
+                    Err(TryRecvError::Disconnected) => {
+                        let moment = Moment::now(&self.devices);
+                        return self.end(moment, None);
+                    }
                 }
             }
         }
@@ -252,17 +292,45 @@ impl Work {
         self.tell(&Entry::Phase { time_ns: at_ns, name });
     }
 
-    fn cut(&mut self, at_ns: u64) -> Digest {
-        self.reach(at_ns);
-        self.analyst.cut(at_ns)
+    fn cut(&mut self, moment: Moment) -> Digest {
+        self.reach(moment.at_ns);
+        let digest = self.analyst.cut(moment.at_ns);
+        self.compared(digest, moment)
     }
 
-    fn end(mut self, at_ns: u64) -> Recorded {
-        let digest = self.cut(at_ns);
+    /// What was seen, compared with what the devices counted meanwhile.
+    fn compared(&mut self, mut digest: Digest, moment: Moment) -> Digest {
+        let counted =
+            self.counted_bytes.zip(moment.before).map(|(from, to)| to.saturating_sub(from));
+        let figures = &mut digest.figures;
+        let seen = [&figures.reads, &figures.writes, &figures.discards].map(|kind| kind.bytes);
+        figures.missing_bytes = counted.unwrap_or(0).saturating_sub(seen.iter().sum());
+        self.missing_bytes += figures.missing_bytes;
+        self.counted_bytes = moment.after;
+        digest
+    }
+
+    fn end(mut self, moment: Moment, program_write_bytes: Option<u64>) -> Recorded {
+        self.reach(moment.at_ns);
+        let digest = self.analyst.end(moment.at_ns);
+        let mut digest = self.compared(digest, moment);
+        digest.figures.program_write_bytes = program_write_bytes;
+        self.tell(&Entry::note(Entry::END_NS, moment.at_ns));
+        if self.missing_bytes > 0 {
+            self.tell(&Entry::note(Entry::MISSING_BYTES, self.missing_bytes));
+        }
+        if let Some(bytes) = program_write_bytes {
+            self.tell(&Entry::note(Entry::PROGRAM_WRITE_BYTES, bytes));
+        }
         for mut sink in std::mem::take(&mut self.sinks) {
             self.failed.extend(sink.end().err());
         }
-        Recorded { digest, failed: self.failed, lost_events: self.lost }
+        Recorded {
+            digest,
+            failed: self.failed,
+            lost_events: self.lost,
+            missing_bytes: self.missing_bytes,
+        }
     }
 }
 
@@ -328,7 +396,7 @@ mod tests {
     use treering_sys::{TraceSample, thread_cpu};
     use treering_trace::{Action, Analyst, Device, DeviceNumber};
 
-    use super::{Names, Source, Work};
+    use super::{Moment, Names, Source, Work};
     use crate::block_trace::TracedDevice;
     use crate::block_trace::layout::Layout;
 
@@ -416,6 +484,8 @@ mod tests {
             held: Vec::new(),
             named: Names::default(),
             lost: 0,
+            missing_bytes: 0,
+            counted_bytes: Some(0),
             round_ns: 0,
             before_ns: 0,
         };
@@ -427,7 +497,9 @@ mod tests {
             work.pass(1_000_000 + u64::from(request) * APART_NS);
         }
         let ended_ns = 1_000_000 + u64::from(REQUESTS) * APART_NS + TOOK_NS;
-        let digest = work.cut(ended_ns);
+        let counted = u64::from(REQUESTS) * 4096 + 777;
+        let moment = Moment { before: Some(counted), at_ns: ended_ns, after: None };
+        let digest = work.cut(moment);
         let figures = digest.figures;
         let each = (cpu_ns() - before_ns) as f64 / figures.events as f64;
         println!("{each:.0} ns of CPU an event, with the making of the event");
@@ -435,6 +507,7 @@ mod tests {
         assert_eq!(figures.reads.requests, u64::from(REQUESTS));
         assert_eq!(figures.reads.bytes, u64::from(REQUESTS) * 4096);
         assert_eq!((figures.late_events, figures.unended), (0, 0));
+        assert_eq!(figures.missing_bytes, 777, "the device's counters have more");
         let mut at_ns = Vec::new();
         for now_ns in [10_000_000, 16_000_000, 20_000_000, 35_000_000] {
             work.next_round(now_ns);

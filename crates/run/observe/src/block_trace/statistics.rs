@@ -15,6 +15,21 @@ use super::{BlockTraceError, TracedDevice};
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Bytes that devices have read, written and discarded since the machine began, all together;
+/// `None` where one does not tell.
+pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
+    let of = |device: &TracedDevice| {
+        let counters = Counters::parse(&read_to_string(stat_of(device)).ok()?)?;
+        Some(counters.read_bytes + counters.write_bytes + counters.discard_bytes)
+    };
+    devices.iter().map(of).sum()
+}
+
+/// Where the counters of a device are.
+fn stat_of(device: &TracedDevice) -> PathBuf {
+    PathBuf::from(format!("/sys/dev/block/{}/stat", device.device.number))
+}
+
 /// Looks at counters on a thread of its own.
 #[derive(Debug)]
 pub struct StatisticsRecorder {
@@ -28,10 +43,7 @@ impl StatisticsRecorder {
     /// # Errors
     /// When the counters cannot be read, or no thread can be made.
     pub fn begin(devices: &[TracedDevice]) -> Result<Self, BlockTraceError> {
-        let stats: Vec<PathBuf> = devices
-            .iter()
-            .map(|device| PathBuf::from(format!("/sys/dev/block/{}/stat", device.device.number)))
-            .collect();
+        let stats: Vec<PathBuf> = devices.iter().map(stat_of).collect();
         let first = stats.iter().zip(devices).map(|(path, device)| {
             let unread =
                 |source| BlockTraceError::Unreadable { what: path.display().to_string(), source };

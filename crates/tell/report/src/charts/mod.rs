@@ -16,7 +16,7 @@ mod map;
 mod mark;
 mod plot;
 mod rounds;
-mod trace;
+pub(crate) mod trace;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};

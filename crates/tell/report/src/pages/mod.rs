@@ -9,6 +9,7 @@ mod comparison_lkp;
 mod comparison_observed;
 mod comparison_tables;
 mod environment;
+pub mod extents;
 mod figures;
 pub mod fresh_copy;
 pub mod gate;

@@ -1,12 +1,13 @@
 //! What traces of block devices say: a table of figures, a column for each run, and plots.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use treering_model::{Artifact, Trial, Unit};
 use treering_trace::{
-    ARTIFACT_KIND, ARTIFACT_VERSION, DeviceFigures, Digest, Figures, KindFigures, LatencyFigures,
-    Summary,
+    ARTIFACT_KIND, ARTIFACT_VERSION, CountedBy, DeviceFigures, Digest, Figures, KindFigures,
+    LatencyFigures, Summary, losses,
 };
 
+use crate::charts::trace::seeks;
 use crate::{Cell, Chart, Column, Report, Table, TraceChart, TraceChartRun};
 
 /// Phases that stand beside each other.
@@ -41,7 +42,22 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     if runs.iter().any(|run| run.summary.whole.figures.devices.len() > 1) {
         page.table(devices(runs));
     }
+    if runs.iter().any(|run| run.summary.whole.figures.is_ordered()) {
+        define(&mut page);
+    }
     page
+}
+
+/// What the words of the tables mean.
+fn define(page: &mut Report) {
+    page.note(
+        "A seek is a read or write that begins more than 64 KiB from the end of the one before on \
+         the same device. Fewer seeks are better.",
+    );
+    page.note(
+        "The dynamic layout score is the share of blocks of 4 KiB that follow the block requested \
+         before: 1 is one sequential pass, 0 no two neighbours in a row. Higher is better.",
+    );
 }
 
 /// The traces of the phases of a trial in which a device had anything to do.
@@ -74,6 +90,9 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     if charts {
         page.chart(chart(&named));
     }
+    if phases.iter().any(|(_, digest)| digest.figures.is_ordered()) {
+        define(page);
+    }
 }
 
 /// Digests above each other.
@@ -92,17 +111,20 @@ fn in_words(run: &TracedRun) -> String {
     if figures.reads.requests + figures.writes.requests + figures.discards.requests == 0 {
         return format!("{}: the devices had nothing to do.", run.name);
     }
-    let lost = match figures.lost_events {
-        0 => String::new(),
-        lost => format!(" {lost} events were lost, so all figures are too small."),
+    let counted = match figures.counted_by {
+        CountedBy::Complete => "",
+        CountedBy::Issue => " The trace has no completions: requests are counted when issued.",
+        CountedBy::Queue => " The trace has no completions: requests are counted when queued.",
     };
+    let losses = losses(figures.lost_events, figures.missing_bytes);
     format!(
-        "{}: {:.2} s on {}, {} requests, {} seeks.{lost}",
+        "{}: {:.2} s on {}, {} requests, {}.{counted}{}",
         run.name,
         figures.seconds(),
         names.join(", "),
         figures.reads.requests + figures.writes.requests,
-        figures.seeks,
+        seeks(figures),
+        losses.map(|losses| format!(" {losses}.")).unwrap_or_default(),
     )
 }
 
@@ -142,13 +164,14 @@ fn latency(of: &LatencyFigures, part: fn(&LatencyFigures) -> u64) -> Cell {
 
 /// What a trace without order has not.
 fn ordered(figures: &Figures, cell: Cell) -> Cell {
-    if figures.ordered == 0 { Cell::Missing } else { cell }
+    if figures.is_ordered() { cell } else { Cell::Missing }
 }
 
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 21] = [
     ("time", |f| Cell::measured(f.seconds(), Unit::Seconds)),
     ("reads", |f| count(f.reads.requests)),
     ("writes", |f| count(f.writes.requests)),
+    ("of them writes of zeroes", |f| count(f.write_zeroes)),
     ("discards", |f| count(f.discards.requests)),
     ("flushes", |f| count(f.flushes)),
     ("read", |f| bytes(f.reads.bytes)),
@@ -207,10 +230,11 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) ->
             add(format!("{word} {title}"), cells);
         }
     }
-    let rest: [Row; 4] = [
+    let rest: [Row; 5] = [
         ("failed requests", |figures| count(figures.failed)),
         ("requeued requests", |figures| count(figures.requeues)),
         ("lost events", |figures| count(figures.lost_events)),
+        ("bytes without a completion", |figures| bytes(figures.missing_bytes)),
         ("events", |figures| count(figures.events)),
     ];
     for (title, of) in rest {
@@ -232,80 +256,92 @@ fn devices(runs: &[TracedRun]) -> Table {
     for run in runs {
         table.rows.extend(run.summary.whole.figures.devices.iter().map(|device| {
             let DeviceFigures { name, read_bytes, write_bytes, requests, seeks, .. } = device;
+            let is_ordered = run.summary.whole.figures.is_ordered();
             vec![
                 Cell::text(&run.name),
                 Cell::text(name),
                 Cell::whole(*requests),
                 Cell::measured(*read_bytes as f64, Unit::Bytes),
                 Cell::measured(*write_bytes as f64, Unit::Bytes),
-                Cell::whole(*seeks),
+                if is_ordered { Cell::whole(*seeks) } else { Cell::Missing },
             ]
         }));
     }
     table
 }
 
-/// The traces as JSON: `docs/json.md` says what it has.
+/// The traces as JSON: `docs/trace.md` says what it has. What is not known is absent.
 pub fn json(runs: &[TracedRun]) -> String {
-    let document = Document { trace_version: 1, runs: runs.iter().map(JsonRun::of).collect() };
+    let runs: Vec<Value> = runs.iter().map(of_run).collect();
+    let document = json!({ "format": "treering trace", "version": 2, "runs": runs });
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    trace_version: u32,
-    runs: Vec<JsonRun<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonRun<'a> {
-    name: &'a str,
-    whole: JsonPart<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    phases: Vec<JsonPhase<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonPhase<'a> {
-    name: &'a str,
-    #[serde(flatten)]
-    part: JsonPart<'a>,
-}
-
-/// Figures with those that are worked out from them.
-#[derive(Serialize)]
-struct JsonPart<'a> {
-    #[serde(flatten)]
-    figures: &'a Figures,
-    seconds: f64,
-    requests_per_second: f64,
-    seeks_per_second: f64,
-    sequential_share: Option<f64>,
-    layout_score: Option<f64>,
-    read_layout_score: Option<f64>,
-    write_amplification: Option<f64>,
-}
-
-impl<'a> JsonRun<'a> {
-    fn of(run: &'a TracedRun) -> Self {
-        let phases = run.summary.phases.iter();
-        let phases = phases.map(|(name, digest)| JsonPhase { name, part: JsonPart::of(digest) });
-        Self { name: &run.name, whole: JsonPart::of(&run.summary.whole), phases: phases.collect() }
+fn of_run(run: &TracedRun) -> Value {
+    let mut value = json!({ "name": run.name, "whole": part(&run.summary.whole) });
+    let phases = run.summary.phases.iter().map(|(name, digest)| {
+        let mut phase = part(digest);
+        phase["name"] = json!(name);
+        phase
+    });
+    let phases: Vec<Value> = phases.collect();
+    if !phases.is_empty() {
+        value["phases"] = json!(phases);
     }
+    value
 }
 
-impl<'a> JsonPart<'a> {
-    fn of(digest: &'a Digest) -> Self {
-        let figures = &digest.figures;
-        Self {
-            figures,
-            seconds: figures.seconds(),
-            requests_per_second: figures.requests_per_second(),
-            seeks_per_second: figures.seeks_per_second(),
-            sequential_share: figures.sequential_share(),
-            layout_score: figures.layout_score(),
-            read_layout_score: figures.read_layout_score(),
-            write_amplification: figures.write_amplification(),
+/// Figures that come from the order of requests.
+const OF_ORDER: [&str; 11] = [
+    "ordered",
+    "ordered_by",
+    "seeks",
+    "seek_bytes",
+    "seek_bytes_p50",
+    "seek_bytes_p90",
+    "sequential",
+    "blocks",
+    "following",
+    "read_blocks",
+    "read_following",
+];
+
+/// Figures with those that are worked out from them, without what is not known.
+fn part(digest: &Digest) -> Value {
+    let figures = &digest.figures;
+    let mut value = json!(figures);
+    let Some(fields) = value.as_object_mut() else { return value };
+    for kind in ["reads", "writes", "discards"] {
+        let Some(kind) = fields.get_mut(kind).and_then(Value::as_object_mut) else { continue };
+        kind.retain(|_, figure| figure.get("samples").is_none_or(|samples| *samples != 0));
+        if kind.get("request_bytes_max").is_some_and(|largest| *largest == 0) {
+            kind.retain(|name, _| !name.starts_with("request_bytes"));
         }
     }
+    let derived = [
+        ("seconds", Some(figures.seconds())),
+        ("requests_per_second", Some(figures.requests_per_second())),
+        ("seeks_per_second", figures.is_ordered().then(|| figures.seeks_per_second())),
+        ("sequential_share", figures.sequential_share()),
+        ("layout_score", figures.layout_score()),
+        ("read_layout_score", figures.read_layout_score()),
+        ("write_amplification", figures.write_amplification()),
+    ];
+    for (name, known) in derived {
+        fields.extend(known.map(|known| (name.to_owned(), json!(known))));
+    }
+    if !figures.is_ordered() {
+        fields.retain(|name, _| !OF_ORDER.contains(&name.as_str()));
+        let devices = fields.get_mut("devices").and_then(Value::as_array_mut);
+        for device in devices.into_iter().flatten().filter_map(Value::as_object_mut) {
+            device.remove("seeks");
+        }
+    }
+    if figures.counted_by != CountedBy::Complete && figures.depth_max == 0 {
+        fields.retain(|name, _| !name.starts_with("depth_"));
+    }
+    if !digest.latency.is_empty() {
+        fields.insert("latency_by_time".to_owned(), json!(digest.latency));
+    }
+    value
 }

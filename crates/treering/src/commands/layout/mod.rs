@@ -1,6 +1,7 @@
 //! `treering layout`: where files lie on disk, and what is free: of a directory, a device or an
 //! image, which are never written to.
 
+mod extents;
 mod fresh_copy;
 mod heat;
 
@@ -24,6 +25,9 @@ use crate::failure::{Failure, Kind};
 
 /// Does what was asked for.
 pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
+    if extents::are_wanted(args)? {
+        return extents::run(args);
+    }
     if args.fresh_copy {
         return fresh_copy::run(args);
     }
@@ -49,7 +53,11 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&layout, &view, out))?;
     } else {
         let map = map.filter(|_| is_html);
-        output::write(&page(&layout, map, &view), &args.output)?;
+        let mut page = page(&layout, map, &view);
+        if args.path.is_file() {
+            page.note("--extents lists the extents of the image file itself.");
+        }
+        output::write(&page, &args.output)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use std::fs::{File, create_dir_all, read_dir};
 use std::io::{BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use treering_observe::block_trace::TracedDevice;
 use treering_report::pages::trace::TracedRun;
 use treering_trace::{
     BlktraceReader, BlktraceWriter, Entry, TraceFileError, TraceReader, Window, is_trace, summarise,
@@ -15,6 +16,16 @@ use crate::failure::{Failure, Kind};
 
 /// Bytes by which our own files are told from others.
 const BEGINNING_BYTES: usize = 32;
+
+/// Bytes that the beginning of any trace has.
+const MAGIC_BYTES: usize = 4;
+
+const NO_TRACE: &str = "a trace is a file of `treering trace --out` or of blktrace";
+
+/// What is said of a file that is too short for a trace.
+fn no_trace(length: usize) -> &'static str {
+    if length == 0 { "the file is empty: it is not a trace" } else { "the file is not a trace" }
+}
 
 /// Between the device's name and the number of the CPU.
 const INFIX: &str = ".blktrace.";
@@ -53,20 +64,25 @@ fn open(path: &Path) -> Result<Input, Failure> {
         let mut beginning = [0; BEGINNING_BYTES];
         let length = file.read(&mut beginning).map_err(|error| unreadable(path, error))?;
         file.seek(SeekFrom::Start(0)).map_err(|error| unreadable(path, error))?;
+        if length < MAGIC_BYTES {
+            return Err(unreadable(path, no_trace(length)).hint(NO_TRACE));
+        }
         if is_trace(&beginning[..length]) {
             let reader = TraceReader::new(file).map_err(|error| unreadable(path, error))?;
             return Ok(Input::Own(reader));
         }
         // Anything else is taken for blktrace's, which says what is wrong with it.
-        let reader = BlktraceReader::new(vec![file]).map_err(|error| {
-            unreadable(path, error)
-                .hint("a trace is a file of `treering trace --out` or of blktrace")
-        })?;
+        let reader = BlktraceReader::new(vec![file])
+            .map_err(|error| unreadable(path, error).hint(NO_TRACE))?;
         return Ok(Input::Blktrace(reader));
     }
     let files =
         paths.iter().map(|path| File::open(path).map_err(|error| Failure::of_path(path, &error)));
     let files = files.collect::<Result<Vec<_>, _>>()?;
+    // A CPU on which nothing happened has an empty file, but not each of them.
+    if files.iter().all(|file| file.metadata().is_ok_and(|about| about.len() == 0)) {
+        return Err(unreadable(path, no_trace(0)).hint(NO_TRACE));
+    }
     let reader = BlktraceReader::new(files).map_err(|error| unreadable(path, error))?;
     Ok(Input::Blktrace(reader))
 }
@@ -145,6 +161,21 @@ pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
 fn unwritable(error: std::io::Error) -> Failure {
     Failure::new(Kind::Environment, error.to_string())
 }
+
+/// Refuses a directory that has files of blktrace of one of these devices, before they are needed.
+pub(super) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<(), Failure> {
+    for entry in read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some((stem, _)) = cpu_file(&name) else { continue };
+        if devices.iter().any(|device| device.device.name == stem) {
+            return Err(unreadable(&entry.path(), "File exists").hint(EXISTS));
+        }
+    }
+    Ok(())
+}
+
+/// What helps where output would go into a file that exists.
+pub(super) const EXISTS: &str = "remove it, or choose another name";
 
 /// The file of a CPU: what it is called before `.blktrace.`, and the CPU's number.
 pub(in crate::commands) fn cpu_file(name: &str) -> Option<(&str, u32)> {

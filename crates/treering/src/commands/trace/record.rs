@@ -16,9 +16,9 @@ use treering_report::pages::trace::TracedRun;
 use treering_sys::{
     SignalWatch, child_has_ended, monotonic_ns, signal_child, sync_filesystem, written_by,
 };
-use treering_trace::{Digest, Summary, TraceWriter};
+use treering_trace::{Digest, Summary, TraceWriter, losses};
 
-use super::files::blktrace_files;
+use super::files::{EXISTS, blktrace_files, refuse_existing};
 use super::page;
 use crate::arguments::{RecordTraceArgs, size};
 use crate::classic_voice::say;
@@ -37,6 +37,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(Kind::Usage, "no command is given")
             .hint("treering trace -- COMMAND runs it and shows its requests"));
     };
+    refuse_output(args)?;
     let devices = devices(args)?;
     let recording = begin(args, &devices)?;
     let signals = SignalWatch::begin().map_err(|error| {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            recording.end();
+            recording.end(None);
             let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN };
             say(&format!("{}: {error}", program.to_string_lossy()));
             return Ok(ExitCode::from(code));
@@ -56,12 +57,39 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     if args.sync {
         sync(args)?;
     }
-    let mut digest = recording.end();
-    digest.figures.program_write_bytes = written;
+    let digest = recording.end(written);
     let summary = Summary { whole: digest, phases: Vec::new(), begin_ns: 0 };
     let name = program.to_string_lossy().into_owned();
     page::write(&[TracedRun { name, summary }], &args.page.output())?;
     Ok(exit_code(status))
+}
+
+/// The method without events.
+const STATISTICS: &str = "statistics";
+
+/// Whether files of events are wanted.
+fn keeps_events(args: &RecordTraceArgs) -> bool {
+    args.out.is_some() || args.blktrace_out.is_some()
+}
+
+/// Refuses output that cannot be written, before the command runs.
+fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
+    if args.method.as_deref() == Some(STATISTICS) && keeps_events(args) {
+        let option = if args.out.is_some() { "--out" } else { "--blktrace-out" };
+        let message = format!("--method {STATISTICS} has no events that {option} could keep");
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("leave one of them out: the devices' counters tell rates only"));
+    }
+    let Some(page) = &args.page.output else { return Ok(()) };
+    let dir = page.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let why = if page.is_dir() {
+        "it is a directory"
+    } else if dir.is_some_and(|dir| !dir.is_dir()) {
+        "its directory does not exist"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Kind::Environment, format!("cannot write {}: {why}", page.display())))
 }
 
 /// What is to be recorded.
@@ -91,17 +119,21 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
     let environment = |error: &BlockTraceError| Failure::of(Kind::Environment, error);
     let counters =
         || StatisticsRecorder::begin(devices).map(Recording::Counters).map_err(|e| environment(&e));
-    let way = match args.way.as_deref() {
-        Some("statistics") => return counters(),
+    let way = match args.method.as_deref() {
+        Some(STATISTICS) => return counters(),
         Some("perf_event") => Some(Way::PerfEvent),
         Some("tracefs") => Some(Way::Tracefs),
         _ => None,
     };
     let ring = usize::try_from(size("--ring", &args.ring)?).unwrap_or(usize::MAX);
     let options = RecorderOptions { ring_bytes: ring, way };
-    match BlockRecorder::begin(devices, options, sinks(args)?) {
+    match BlockRecorder::begin(devices, options, sinks(args, devices)?) {
         Ok(recorder) => Ok(Recording::Events(recorder)),
-        Err(error) if way.is_some() => Err(environment(&error)),
+        Err(error) if way.is_some() || keeps_events(args) => {
+            // It has nothing but its beginning.
+            args.out.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            Err(environment(&error))
+        }
         Err(error) => {
             say(&format!("{error}; the device's counters tell rates only"));
             counters()
@@ -111,17 +143,25 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
 
 impl Recording {
     /// Ends it, and says what went wrong with files and rings.
-    fn end(self) -> Digest {
+    fn end(self, written: Option<u64>) -> Digest {
         match self {
-            Self::Counters(recorder) => recorder.cut().unwrap_or_default(),
+            Self::Counters(recorder) => {
+                let mut digest = recorder.cut().unwrap_or_default();
+                digest.figures.program_write_bytes = written;
+                digest
+            }
             Self::Events(recorder) => {
-                let Some(recorded) = recorder.stop() else { return Digest::default() };
+                let Some(recorded) = recorder.stop_with(written) else {
+                    return Digest::default();
+                };
                 for error in &recorded.failed {
                     say(&format!("the trace is not kept: {error}"));
                 }
+                if let Some(losses) = losses(recorded.lost_events, recorded.missing_bytes) {
+                    say(&losses);
+                }
                 if recorded.lost_events > 0 {
-                    let lost = recorded.lost_events;
-                    say(&format!("{lost} events were lost: a larger --ring keeps more"));
+                    say("a larger --ring loses less");
                 }
                 recorded.digest
             }
@@ -130,13 +170,18 @@ impl Recording {
 }
 
 /// The files that the trace is written into.
-fn sinks(args: &RecordTraceArgs) -> Result<Vec<SharedSink>, Failure> {
+fn sinks(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Vec<SharedSink>, Failure> {
     let cannot = |path: &PathBuf, error: std::io::Error| {
-        Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+        let exists = (error.kind() == ErrorKind::AlreadyExists).then_some(EXISTS);
+        let message = format!("cannot write {}: {error}", path.display());
+        Failure::new(Kind::Environment, message).maybe_hint(exists)
     };
+    if let Some(dir) = &args.blktrace_out {
+        refuse_existing(dir, devices)?;
+    }
     let mut sinks: Vec<SharedSink> = Vec::new();
     if let Some(path) = &args.out {
-        let file = File::create(path).map_err(|error| cannot(path, error))?;
+        let file = File::create_new(path).map_err(|error| cannot(path, error))?;
         let writer = TraceWriter::new(BufWriter::with_capacity(1 << 18, file));
         sinks.push(Box::new(writer.map_err(|error| cannot(path, error))?));
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use treering_trace::Map;
 
-use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun};
+use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun, seeks};
 use crate::escape::visible;
 
 /// Between two devices, as a share of all.
@@ -76,15 +76,26 @@ fn range(map: &Map) -> (f64, f64) {
 pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -> Markup {
     let figures = &run.digest.figures;
     let names: Vec<String> = run.digest.maps.iter().map(|map| visible(&map.device)).collect();
+    let (unit, word) = unit(scale.high);
+    let offsets = match scale.devices.len() {
+        0 | 1 => String::new(),
+        _ => format!("; offsets of each device in {word}"),
+    };
     let title = format!(
-        "{} on {}: {} requests, {} seeks",
+        "{} on {}: {} requests, {}{offsets}",
         visible(&run.name),
         names.join(", "),
         figures.reads.requests + figures.writes.requests,
-        figures.seeks
+        seeks(figures)
     );
-    let inside = html! { @for map in &run.digest.maps { (of_map(map, scale)) } };
-    let (unit, word) = unit(scale.high);
+    let inside = html! {
+        g class="places" data-unit=(unit) data-word=(word) {
+            @for place in &scale.devices {
+                g data-place=(visible(&place.name)) data-shift=(place.shift) {}
+            }
+        }
+        @for map in &run.digest.maps { (of_map(map, scale)) }
+    };
     let tick = |value: f64, text: &str| {
         if scale.devices.len() < 2 {
             return format!("{text} {word}");

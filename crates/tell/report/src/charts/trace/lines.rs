@@ -1,11 +1,14 @@
 //! What was measured over time, a line for each run; of one run alone reads and writes.
 
 use maud::{Markup, html};
-use treering_trace::Slot;
+use treering_trace::{LatencyBin, Slot};
 
 use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
+
+/// The panel of traces without percentiles.
+const MEAN_LATENCY: &str = "issue to complete, mean";
 
 const MIB: f64 = (1u64 << 20) as f64;
 
@@ -19,6 +22,7 @@ pub(super) struct Measure {
 
 struct Line {
     class: String,
+    is_dashed: bool,
     /// Milliseconds and values.
     points: Vec<(f64, f64)>,
 }
@@ -33,7 +37,7 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
         ("requests a second", |slot, s| Some((slot.reads + slot.writes) as f64 / s), false),
         ("queue depth, mean", |slot, seconds| Some(slot.depth_ns as f64 / (seconds * 1e9)), false),
         (
-            "issue to complete, mean",
+            MEAN_LATENCY,
             |slot, _| (slot.timed > 0).then(|| slot.latency_ns as f64 / slot.timed as f64),
             true,
         ),
@@ -47,8 +51,41 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
         let lines = sides.map(|(place, run)| line(run, class(place, count), of, points));
         Measure::new(title, lines.collect(), is_time)
     }));
+    if chart.shown().iter().any(|run| !run.digest.latency.is_empty()) {
+        // Traces that were kept before have only the mean.
+        all.retain(|measure| measure.title != MEAN_LATENCY);
+        all.extend(latencies(chart));
+    }
     all.retain(|measure| measure.high > 0.0);
     all
+}
+
+/// Percentiles in a panel, and the longest in another, which would press them flat.
+fn latencies(chart: &TraceChart) -> [Measure; 2] {
+    let of = |value: fn(&LatencyBin) -> u64, is_dashed: bool| {
+        let runs = chart.shown();
+        let count = runs.len().max(2);
+        let lines = runs.iter().enumerate();
+        lines.map(move |(place, run)| latency_line(run, class(place, count), value, is_dashed))
+    };
+    let percentiles = of(|bin| bin.p50_ns, false).chain(of(|bin| bin.p99_ns, true));
+    [
+        Measure::new("latency, p50 and (dashed) p99", percentiles.collect(), true),
+        Measure::new("latency, longest", of(|bin| bin.max_ns, false).collect(), true),
+    ]
+}
+
+fn latency_line(
+    run: &TraceChartRun,
+    class: String,
+    of: fn(&LatencyBin) -> u64,
+    is_dashed: bool,
+) -> Line {
+    let latency = &run.digest.latency;
+    let middle_ms = |place: usize| (place as f64 + 0.5) * latency.bin_ns as f64 / NS_PER_MS;
+    let measured = latency.bins.iter().enumerate().filter(|(_, bin)| bin.samples > 0);
+    let points = measured.map(|(place, bin)| (middle_ms(place), of(bin) as f64));
+    Line { class, is_dashed, points: points.collect() }
 }
 
 fn throughput(chart: &TraceChart) -> Measure {
@@ -80,7 +117,7 @@ fn line(run: &TraceChartRun, class: String, of: Value, points: usize) -> Line {
         let value = of(slot, length / 1e9)?;
         value.is_finite().then_some(((begin + length / 2.0) / NS_PER_MS, value))
     });
-    Line { class, points: points.collect() }
+    Line { class, is_dashed: false, points: points.collect() }
 }
 
 impl Measure {
@@ -108,7 +145,8 @@ impl Measure {
         let inside = html! {
             g transform=(format!("scale(1 {high})")) {
                 @for line in &self.lines {
-                    g class=(line.class) { path class="curve" d=(path(line)) {} }
+                    @let kind = if line.is_dashed { "curve dashed" } else { "curve" };
+                    g class=(line.class) { path class=(kind) d=(path(line)) {} }
                 }
             }
         };

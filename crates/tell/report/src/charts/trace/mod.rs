@@ -9,7 +9,7 @@ mod lines;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use treering_trace::Digest;
+use treering_trace::{Digest, Figures};
 
 use self::lines::Measure;
 use super::axis::{Axis, Scale};
@@ -90,6 +90,15 @@ impl TraceChart {
     }
 }
 
+/// How many seeks there were, where that is known.
+pub(crate) fn seeks(figures: &Figures) -> String {
+    if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
+        format!("{} seeks", figures.seeks)
+    } else {
+        "seeks unknown (counters of a device do not tell where requests go)".to_owned()
+    }
+}
+
 pub(super) fn figure(chart: &TraceChart) -> Figure {
     let measures = lines::measures(chart);
     let fields = chart.shown().iter().filter(|run| !run.digest.maps.is_empty()).count();
@@ -139,7 +148,7 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
     if runs.len() > 1 {
         legend.extend(runs.iter().enumerate().map(|(place, run)| {
             let figures = &run.digest.figures;
-            let text = format!("{:.2} s, {} seeks", figures.seconds(), figures.seeks);
+            let text = format!("{:.2} s, {}", figures.seconds(), seeks(figures));
             entry(class(place, runs.len()), Shape::Circle, visible(&run.name), text)
         }));
     }

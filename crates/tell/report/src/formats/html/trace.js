@@ -41,16 +41,30 @@ for (const figure of document.querySelectorAll("figure.trace")) {
   };
   const showOffsets = (panel, low, high) => {
     const group = panel.previousElementSibling;
-    const [values, digits] = steps(low, high, 5);
+    const scale = panel.querySelector("g.places");
+    const unit = Number(scale.dataset.unit);
+    const devices = Array.from(scale.querySelectorAll("g[data-place]"), (device) =>
+      ({ name: device.dataset.place, shift: Number(device.dataset.shift) }));
     group.replaceChildren();
-    for (const value of values) {
-      const share = (high - value) / (high - low);
-      const y = (place(panel, "y") + share * place(panel, "height")).toFixed(1);
-      const x = place(panel, "x");
-      make(group, "line", { class: "grid", x1: x, x2: x + place(panel, "width"), y1: y, y2: y });
-      const at = { class: "tick", x: x - 6, y: Number(y) + 4, "text-anchor": "end" };
-      make(group, "text", at, value.toFixed(digits) + " MiB");
-    }
+    devices.forEach((device, number) => {
+      // Devices stand above each other; each has offsets of its own.
+      const next = number + 1 < devices.length ? devices[number + 1].shift : Infinity;
+      const [from, until] = [Math.max(low, device.shift), Math.min(high, next)];
+      if (from >= until) return;
+      const most = Math.max(1, Math.round(5 * (until - from) / (high - low)));
+      const own = [from - device.shift, until - device.shift].map((mib) => mib / unit);
+      const [values, digits] = steps(own[0], own[1], most);
+      for (const value of values) {
+        const share = (high - value * unit - device.shift) / (high - low);
+        const y = (place(panel, "y") + share * place(panel, "height")).toFixed(1);
+        const x = place(panel, "x");
+        make(group, "line", { class: "grid", x1: x, x2: x + place(panel, "width"), y1: y, y2: y });
+        const at = { class: "tick", x: x - 6, y: Number(y) + 4, "text-anchor": "end" };
+        const parts = [value.toFixed(digits), scale.dataset.word];
+        if (devices.length > 1) parts.splice(0, 2, device.name, parts[0]);
+        make(group, "text", at, parts.join(" "));
+      }
+    });
   };
   const firstValues = panels.map((panel) => panel.previousElementSibling.innerHTML);
   const zoom = (from, length, offsets) => {

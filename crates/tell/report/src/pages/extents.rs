@@ -1,0 +1,144 @@
+//! The extents of single files: a table for each, and all of them as JSON.
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::table::Align;
+use crate::{Cell, Column, Report, Table};
+
+/// A file and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileExtents {
+    /// As it was named.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes of a block of its filesystem.
+    pub block_bytes: u64,
+    /// Its extents in the order of the file, as the kernel tells them.
+    pub extents: Vec<ListedExtent>,
+}
+
+/// An extent of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ListedExtent {
+    /// Where it begins in the file, in bytes.
+    pub logical_bytes: u64,
+    /// Where it lies, in bytes; `None` without a place of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub physical_bytes: Option<u64>,
+    /// How long it is in the file, in bytes.
+    pub length_bytes: u64,
+    /// Its flags, by filefrag's names.
+    pub flags: Vec<&'static str>,
+}
+
+impl FileExtents {
+    /// Pieces that do not continue each other on the device: filefrag's count of extents. What lies
+    /// as far apart as it is in the file, with a hole between, continues.
+    pub fn pieces(&self) -> u64 {
+        let continues = |pair: &[ListedExtent]| {
+            let apart = pair[1].logical_bytes.checked_sub(pair[0].logical_bytes);
+            let placed = pair[1].physical_bytes.zip(pair[0].physical_bytes);
+            apart.is_some() && apart == placed.and_then(|(to, from)| to.checked_sub(from))
+        };
+        let joined = self.extents.windows(2).filter(|pair| continues(pair)).count();
+        (self.extents.len() - joined) as u64
+    }
+}
+
+/// The page: places and lengths in blocks, as filefrag shows them.
+pub fn page(files: &[FileExtents]) -> Report {
+    let mut page = Report::new("Extents");
+    for file in files {
+        let pieces = file.pieces();
+        let caption = format!(
+            "{}: {} bytes in {pieces} {}, blocks of {} bytes.",
+            file.path,
+            file.bytes,
+            if pieces == 1 { "piece" } else { "pieces" },
+            file.block_bytes,
+        );
+        if file.extents.is_empty() {
+            page.paragraph(caption);
+            continue;
+        }
+        let columns = vec![
+            place("extent"),
+            place("logical block"),
+            place("physical block"),
+            place("blocks"),
+            Column::text("flags"),
+        ];
+        let mut table = Table::new("extents", &caption, columns);
+        let unit = file.block_bytes.max(1);
+        table.rows.extend((0u64..).zip(&file.extents).map(|(number, extent)| {
+            let physical = extent.physical_bytes.map(|bytes| exact(bytes / unit));
+            vec![
+                exact(number),
+                exact(extent.logical_bytes / unit),
+                physical.unwrap_or(Cell::Missing),
+                exact(extent.length_bytes.div_ceil(unit)),
+                Cell::text(extent.flags.join(",")),
+            ]
+        }));
+        page.table(table);
+    }
+    page
+}
+
+/// A column of places, which are never rounded.
+fn place(name: &str) -> Column {
+    Column { align: Align::Right, ..Column::text(name) }
+}
+
+fn exact(number: u64) -> Cell {
+    Cell::text(number.to_string())
+}
+
+/// All of them as JSON, in bytes.
+pub fn json(files: &[FileExtents]) -> String {
+    let of = |file: &FileExtents| {
+        let mut value = json!(file);
+        value["pieces"] = json!(file.pieces());
+        value
+    };
+    let files: Vec<_> = files.iter().map(of).collect();
+    let document = json!({ "format": "treering extents", "version": 1, "files": files });
+    let mut text = Vec::new();
+    // Memory takes it.
+    let _cannot_fail = crate::json::write(&document, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileExtents, ListedExtent, json};
+
+    #[test]
+    fn what_continues_on_the_device_is_one_piece() {
+        let extent = |logical_bytes, physical_bytes| ListedExtent {
+            logical_bytes,
+            physical_bytes,
+            length_bytes: 4096,
+            flags: vec!["last"],
+        };
+        let file = FileExtents {
+            path: "f".to_owned(),
+            bytes: 1,
+            block_bytes: 4096,
+            extents: vec![
+                extent(0, Some(8192)),
+                extent(4096, Some(12_288)),
+                extent(16_384, Some(24_576)),
+                extent(20_480, Some(4096)),
+                extent(24_576, None),
+            ],
+        };
+        assert_eq!(file.pieces(), 3);
+        assert_eq!(FileExtents { extents: Vec::new(), ..file.clone() }.pieces(), 0);
+        let told: serde_json::Value = serde_json::from_str(&json(&[file])).unwrap();
+        assert_eq!(told["files"][0]["extents"][1]["physical_bytes"], 12_288);
+        assert!(told["files"][0]["extents"][4].get("physical_bytes").is_none());
+    }
+}
