@@ -61,11 +61,13 @@ pub enum ComparisonCautionCode {
     MetricMissing,
     /// Trials carry cautions of their own.
     TrialCautions,
+    /// Trials were left out since the user excluded them.
+    TrialsExcluded,
 }
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
@@ -95,6 +97,7 @@ impl ComparisonCautionCode {
         Self::Unstable,
         Self::MetricMissing,
         Self::TrialCautions,
+        Self::TrialsExcluded,
     ];
 
     /// The word used in JSON; docs/json.md lists them.
@@ -129,6 +132,7 @@ impl ComparisonCautionCode {
             Self::Unstable => "unstable",
             Self::MetricMissing => "metric_missing",
             Self::TrialCautions => "trial_cautions",
+            Self::TrialsExcluded => "trials_excluded",
         }
     }
 
@@ -178,6 +182,10 @@ impl ComparisonCautionCode {
             }
             Self::MixedSide => {
                 "choose trials that were made under the same conditions (`treering list`)"
+            }
+            Self::TrialsExcluded => {
+                "judge by their reasons whether they had to go; --include-excluded shows the \
+                 comparison with them, `treering include` takes the exclusion back"
             }
             Self::DevicesDiffer
             | Self::SameDisk

@@ -24,6 +24,8 @@ use treering_script::Workload;
 use device::PlacedDevice;
 use section::{DEVICE, PLAN, REPORT, Section};
 
+pub use nearest::by_nearness;
+
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Judging, Plan};
 
