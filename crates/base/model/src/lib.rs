@@ -4,6 +4,7 @@
 //! kernel, computes statistics or knows a workload. What a word means to users is defined in
 //! docs/glossary.md.
 
+mod annotation;
 mod artifact;
 mod caution;
 mod cell;
@@ -22,6 +23,7 @@ mod trial;
 mod variant;
 mod work;
 
+pub use annotation::{Annotation, Change};
 pub use artifact::Artifact;
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};

@@ -100,7 +100,7 @@ pub struct Metric {
     pub better: Better,
     /// Whether it is among the few that decide a comparison.
     pub primary: bool,
-    /// Of how many tasks it was made.
+    /// Of how many tasks it was made; a latency of requests: of how many that were timed.
     pub tasks: u64,
 }
 

@@ -1,4 +1,7 @@
 //! What a task and a phase came to: time, CPU, bytes, files, calls, and the rate of each second.
+//!
+//! Exports leave out what the log of another tool did not tell; read back it is 0 again, and the
+//! fact `import.tool` says that 0 is no measured number.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,18 +73,25 @@ pub struct TaskTotals {
     /// Start, nanoseconds from the start of the trial.
     pub began_ns: u64,
     /// Duration, its sync included.
+    #[serde(default)]
     pub wall_ns: u64,
     /// The sync's share of the duration.
+    #[serde(default)]
     pub sync_ns: u64,
     /// CPU of the worker, its sync included.
+    #[serde(default)]
     pub cpu: Cpu,
     /// The sync's share of the CPU.
+    #[serde(default)]
     pub sync_cpu: Cpu,
     /// Files worked on.
+    #[serde(default)]
     pub files: u64,
     /// Bytes really moved, read and written.
+    #[serde(default)]
     pub bytes: u64,
     /// Bytes that the list in use names: what the imitated tool divides by the time.
+    #[serde(default)]
     pub listed_bytes: u64,
     /// Calls by kind, those that were made.
     pub ops: Vec<OpTotals>,
@@ -115,14 +125,19 @@ pub struct PhaseTotals {
     /// Start, nanoseconds from the start of the trial.
     pub began_ns: u64,
     /// Duration, all waiting, syncing and dropping of caches included.
+    #[serde(default)]
     pub wall_ns: u64,
     /// Tasks done.
+    #[serde(default)]
     pub tasks: u32,
     /// Files worked on.
+    #[serde(default)]
     pub files: u64,
     /// Bytes really moved.
+    #[serde(default)]
     pub bytes: u64,
     /// CPU of all workers.
+    #[serde(default)]
     pub cpu: Cpu,
     /// Calls by kind over all tasks.
     pub ops: Vec<OpTotals>,

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::{Artifact, Beginning, Caution, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent};
+use crate::{
+    Annotation, Artifact, Beginning, Caution, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent,
+};
 
 /// Identity of a trial: a time-ordered UUID (version 7), 36 characters when printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -115,10 +117,27 @@ pub struct Trial {
     pub artifacts: Vec<Artifact>,
     /// Doubts.
     pub cautions: Vec<Caution>,
+    /// What was said of it after it was recorded, in that order. The label in `beginning` is the
+    /// last of its labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<Annotation>,
     /// How it ended.
     pub ending: Ending,
     /// Its duration in nanoseconds; 0 when it never ended.
+    #[serde(default)]
     pub wall_ns: u64,
+}
+
+impl Trial {
+    /// Why it is left out of comparisons; `None` when it is compared.
+    pub fn exclusion(&self) -> Option<&str> {
+        Annotation::exclusion(&self.annotations)
+    }
+
+    /// The value of a fact; `None` when it is not known.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
 }
 
 /// Events in an order that no trial has.
@@ -157,6 +176,7 @@ impl TrialBuilder {
                 metrics: Vec::new(),
                 artifacts: Vec::new(),
                 cautions: Vec::new(),
+                annotations: Vec::new(),
                 ending: Ending::Interrupted,
                 wall_ns: 0,
             });

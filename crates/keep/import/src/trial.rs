@@ -64,6 +64,7 @@ impl ForeignTrial {
             metrics: self.metrics,
             artifacts: Vec::new(),
             cautions: self.cautions,
+            annotations: Vec::new(),
             ending,
             wall_ns: self.wall_ns,
         }

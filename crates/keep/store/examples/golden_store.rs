@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use treering_model::{
-    Better, Caution, CautionCode, Ending, Latency, Metric, Op, OpTotals, Scope, TaskTotals,
+    Better, Caution, CautionCode, Change, Ending, Latency, Metric, Op, OpTotals, Scope, TaskTotals,
     TrialEvent, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
@@ -21,11 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let staged = staging.path().join("staging.db");
     let mut store = Store::open(&staged, Access::ReadWrite)?;
     let mut events = Vec::new();
-    for (second, id) in [
-        (0, "01890a5d-ac96-774b-bcce-b302099a8057"),
-        (1, "01890a5d-ac96-774b-bcce-b302099a8058"),
-        (2, "01890a5e-0000-7000-8000-000000000000"),
-    ] {
+    let ids = [
+        "01890a5d-ac96-774b-bcce-b302099a8057",
+        "01890a5d-ac96-774b-bcce-b302099a8058",
+        "01890a5e-0000-7000-8000-000000000000",
+    ];
+    for (second, id) in (0..).zip(ids) {
         let mut beginning = sample::beginning(id.parse()?);
         beginning.started_unix_ms = 1_688_126_041_238 + second * 1_000;
         events.push(sample::trial_events(beginning));
@@ -44,7 +45,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     // Copied, since a copy says nothing of the process that wrote it.
-    Store::open(&path, Access::ReadWrite)?.absorb(&staged)?;
+    let mut store = Store::open(&path, Access::ReadWrite)?;
+    store.absorb(&staged)?;
+    let (completed, failed) = (ids[0].parse()?, ids[1].parse()?);
+    let label = Change::Relabelled { label: "another label".into(), was: String::new() };
+    store.annotate(&[failed], 1_688_126_050_000, &label)?;
+    let excluded = Change::Excluded { reason: "the disk was full".into() };
+    store.annotate(&[completed, failed], 1_688_126_051_000, &excluded)?;
+    store.annotate(&[completed], 1_688_126_052_000, &Change::Included)?;
     Ok(())
 }
 

@@ -17,14 +17,19 @@ use crate::connection::Place;
 pub const APPLICATION_ID: u32 = 0x5452_6e67;
 
 /// The tables and indices.
-const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("artifacts.sql"));
+const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("artifacts.sql"),
+    include_str!("annotations.sql")
+);
 
-/// The table that version 1.1 added.
+/// The tables that versions 1.1 and 1.2 added.
 const ARTIFACTS: &str = "artifacts";
+const ANNOTATIONS: &str = "annotations";
 
 /// Every table that holds what was recorded of a trial, parents before their children.
 /// `trials` itself and those that speak of a living process are not among them.
-pub(crate) const RECORDED: [&str; 14] = [
+pub(crate) const RECORDED: [&str; 15] = [
     "cells",
     "parameters",
     "facts",
@@ -39,6 +44,7 @@ pub(crate) const RECORDED: [&str; 14] = [
     "endings",
     "departures",
     ARTIFACTS,
+    ANNOTATIONS,
 ];
 
 /// The other tables.
@@ -55,10 +61,13 @@ pub struct Version {
 
 impl Version {
     /// What this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 1 };
+    pub const CURRENT: Self = Self { major: 1, minor: 2 };
 
     /// The first with a table of artifacts.
     pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
+
+    /// The first with a table of annotations.
+    pub(crate) const WITH_ANNOTATIONS: Self = Self { major: 1, minor: 2 };
 
     /// From `PRAGMA user_version`: 1000 × major + minor.
     const fn from_number(number: u32) -> Self {
@@ -86,11 +95,18 @@ struct Migration {
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 1] = [Migration {
-    to: Version::WITH_ARTIFACTS,
-    statements: include_str!("artifacts.sql"),
-    tables: &[ARTIFACTS],
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        to: Version::WITH_ARTIFACTS,
+        statements: include_str!("artifacts.sql"),
+        tables: &[ARTIFACTS],
+    },
+    Migration {
+        to: Version::WITH_ANNOTATIONS,
+        statements: include_str!("annotations.sql"),
+        tables: &[ANNOTATIONS],
+    },
+];
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -247,6 +263,7 @@ mod tests {
         let released = [
             (Version { major: 1, minor: 0 }, DIGEST_1_0),
             (Version { major: 1, minor: 1 }, DIGEST_1_1),
+            (Version { major: 1, minor: 2 }, DIGEST_1_2),
         ];
         let (version, recorded) = released.last().unwrap();
         assert_eq!(Version::CURRENT, *version);
@@ -256,6 +273,7 @@ mod tests {
 
     const DIGEST_1_0: u64 = 0x3f96_831d_1bc2_7d22;
     const DIGEST_1_1: u64 = 0xa559_b18b_52f8_e04b;
+    const DIGEST_1_2: u64 = 0x42e6_5db3_d860_d679;
 
     #[test]
     fn every_table_is_listed_strict_and_append_only() {

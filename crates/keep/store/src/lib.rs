@@ -8,6 +8,7 @@
 //! Importing logs of other tools is the neighbour crate's; what trials mean is told elsewhere.
 
 mod absorb;
+mod annotate;
 mod connection;
 mod error;
 mod fields;

@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::thread;
 
 use treering_model::{
-    Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval, Metric,
-    Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
+    Annotation, Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact,
+    Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
 use crate::connection::Place;
@@ -154,6 +154,10 @@ impl Store {
             }
             Ok(Some(Fact { name, value: fields.text()? }))
         })?;
+        let annotations = self.annotations(trial, &beginning.label)?;
+        if let Some(label) = annotations.iter().rev().find_map(Annotation::label) {
+            label.clone_into(&mut beginning.label);
+        }
         let (ending, wall_ns) =
             self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
         Ok(Trial {
@@ -167,6 +171,7 @@ impl Store {
                 let code = fields.word(CautionCode::from_name)?;
                 Ok(Caution { code, message: fields.text()? })
             })?,
+            annotations,
             ending,
             wall_ns,
         })

@@ -3,12 +3,15 @@
 use rusqlite::ToSql;
 use treering_model::{Cell, Ending, Mode, TrialId};
 
+use crate::annotate;
 use crate::fields::Fields;
+use crate::format::Version;
 use crate::load::cell;
 use crate::writer::{Living, Writer};
 use crate::{Store, StoreError, word};
 
-const SUMMARY: &str = "SELECT t.id, t.started_unix_ms, t.workload, t.mode, t.label, t.target, \
+/// What is asked of each trial behind its label and why it is excluded.
+const SUMMARY: &str = "t.id, t.started_unix_ms, t.workload, t.mode, t.target, \
     (SELECT count(*) FROM phases p WHERE p.trial = t.trial), \
     (SELECT count(*) FROM cautions q WHERE q.trial = t.trial), \
     c.campaign AS \"cells.campaign\", c.plan AS \"cells.plan\", c.digest AS \"cells.digest\", \
@@ -29,7 +32,7 @@ const SUMMARY: &str = "SELECT t.id, t.started_unix_ms, t.workload, t.mode, t.lab
 pub struct Filter {
     /// Only trials of this workload.
     pub workload: Option<String>,
-    /// Only trials with this label.
+    /// Only trials that have this label now.
     pub label: Option<String>,
     /// Only trials of the plan of this name.
     pub plan: Option<String>,
@@ -71,8 +74,10 @@ pub struct TrialSummary {
     pub workload: String,
     /// Classic or native.
     pub mode: Mode,
-    /// The user's own label, empty when none was given.
+    /// The user's own label as it is now, empty when there is none.
     pub label: String,
+    /// Why it is left out of comparisons; `None` when it is compared.
+    pub excluded: Option<String>,
     /// The directory under test.
     pub target: String,
     /// How many phases ended.
@@ -93,6 +98,11 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or holds what no treering like this wrote.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialSummary>, StoreError> {
+        let (label, excluded) = match self.version() < Version::WITH_ANNOTATIONS {
+            true => ("t.label", "NULL"),
+            false => (annotate::LABEL, annotate::EXCLUSION),
+        };
+        let with_label = format!("{label} = ?");
         let mut conditions = Vec::new();
         let mut values: Vec<&dyn ToSql> = Vec::new();
         if let Some(workload) = &filter.workload {
@@ -100,7 +110,7 @@ impl Store {
             values.push(workload);
         }
         if let Some(label) = &filter.label {
-            conditions.push("t.label = ?");
+            conditions.push(with_label.as_str());
             values.push(label);
         }
         if let Some(plan) = &filter.plan {
@@ -115,7 +125,8 @@ impl Store {
             conditions.push("t.started_unix_ms < ?");
             values.push(until);
         }
-        let mut query = SUMMARY.to_owned();
+        let mut query =
+            format!("SELECT {label} AS label, {excluded} AS \"annotations.text\", {SUMMARY}");
         if !conditions.is_empty() {
             query.push_str(" WHERE ");
             query.push_str(&conditions.join(" AND "));
@@ -130,12 +141,14 @@ impl Store {
 }
 
 fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary, StoreError> {
+    let (label, excluded) = (fields.text()?, fields.text_or_null()?);
     let mut summary = TrialSummary {
         trial: fields.word(|text| text.parse().ok())?,
         started_unix_ms: fields.integer()?,
         workload: fields.text()?,
         mode: fields.word(word::mode_from)?,
-        label: fields.text()?,
+        label,
+        excluded,
         target: fields.text()?,
         phases: fields.integer()?,
         cautions: fields.integer()?,

@@ -94,6 +94,7 @@ mod tests {
             metrics: Vec::new(),
             artifacts: Vec::new(),
             cautions: Vec::new(),
+            annotations: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 1,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use treering_model::{TaskTotals, Trial};
 
-use crate::{Spread, Trend};
+use crate::{Known, Spread, Trend};
 
 /// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -35,10 +35,10 @@ pub struct KindSummary {
     pub files_per_second: Option<Spread>,
     /// Files of all tasks divided by the time of all tasks.
     pub total_files_per_second: Option<f64>,
-    /// Median CPU seconds of a task in user mode.
-    pub user_seconds: f64,
-    /// Median CPU seconds of a task in the kernel.
-    pub system_seconds: f64,
+    /// Median CPU seconds of a task in user mode; `None` where a log does not tell them.
+    pub user_seconds: Option<f64>,
+    /// Median CPU seconds of a task in the kernel; `None` where a log does not tell them.
+    pub system_seconds: Option<f64>,
     /// CPU of all tasks in percent of their time.
     pub cpu_percent: Option<f64>,
     /// Time in the final syncs in percent of the time of all tasks.
@@ -56,9 +56,12 @@ impl KindSummary {
         Key { kind, compiled: self.compiled, phase }.label()
     }
 
-    fn of(key: Key, tasks: &[&TaskTotals]) -> Option<Self> {
+    fn of(key: Key, tasks: &[&TaskTotals], known: Known) -> Option<Self> {
         let wall_ns = sum(tasks, |task| task.wall_ns);
         let cpu_ns = sum(tasks, |task| task.cpu.user_ns) + sum(tasks, |task| task.cpu.system_ns);
+        // What a log does not tell of any task, it does not tell.
+        let cpu_ns = known.amount(cpu_ns);
+        let sync_ns = known.amount(sum(tasks, |task| task.sync_ns));
         let sync_cpu_ns =
             sum(tasks, |task| task.sync_cpu.user_ns) + sum(tasks, |task| task.sync_cpu.system_ns);
         let rate = |amount: fn(&TaskTotals) -> f64| {
@@ -69,6 +72,7 @@ impl KindSummary {
         let (mib_per_second, total_mib_per_second) = rate(|task| counted_bytes(task) as f64 / MIB);
         let (files_per_second, total_files_per_second) = rate(|task| task.files as f64);
         let middle = |ns: fn(&TaskTotals) -> u64| {
+            cpu_ns?;
             Some(Spread::of(tasks.iter().map(|task| ns(task) as f64 / 1e9))?.median)
         };
         Some(Self {
@@ -81,11 +85,11 @@ impl KindSummary {
             total_mib_per_second,
             files_per_second,
             total_files_per_second,
-            user_seconds: middle(|task| task.cpu.user_ns)?,
-            system_seconds: middle(|task| task.cpu.system_ns)?,
-            cpu_percent: share(cpu_ns, wall_ns),
-            sync_percent: share(sum(tasks, |task| task.sync_ns), wall_ns),
-            sync_cpu_percent: share(sync_cpu_ns, cpu_ns),
+            user_seconds: middle(|task| task.cpu.user_ns),
+            system_seconds: middle(|task| task.cpu.system_ns),
+            cpu_percent: cpu_ns.and_then(|cpu_ns| share(cpu_ns, wall_ns)),
+            sync_percent: sync_ns.and_then(|sync_ns| share(sync_ns, wall_ns)),
+            sync_cpu_percent: sync_ns.and(cpu_ns).and_then(|cpu_ns| share(sync_cpu_ns, cpu_ns)),
             trend: Trend::of(tasks),
         })
     }
@@ -117,9 +121,10 @@ impl Key {
 
 /// The kinds of a trial, in the order in which they first occur.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<KindSummary> {
+    let known = Known::of(trial);
     let of_group = |(key, tasks): (Key, Vec<(usize, &TaskTotals)>)| {
         let tasks: Vec<&TaskTotals> = tasks.into_iter().map(|(_, task)| task).collect();
-        KindSummary::of(key, &tasks)
+        KindSummary::of(key, &tasks, known)
     };
     grouped(trial).into_iter().filter_map(of_group).collect()
 }

@@ -184,6 +184,7 @@ mod tests {
                 artifact("", 1, "{"),
             ],
             cautions: Vec::new(),
+            annotations: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 1,
         };

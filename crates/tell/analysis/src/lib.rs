@@ -10,9 +10,11 @@ pub mod compare;
 mod curve;
 mod fresh_copy;
 mod kind;
+mod known;
 mod layouts;
 mod phase;
 mod rate;
+mod requests;
 mod spread;
 mod summary;
 mod trend;
@@ -22,11 +24,13 @@ pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
 pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
 pub use fresh_copy::{CopyMeasure, Middle, copy_measures};
 pub use kind::{KindSummary, is_compiled};
+pub use known::Known;
 pub use layouts::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
 pub use phase::PhaseSummary;
 pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, course, has_course, slice_seconds};
+pub use requests::{FEW_BEYOND, RequestFigures, is_request_figure, requests};
 pub use spread::Spread;
 pub use summary::{Summary, summary};
 pub use trend::{Trend, TrendBasis};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{PhaseTotals, TaskTotals, Trial};
 
+use crate::Known;
 use crate::kind::{MIB, per_second, share};
 
 /// What a phase came to.
@@ -15,22 +16,22 @@ pub struct PhaseSummary {
     pub name: String,
     /// False when the trial ended inside it: then everything is the sum of its finished tasks.
     pub finished: bool,
-    /// Tasks done.
-    pub tasks: u32,
-    /// Files worked on.
-    pub files: u64,
-    /// Bytes really moved.
-    pub bytes: u64,
-    /// Duration in seconds, waiting and syncing included.
-    pub seconds: f64,
+    /// Tasks done; `None` where a log does not tell them.
+    pub tasks: Option<u32>,
+    /// Files worked on; `None` where none were counted.
+    pub files: Option<u64>,
+    /// Bytes really moved; `None` where a log does not tell them.
+    pub bytes: Option<u64>,
+    /// Duration in seconds, waiting and syncing included; `None` where a log does not tell it.
+    pub seconds: Option<f64>,
     /// Bytes moved in MiB per second over the whole phase; `None` without time or bytes.
     pub mib_per_second: Option<f64>,
     /// Files per second over the whole phase; `None` without time or files.
     pub files_per_second: Option<f64>,
-    /// CPU seconds of all workers in user mode.
-    pub user_seconds: f64,
-    /// CPU seconds of all workers in the kernel.
-    pub system_seconds: f64,
+    /// CPU seconds of all workers in user mode; `None` where a log does not tell them.
+    pub user_seconds: Option<f64>,
+    /// CPU seconds of all workers in the kernel; `None` where a log does not tell them.
+    pub system_seconds: Option<f64>,
     /// CPU in percent of the duration; above 100 when several workers compute at once.
     pub cpu_percent: Option<f64>,
 }
@@ -45,29 +46,31 @@ impl PhaseSummary {
         }
     }
 
-    fn of(totals: &PhaseTotals, finished: bool) -> Self {
-        let cpu_ns = totals.cpu.user_ns as f64 + totals.cpu.system_ns as f64;
+    fn of(totals: &PhaseTotals, finished: bool, known: Known) -> Self {
+        let cpu = known.cpu(totals.cpu);
+        let all_cpu_ns = cpu.map(|cpu| cpu.user_ns as f64 + cpu.system_ns as f64);
         Self {
             phase: totals.phase,
             name: totals.name.clone(),
             finished,
-            tasks: totals.tasks,
-            files: totals.files,
-            bytes: totals.bytes,
-            seconds: totals.wall_ns as f64 / 1e9,
+            tasks: known.amount(totals.tasks),
+            files: Known::files(totals.files),
+            bytes: known.amount(totals.bytes),
+            seconds: known.amount(totals.wall_ns).map(|ns| ns as f64 / 1e9),
             mib_per_second: per_second(totals.bytes as f64 / MIB, totals.wall_ns as f64),
             files_per_second: per_second(totals.files as f64, totals.wall_ns as f64),
-            user_seconds: totals.cpu.user_ns as f64 / 1e9,
-            system_seconds: totals.cpu.system_ns as f64 / 1e9,
-            cpu_percent: share(cpu_ns, totals.wall_ns as f64),
+            user_seconds: cpu.map(|cpu| cpu.user_ns as f64 / 1e9),
+            system_seconds: cpu.map(|cpu| cpu.system_ns as f64 / 1e9),
+            cpu_percent: all_cpu_ns.and_then(|ns| share(ns, totals.wall_ns as f64)),
         }
     }
 }
 
 /// The phases in the order of their numbers.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
+    let known = Known::of(trial);
     let mut all: Vec<PhaseSummary> =
-        trial.phases.iter().map(|totals| PhaseSummary::of(totals, true)).collect();
+        trial.phases.iter().map(|totals| PhaseSummary::of(totals, true, known)).collect();
     let finished: BTreeSet<u32> = trial.phases.iter().map(|totals| totals.phase).collect();
     let mut unfinished: BTreeMap<u32, PhaseTotals> = BTreeMap::new();
     for task in trial.tasks.iter().filter(|task| !finished.contains(&task.phase)) {
@@ -78,7 +81,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
         });
         add_task(totals, task);
     }
-    all.extend(unfinished.values().map(|totals| PhaseSummary::of(totals, false)));
+    all.extend(unfinished.values().map(|totals| PhaseSummary::of(totals, false, known)));
     all.sort_by_key(|summary| summary.phase);
     all
 }

@@ -2,11 +2,13 @@
 
 use treering_model::Trial;
 
-use crate::{KindSummary, OpSummary, PhaseSummary, calls, kind, phase};
+use crate::{KindSummary, OpSummary, PhaseSummary, RequestFigures, calls, kind, phase, requests};
 
 /// What one trial came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
+    /// Requests and operations, where the users of the workload look for them first.
+    pub requests: Vec<RequestFigures>,
     /// Totals of each phase, in their order.
     pub phases: Vec<PhaseSummary>,
     /// Tasks by kind, in the order in which the kinds first occur.
@@ -18,6 +20,7 @@ pub struct Summary {
 /// Puts the figures of a trial together. Nothing in them judges it.
 pub fn summary(trial: &Trial) -> Summary {
     Summary {
+        requests: requests(trial),
         phases: phase::of_trial(trial),
         kinds: kind::of_trial(trial),
         ops: calls::of_trial(trial),

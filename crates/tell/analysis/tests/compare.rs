@@ -56,6 +56,7 @@ fn trial(started: i64, rate: f64) -> Trial {
         metrics: vec![metric("mib_per_second", rate, Better::Higher, true)],
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns,
     }

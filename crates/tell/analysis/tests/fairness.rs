@@ -39,6 +39,7 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
         ],
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 40_000_000_000,
     }

@@ -42,6 +42,7 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
         metrics: Vec::new(),
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 6_000_000_000,
     }

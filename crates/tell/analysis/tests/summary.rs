@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_analysis::{KindSummary, P999_MIN_TIMED, is_compiled, merge_ops, summary};
 use treering_model::{
-    Beginning, Cpu, Ending, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
+    Beginning, Cpu, Ending, Fact, IMPORT_FACT, Latency, Mode, Op, OpTotals, PhaseTotals,
+    TaskTotals, Trial, TrialId,
 };
 
 const MIB: u64 = 1 << 20;
@@ -22,6 +23,7 @@ fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
         metrics: Vec::new(),
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 0,
     }
@@ -118,7 +120,7 @@ fn shares_of_processor_and_sync() {
         ..task("create", "", 10)
     };
     let found = kinds(vec![costly.clone(), costly]);
-    assert_eq!((found[0].user_seconds, found[0].system_seconds), (1.0, 4.0));
+    assert_eq!((found[0].user_seconds, found[0].system_seconds), (Some(1.0), Some(4.0)));
     assert_eq!(found[0].cpu_percent, Some(50.0));
     assert_eq!(found[0].sync_percent, Some(30.0));
     assert_eq!(found[0].sync_cpu_percent, Some(20.0));
@@ -151,10 +153,26 @@ fn a_phase_without_an_end_is_the_sum_of_its_tasks() {
     let found = summary(&trial(vec![whole], tasks)).phases;
     assert_eq!(found[0].label(), "initial");
     assert_eq!((found[0].mib_per_second, found[0].cpu_percent), (Some(2.0), Some(20.0)));
-    assert_eq!((found[0].files_per_second, found[0].user_seconds), (Some(0.4), 1.0));
+    assert_eq!((found[0].files_per_second, found[0].user_seconds), (Some(0.4), Some(1.0)));
     assert_eq!(found[1].label(), "phase 1 (unfinished)");
     assert!(!found[1].finished);
-    assert_eq!((found[1].tasks, found[1].files, found[1].seconds), (2, 4, 6.0));
+    assert_eq!((found[1].tasks, found[1].files, found[1].seconds), (Some(2), Some(4), Some(6.0)));
+}
+
+#[test]
+fn what_a_log_does_not_tell_is_absent_and_not_zero() {
+    let tool = Fact { name: IMPORT_FACT.to_owned(), value: "compilebench".to_owned() };
+    let own = trial(vec![phase(0, "aging")], vec![task("read", "", 2)]);
+    let import = Trial { facts: vec![tool], ..own.clone() };
+    let (phase, kind) = (&summary(&import).phases[0], &summary(&import).kinds[0]);
+    assert_eq!((phase.tasks, phase.files, phase.bytes, phase.seconds), (None, None, None, None));
+    assert_eq!((phase.user_seconds, phase.system_seconds, phase.cpu_percent), (None, None, None));
+    assert_eq!((kind.user_seconds, kind.system_seconds, kind.cpu_percent), (None, None, None));
+    assert_eq!((kind.sync_percent, kind.sync_cpu_percent), (None, None));
+    // An own run that moved nothing and took no CPU did measure that.
+    let (phase, kind) = (&summary(&own).phases[0], &summary(&own).kinds[0]);
+    assert_eq!((phase.bytes, phase.user_seconds), (Some(0), Some(0.0)));
+    assert_eq!((kind.user_seconds, kind.sync_percent), (Some(0.0), Some(0.0)));
 }
 
 fn op(op: Op, latencies_ns: &[u64]) -> OpTotals {

@@ -10,13 +10,16 @@ use std::io;
 
 use treering_model::Trial;
 
-/// The version of the exported JSON. Readers take older ones and refuse newer ones.
-pub const EXPORT_VERSION: u32 = 1;
+pub(crate) use document::TaskForm;
+
+/// The version of the exported JSON. Readers take older ones and refuse newer ones. Version 2 leaves
+/// out what is not known, where version 1 had 0.
+pub const EXPORT_VERSION: u32 = 2;
 
 /// A form of export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportForm {
-    /// `{"treering_export": {"version": 1}, "trials": [Trial, …]}`: every trial with all its
+    /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
     /// tasks and calls. Each histogram is its buckets in `latency`, as
     /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
     Json,

@@ -7,6 +7,7 @@
 //! What figures mean is worked out in `treering-analysis`.
 
 mod charts;
+mod data;
 mod document;
 mod drawings;
 mod escape;
@@ -24,6 +25,7 @@ pub use charts::{
     HeatLayer, Latencies, LatencySide, LayoutCourse, LayoutCourseSide, Rounds, RoundsSide,
     TraceChart, TraceChartRun,
 };
+pub use data::{Data, write_data};
 pub use document::{Block, Pair, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;

@@ -187,6 +187,9 @@ pub(crate) struct ReportArgs {
     /// Only trials of this workload.
     #[arg(long)]
     pub(crate) workload: Option<String>,
+    /// Compare also the trials that `treering exclude` leaves out.
+    #[arg(long)]
+    pub(crate) include_excluded: bool,
     /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
     #[arg(long, value_name = "N%")]
     pub(crate) threshold: Option<String>,

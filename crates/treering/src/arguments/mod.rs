@@ -1,5 +1,6 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
+mod annotating;
 mod comparing;
 mod layout;
 mod quantities;
@@ -13,6 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Su
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
+pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
 pub(crate) use layout::LayoutArgs;
 use quantities::half_life;
@@ -53,8 +55,14 @@ fn after_help() -> String {
 pub(crate) enum Verb {
     /// List the trials in the store, newest first.
     List(ListArgs),
-    /// Show one trial: what was run, doubts, environment, figures.
+    /// Show one trial: its figures first, then what was run and where.
     Show(ShowArgs),
+    /// Give stored trials another label.
+    Label(LabelArgs),
+    /// Leave stored trials out of comparisons, with a reason that their pages show.
+    Exclude(ExcludeArgs),
+    /// Compare excluded trials again.
+    Include(IncludeArgs),
     /// Write trials for other programs.
     Export(ExportArgs),
     /// Take logs of other tools, and what treering exported, into the store.

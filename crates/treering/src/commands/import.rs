@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_import::{Content, Importing, Outline, events_of, tools};
-use treering_model::{Beginning, Fact, IMPORT_FACT, Mode, Trial, TrialId};
+use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
@@ -261,6 +261,12 @@ impl Keeper {
             recorder.record(&event).map_err(|error| failure(&error))?;
         }
         drop(recorder);
+        if let Some(reason) = trial.exclusion() {
+            let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+            let change = Change::Excluded { reason: reason.to_owned() };
+            let annotated = self.store.annotate(&[about.trial], now_ms, &change);
+            annotated.map_err(|error| failure(&error))?;
+        }
         self.know(trial);
         Ok(true)
     }

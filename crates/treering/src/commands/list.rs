@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use treering_analysis::Known;
 use treering_report::pages::trials::{TrialRow, page};
+use treering_report::pages::trials_json::TrialList;
 use treering_store::{Detail, Filter, Store, StoreError, TrialState};
 
 use super::output;
@@ -22,7 +24,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         Some(store) => rows(&store, &filter).map_err(|error| failure(&error))?,
         None => Vec::new(),
     };
-    output::write(&page(&rows), &args.output)?;
+    output::write_or_data(&page(&rows), &TrialList::of(&rows), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,7 +38,12 @@ fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
             TrialState::Running => None,
             TrialState::Ended(ending) => Some(ending),
         };
+        let tasks: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
         TrialRow {
+            trial: summary.trial,
+            tasks: Known::of(&trial).amount(tasks),
+            excluded: summary.excluded,
+            cell: summary.cell,
             short_id,
             started_unix_ms: summary.started_unix_ms,
             workload: summary.workload,
@@ -46,7 +53,6 @@ fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
             ending,
             wall_ns: summary.wall_ns,
             phases: summary.phases,
-            tasks: trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum(),
             metrics: trial.metrics.into_iter().filter(|metric| metric.primary).collect(),
         }
     });

@@ -1,5 +1,6 @@
 //! The verbs, one file each, and the way from parsed arguments to them.
 
+mod annotate;
 mod charts;
 mod classic;
 mod classic_traces;
@@ -78,6 +79,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match verb {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
+        Verb::Label(args) => annotate::label(&args),
+        Verb::Exclude(args) => annotate::exclude(&args),
+        Verb::Include(args) => annotate::include(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Report(args) => report::run(&args),

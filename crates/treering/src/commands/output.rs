@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use treering_report::Report;
 use treering_report::formats::terminal::Terminal;
 use treering_report::formats::{self, Format};
+use treering_report::{Data, Report, write_data};
 
 use crate::arguments::OutputArgs;
 use crate::failure::{Failure, Kind, output_failed};
@@ -25,6 +25,18 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
         })?,
     };
     with_writer(args.output.as_deref(), |out| format.render(report, out))
+}
+
+/// Writes a page, or what it shows as data where JSON is asked for.
+pub(crate) fn write_or_data<D: Data>(
+    page: &Report,
+    data: &D,
+    args: &OutputArgs,
+) -> Result<(), Failure> {
+    if args.format.as_deref() != Some("json") {
+        return write(page, args);
+    }
+    with_writer(args.output.as_deref(), |out| write_data(data, out))
 }
 
 /// Whether a page of this format has pictures.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use treering_report::pages::trial::{View, page};
+use treering_report::pages::trial_json::ShownTrial;
 
 use super::trial::command_line;
 use super::{charts, output};
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         charts: args.charts.is_some() || output::is_html(args.output.format.as_deref()),
     };
     let page = page(&trial, &view);
-    output::write(&page, &args.output)?;
+    output::write_or_data(&page, &ShownTrial::of(&trial, &view), &args.output)?;
     if let Some(dir) = &args.charts {
         charts::write(&page, dir)?;
     }

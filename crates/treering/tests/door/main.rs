@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// What is said of stored trials afterwards, and what that does to comparisons.
+mod annotating;
+
 /// blogbench: what it prints, leaves and stores.
 mod blogbench;
 /// bonnie++, beside the original where it is installed.

@@ -2,8 +2,8 @@
 //! its environment are only in the JSON.
 
 use treering_model::{
-    Beginning, Better, Cpu, Ending, Metric, Mode, PhaseTotals, Scope, TaskTotals, Trial, TrialId,
-    Unit,
+    Beginning, Better, Cpu, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, Scope,
+    TaskTotals, Trial, TrialId, Unit,
 };
 
 use crate::log::Log;
@@ -85,6 +85,11 @@ impl Row<'_> {
         whole(self.get(name))
     }
 
+    /// 0 where the export left out what it did not know.
+    fn number_or_none(&self, name: &str) -> Option<u64> {
+        if self.get(name).is_empty() { Some(0) } else { self.number(name) }
+    }
+
     fn ns(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             "" => Some(0),
@@ -111,8 +116,13 @@ impl Row<'_> {
         if let Some(task) = task {
             let end_ns = task.began_ns.saturating_add(task.wall_ns);
             trial.wall_ns = trial.wall_ns.max(end_ns);
-            self.phase(trial, task.phase, end_ns);
+            self.phase(trial, &task, end_ns);
             trial.tasks.push(task);
+            if self.get("user_s").is_empty() && trial.fact(IMPORT_FACT).is_none() {
+                // The export left out what it did not know: here it would look like 0.
+                let (name, value) = (IMPORT_FACT.to_owned(), "treering csv".to_owned());
+                trial.facts.push(Fact { name, value });
+            }
         }
         trial.metrics.extend(metric);
         Some(())
@@ -130,12 +140,14 @@ impl Row<'_> {
             metrics: Vec::new(),
             artifacts: Vec::new(),
             cautions: Vec::new(),
+            annotations: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 0,
         }
     }
 
-    fn phase(&self, trial: &mut Trial, phase: u32, end_ns: u64) {
+    fn phase(&self, trial: &mut Trial, task: &TaskTotals, end_ns: u64) {
+        let phase = task.phase;
         let place = trial.phases.iter().position(|known| known.phase == phase);
         if place.is_none() {
             let name = self.get("phase_name").to_owned();
@@ -146,6 +158,11 @@ impl Row<'_> {
         if let Some(phase) = trial.phases.iter_mut().find(|known| known.phase == phase) {
             phase.wall_ns = phase.wall_ns.max(end_ns.saturating_sub(phase.began_ns));
             phase.tasks += 1;
+            phase.files = phase.files.saturating_add(task.files);
+            phase.bytes = phase.bytes.saturating_add(task.bytes);
+            let sum = |one: u64, more: u64| one.saturating_add(more);
+            phase.cpu.user_ns = sum(phase.cpu.user_ns, task.cpu.user_ns);
+            phase.cpu.system_ns = sum(phase.cpu.system_ns, task.cpu.system_ns);
         }
     }
 
@@ -166,9 +183,9 @@ impl Row<'_> {
             sync_ns: self.ns("sync_seconds")?,
             cpu: cpu("user_s", "system_s")?,
             sync_cpu: cpu("sync_user_s", "sync_system_s")?,
-            files: self.number("files")?,
-            bytes: self.number("bytes")?,
-            listed_bytes: self.number("listed_bytes")?,
+            files: self.number_or_none("files")?,
+            bytes: self.number_or_none("bytes")?,
+            listed_bytes: self.number_or_none("listed_bytes")?,
             ops: Vec::new(),
             ..TaskTotals::default()
         })

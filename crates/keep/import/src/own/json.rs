@@ -9,7 +9,7 @@ use crate::trial::Content;
 use crate::{Reading, Remark};
 
 /// The newest version of the export that is understood.
-const EXPORT_VERSION: u32 = 1;
+const EXPORT_VERSION: u32 = 2;
 
 #[derive(Deserialize)]
 struct Export {

@@ -45,6 +45,25 @@ fn version_1_1() {
     comes_to_others(&path, [30, 9, 32]);
 }
 
+#[test]
+fn version_1_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    fs::write(&path, include_bytes!("../golden/store-1.2.db")).unwrap();
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.version(), Version { major: 1, minor: 2 });
+    holds_what_it_held(&store, [30, 9, 32]);
+    let completed = store.load(COMPLETED.parse().unwrap()).unwrap();
+    assert_eq!((completed.annotations.len(), completed.exclusion()), (2, None));
+    let failed = store.load(FAILED.parse().unwrap()).unwrap();
+    assert_eq!(failed.beginning.label, "another label");
+    let said: Vec<i64> = failed.annotations.iter().map(|one| one.at_unix_ms).collect();
+    assert_eq!(said, [1_688_126_050_000, 1_688_126_051_000]);
+    assert_eq!(failed.exclusion(), Some("the disk was full"));
+    drop(store);
+    comes_to_others(&path, [30, 9, 32]);
+}
+
 /// It is brought up to date, takes trials of another store, and gives its own to one.
 fn comes_to_others(path: &Path, words: [usize; 3]) {
     let dir = tempfile::tempdir().unwrap();

@@ -7,6 +7,9 @@ mod processes;
 /// Files that are no store, or none any more.
 mod refusal;
 
+/// What is said of trials afterwards.
+mod annotating;
+
 /// Taking over another store.
 mod absorbing;
 

@@ -147,13 +147,15 @@ impl Headline {
                 continue;
             }
             let quantile = |at: f64| row.latency.quantile_ns(at) as f64;
-            let ns = Unit::Nanoseconds;
+            let latency = |name: &str, ns: f64| {
+                of(name, ns, Unit::Nanoseconds, lower).of_tasks(row.latency.samples())
+            };
             metrics.extend([
-                of("latency_ns_mean", row.mean_ns(), ns, lower),
-                of("latency_ns_p50", quantile(0.5), ns, lower),
-                of("latency_ns_p99", quantile(0.99), ns, lower),
-                of("latency_ns_p999", quantile(0.999), ns, lower),
-                of("latency_ns_max", row.longest_ns as f64, ns, lower),
+                latency("latency_ns_mean", row.mean_ns()),
+                latency("latency_ns_p50", quantile(0.5)),
+                latency("latency_ns_p99", quantile(0.99)),
+                latency("latency_ns_p999", quantile(0.999)),
+                latency("latency_ns_max", row.longest_ns as f64),
             ]);
         }
         metrics

@@ -155,19 +155,23 @@ impl Headline {
             let scope = Scope::Kind(row.name.clone());
             Metric::new(name, scope, value, unit, better).of_tasks(self.tasks)
         };
+        let latency =
+            |name: &str, ns: f64| figure(name, ns, Unit::Nanoseconds, lower).of_tasks(sum.timed);
         let rate = sum.count as f64 / seconds;
         metrics.push(figure("operations_per_second", rate, Unit::OpsPerSecond, higher));
         if sum.bytes > 0 {
             let mib = sum.bytes as f64 / MIB / seconds;
             metrics.push(figure("mib_per_second", mib, Unit::MibPerSecond, higher));
         }
-        let Some(latency) = sum.latency.as_ref().filter(|_| sum.is_fair()) else { return };
-        let ns = Unit::Nanoseconds;
-        metrics.push(figure("latency_mean_nanoseconds", sum.mean_ns(), ns, lower));
-        for (name, quantile) in
-            [("latency_p50_nanoseconds", 0.5), ("latency_p99_nanoseconds", 0.99)]
-        {
-            metrics.push(figure(name, latency.quantile_ns(quantile) as f64, ns, lower));
+        let Some(taken) = sum.latency.as_ref().filter(|_| sum.is_fair()) else { return };
+        metrics.push(latency("latency_mean_nanoseconds", sum.mean_ns()));
+        for (name, quantile) in [
+            ("latency_p50_nanoseconds", 0.5),
+            ("latency_p99_nanoseconds", 0.99),
+            ("latency_p999_nanoseconds", 0.999),
+        ] {
+            metrics.push(latency(name, taken.quantile_ns(quantile) as f64));
         }
+        metrics.push(latency("latency_max_nanoseconds", sum.most_ns as f64));
     }
 }

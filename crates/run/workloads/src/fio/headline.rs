@@ -103,11 +103,19 @@ impl Headline {
                 let ops = Unit::OpsPerSecond;
                 metrics.push(metric("operations_per_second", per_second, ops, Better::Higher));
                 let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat }.clone();
-                for (what, percent) in [("p50", 50.0), ("p99", 99.0)] {
-                    if let [ns] = whole.histogram.percentiles(&[percent])[..] {
-                        let name = format!("latency_{what}_nanoseconds");
-                        metrics.push(metric(&name, ns as f64, Unit::Nanoseconds, Better::Lower));
-                    }
+                if whole.stat.samples == 0 {
+                    continue;
+                }
+                let mut figures = vec![("mean", whole.stat.mean())];
+                let shares = whole.histogram.percentiles(&[50.0, 99.0, 99.9]);
+                figures.extend(
+                    ["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)),
+                );
+                figures.push(("max", whole.stat.most as f64));
+                for (what, ns) in figures {
+                    let name = format!("latency_{what}_nanoseconds");
+                    let latency = metric(&name, ns, Unit::Nanoseconds, Better::Lower);
+                    metrics.push(latency.of_tasks(whole.stat.samples));
                 }
             }
         }

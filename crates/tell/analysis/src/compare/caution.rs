@@ -67,11 +67,13 @@ pub enum ComparisonCautionCode {
     MetricMissing,
     /// Trials carry cautions of their own.
     TrialCautions,
+    /// Trials were left out since the user excluded them.
+    TrialsExcluded,
 }
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::NothingInCommon,
         Self::FailedTrial,
         Self::UnequalWork,
@@ -104,6 +106,7 @@ impl ComparisonCautionCode {
         Self::Unstable,
         Self::MetricMissing,
         Self::TrialCautions,
+        Self::TrialsExcluded,
     ];
 
     /// Whether it says that the sides differ in more than was asked about, so that a difference of
@@ -141,7 +144,8 @@ impl ComparisonCautionCode {
             | Self::Drifting
             | Self::Unstable
             | Self::MetricMissing
-            | Self::TrialCautions => false,
+            | Self::TrialCautions
+            | Self::TrialsExcluded => false,
         }
     }
 
@@ -185,6 +189,7 @@ impl ComparisonCautionCode {
             Self::Unstable => "unstable",
             Self::MetricMissing => "metric_missing",
             Self::TrialCautions => "trial_cautions",
+            Self::TrialsExcluded => "trials_excluded",
         }
     }
 
@@ -242,6 +247,10 @@ impl ComparisonCautionCode {
             }
             Self::MixedSide => {
                 "choose trials that were made under the same conditions (`treering list`)"
+            }
+            Self::TrialsExcluded => {
+                "judge by their reasons whether they had to go; --include-excluded shows the \
+                 comparison with them, `treering include` takes the exclusion back"
             }
             Self::DevicesDiffer
             | Self::SameDisk

@@ -6,6 +6,7 @@ use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
 
 use super::observed::{is_observation, is_observed};
 use super::side::is_completed;
+use crate::Known;
 
 /// What tells one metric from another: its part, its name, its unit.
 type Key<'m> = (&'m Scope, &'m str, &'static str);
@@ -68,9 +69,11 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
         return metrics;
     }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
+    let known = Known::of(trial);
     let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == name;
-        if !metrics.iter().any(same) {
+        // What the log of another tool does not tell is 0 in its totals.
+        if known.amount(seconds).is_some() && !metrics.iter().any(same) {
             let metric = Metric::new(name, scope, seconds, Unit::Seconds, Better::Lower);
             metrics.push(metric.of_tasks(tasks));
         }

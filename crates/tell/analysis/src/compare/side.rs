@@ -64,5 +64,5 @@ pub(super) fn is_completed(trial: &Trial) -> bool {
 
 /// The value of a fact of a trial.
 pub(super) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
-    trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    trial.fact(name)
 }

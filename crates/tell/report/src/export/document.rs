@@ -1,15 +1,15 @@
 //! The JSON of an export: the model's own JSON, with quantiles beside each histogram.
 //!
 //! The structures are taken apart field by field, so that a new word of the model cannot be
-//! forgotten here: it would not compile.
+//! forgotten here: it would not compile. What is not known is left out.
 
 use std::io;
 
 use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
+use treering_analysis::Known;
 use treering_model::{
-    Artifact, Beginning, Caution, Cpu, Ending, Fact, Interval, Latency, Metric, OpTotals,
-    PhaseTotals, TaskTotals, Trial,
+    Annotation, Artifact, Beginning, Caution, Cpu, Ending, Fact, Interval, Latency, Metric,
+    OpTotals, PhaseTotals, TaskTotals, Trial,
 };
 
 use super::EXPORT_VERSION;
@@ -35,52 +35,45 @@ pub(super) fn finish(out: &mut dyn io::Write) -> io::Result<()> {
 struct ExportedTrial<'t> {
     beginning: &'t Beginning,
     facts: &'t [Fact],
-    #[serde(serialize_with = "each")]
-    phases: &'t [PhaseTotals],
-    #[serde(serialize_with = "each")]
-    tasks: &'t [TaskTotals],
+    phases: Vec<ExportedPhase<'t>>,
+    tasks: Vec<TaskForm<'t>>,
     metrics: &'t [Metric],
-    #[serde(skip_serializing_if = "no_artifacts")]
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     artifacts: &'t [Artifact],
     cautions: &'t [Caution],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    annotations: &'t [Annotation],
     ending: &'t Ending,
-    wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_ns: Option<u64>,
 }
 
 impl<'t> ExportedTrial<'t> {
     fn of(trial: &'t Trial) -> Self {
         #[rustfmt::skip]
         let Trial {
-            beginning, facts, phases, tasks, metrics, artifacts, cautions, ending, wall_ns,
+            beginning, facts, phases, tasks, metrics, artifacts, cautions, annotations, ending,
+            wall_ns,
         } = trial;
-        let wall_ns = *wall_ns;
-        Self { beginning, facts, phases, tasks, metrics, artifacts, cautions, ending, wall_ns }
+        let known = Known::of(trial);
+        Self {
+            beginning,
+            facts,
+            phases: phases.iter().map(|phase| exported_phase(phase, known)).collect(),
+            tasks: tasks.iter().map(|task| TaskForm::of(task, known)).collect(),
+            metrics,
+            artifacts,
+            cautions,
+            annotations,
+            ending,
+            wall_ns: (*wall_ns > 0).then_some(*wall_ns),
+        }
     }
 }
 
-/// Most trials have none.
-fn no_artifacts(artifacts: &&[Artifact]) -> bool {
-    artifacts.is_empty()
-}
-
-/// The form in which something is exported.
-trait Exported {
-    type Form<'t>: Serialize
-    where
-        Self: 't;
-    fn exported(&self) -> Self::Form<'_>;
-}
-
-fn each<T: Exported, S: Serializer>(all: &[T], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut sequence = serializer.serialize_seq(Some(all.len()))?;
-    for one in all {
-        sequence.serialize_element(&one.exported())?;
-    }
-    sequence.end()
-}
-
-#[derive(Serialize)]
-struct ExportedTask<'t> {
+/// A task as exports and `treering show --tasks` write it.
+#[derive(Debug, Serialize)]
+pub(crate) struct TaskForm<'t> {
     phase: u32,
     task: u32,
     worker: u16,
@@ -89,27 +82,31 @@ struct ExportedTask<'t> {
     state: &'t str,
     tally: &'t str,
     began_ns: u64,
-    wall_ns: u64,
-    sync_ns: u64,
-    cpu: Cpu,
-    sync_cpu: Cpu,
-    files: u64,
-    bytes: u64,
-    listed_bytes: u64,
-    #[serde(serialize_with = "each")]
-    ops: &'t [OpTotals],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<Cpu>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync_cpu: Option<Cpu>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed_bytes: Option<u64>,
+    ops: Vec<ExportedOp<'t>>,
 }
 
-impl Exported for TaskTotals {
-    type Form<'t> = ExportedTask<'t>;
-
-    fn exported(&self) -> ExportedTask<'_> {
+impl<'t> TaskForm<'t> {
+    pub(crate) fn of(totals: &'t TaskTotals, known: Known) -> Self {
         #[rustfmt::skip]
-        let Self {
+        let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
             sync_cpu, files, bytes, listed_bytes, ops, direct: _, notes: _,
-        } = self;
-        ExportedTask {
+        } = totals;
+        Self {
             phase: *phase,
             task: *task,
             worker: *worker,
@@ -118,14 +115,14 @@ impl Exported for TaskTotals {
             state,
             tally,
             began_ns: *began_ns,
-            wall_ns: *wall_ns,
-            sync_ns: *sync_ns,
-            cpu: *cpu,
-            sync_cpu: *sync_cpu,
-            files: *files,
-            bytes: *bytes,
-            listed_bytes: *listed_bytes,
-            ops,
+            wall_ns: known.amount(*wall_ns),
+            sync_ns: known.amount(*sync_ns),
+            cpu: known.amount(*cpu),
+            sync_cpu: known.amount(*sync_cpu),
+            files: Known::files(*files),
+            bytes: known.amount(*bytes),
+            listed_bytes: known.amount(*listed_bytes),
+            ops: exported_ops(ops),
         }
     }
 }
@@ -135,54 +132,52 @@ struct ExportedPhase<'t> {
     phase: u32,
     name: &'t str,
     began_ns: u64,
-    wall_ns: u64,
-    tasks: u32,
-    files: u64,
-    bytes: u64,
-    cpu: Cpu,
-    #[serde(serialize_with = "each")]
-    ops: &'t [OpTotals],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<Cpu>,
+    ops: Vec<ExportedOp<'t>>,
     intervals: &'t [Interval],
 }
 
-impl Exported for PhaseTotals {
-    type Form<'t> = ExportedPhase<'t>;
-
-    fn exported(&self) -> ExportedPhase<'_> {
-        let Self { phase, name, began_ns, wall_ns, tasks, files, bytes, cpu, ops, intervals } =
-            self;
-        ExportedPhase {
-            phase: *phase,
-            name,
-            began_ns: *began_ns,
-            wall_ns: *wall_ns,
-            tasks: *tasks,
-            files: *files,
-            bytes: *bytes,
-            cpu: *cpu,
-            ops,
-            intervals,
-        }
+fn exported_phase(totals: &PhaseTotals, known: Known) -> ExportedPhase<'_> {
+    let PhaseTotals { phase, name, began_ns, wall_ns, tasks, files, bytes, cpu, ops, intervals } =
+        totals;
+    ExportedPhase {
+        phase: *phase,
+        name,
+        began_ns: *began_ns,
+        wall_ns: known.amount(*wall_ns),
+        tasks: known.amount(*tasks),
+        files: Known::files(*files),
+        bytes: known.amount(*bytes),
+        cpu: known.amount(*cpu),
+        ops: exported_ops(ops),
+        intervals,
     }
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct ExportedOp<'t> {
     #[serde(flatten)]
     totals: &'t OpTotals,
-    latency_ns: Quantiles,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ns: Option<Quantiles>,
 }
 
-impl Exported for OpTotals {
-    type Form<'t> = ExportedOp<'t>;
-
-    fn exported(&self) -> ExportedOp<'_> {
-        ExportedOp { totals: self, latency_ns: Quantiles::of(&self.latency) }
-    }
+fn exported_ops(all: &[OpTotals]) -> Vec<ExportedOp<'_>> {
+    let one = |totals| ExportedOp { totals, latency_ns: Quantiles::of(&totals.latency) };
+    all.iter().map(one).collect()
 }
 
-/// The quantiles of a histogram in nanoseconds; all 0 when no call was timed.
-#[derive(Serialize)]
+/// The quantiles of a histogram in nanoseconds.
+#[derive(Debug, Serialize)]
 struct Quantiles {
     timed: u64,
     p50: u64,
@@ -193,14 +188,15 @@ struct Quantiles {
 }
 
 impl Quantiles {
-    fn of(latency: &Latency) -> Self {
-        Self {
+    /// `None` when no call was timed.
+    fn of(latency: &Latency) -> Option<Self> {
+        (latency.samples() > 0).then(|| Self {
             timed: latency.samples(),
             p50: latency.quantile_ns(0.5),
             p90: latency.quantile_ns(0.9),
             p99: latency.quantile_ns(0.99),
             p999: latency.quantile_ns(0.999),
             max: latency.max_ns(),
-        }
+        })
     }
 }

@@ -5,7 +5,8 @@
 
 use std::io;
 
-use treering_model::{Better, OpTotals, Scope, TaskTotals, Trial};
+use treering_analysis::Known;
+use treering_model::{Better, Cpu, OpTotals, Scope, TaskTotals, Trial};
 
 use crate::formats::csv::{text_field, write_record};
 
@@ -72,7 +73,15 @@ pub(super) fn header(columns: &[&str], out: &mut dyn io::Write) -> io::Result<()
 
 /// One row per task.
 pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
+    let known = Known::of(trial);
+    let told = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
+    let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
     for task in &trial.tasks {
+        let cpu = |of: Cpu| match known.amount(of) {
+            Some(of) => [seconds(of.user_ns), seconds(of.system_ns)],
+            None => [String::new(), String::new()],
+        };
+        let ([user, system], [sync_user, sync_system]) = (cpu(task.cpu), cpu(task.sync_cpu));
         let timed = task.wall_ns > 0;
         let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
         let mut record = identity(trial);
@@ -86,15 +95,15 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
             text_field(&task.state),
             text_field(&task.tally),
             seconds(task.began_ns),
-            seconds(task.wall_ns),
-            seconds(task.sync_ns),
-            seconds(task.cpu.user_ns),
-            seconds(task.cpu.system_ns),
-            seconds(task.sync_cpu.user_ns),
-            seconds(task.sync_cpu.system_ns),
-            task.files.to_string(),
-            task.bytes.to_string(),
-            task.listed_bytes.to_string(),
+            told(task.wall_ns),
+            told(task.sync_ns),
+            user,
+            system,
+            sync_user,
+            sync_system,
+            number(Known::files(task.files)),
+            number(known.amount(task.bytes)),
+            number(known.amount(task.listed_bytes)),
             rate(moves, task.mib_per_second()),
             rate(timed && task.files > 0, task.files_per_second()),
         ]);

@@ -1,6 +1,6 @@
 //! The tables of figures that pages share: phases, kinds of task, calls, metrics.
 
-use treering_analysis::{KindSummary, OpSummary, PhaseSummary, Spread};
+use treering_analysis::{FEW_BEYOND, KindSummary, OpSummary, PhaseSummary, RequestFigures, Spread};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{Metric, Unit};
 
@@ -25,9 +25,9 @@ pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
     table.rows.extend(phases.iter().map(|phase| {
         vec![
             Cell::text(phase.label()),
-            Cell::whole(u64::from(phase.tasks)),
-            Cell::whole(phase.files),
-            Cell::measured(phase.bytes as f64, Unit::Bytes),
+            count(phase.tasks.map(u64::from)),
+            count(phase.files),
+            Cell::measured(phase.bytes.map(|bytes| bytes as f64), Unit::Bytes),
             Cell::measured(phase.seconds, Unit::Seconds),
             Cell::measured(phase.mib_per_second, Unit::MibPerSecond),
             Cell::measured(phase.user_seconds, Unit::Seconds),
@@ -36,6 +36,62 @@ pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
         ]
     }));
     table
+}
+
+/// A number of things; missing where it is not known.
+fn count(number: Option<u64>) -> Cell {
+    number.map_or(Cell::Missing, Cell::whole)
+}
+
+/// Requests and operations: what the users of fio, filebench and dbench look at first.
+pub(super) fn requests(requests: &[RequestFigures]) -> Table {
+    let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
+    let columns = vec![
+        Column::text("of"),
+        Column::number("rate", Unit::OpsPerSecond).better(Higher),
+        Column::number("moved", Unit::MibPerSecond).better(Higher),
+        latency("mean"),
+        latency("p50"),
+        latency("p99"),
+        latency("p99.9"),
+        latency("max"),
+        Column::count("timed"),
+    ];
+    let caption = "Requests by job and direction, or operations by kind: how many a second (IOPS), \
+                   bandwidth, and latency. Timed: how many the latencies are of.";
+    let mut table = Table::new("requests", caption, columns);
+    table.rows.extend(requests.iter().map(|row| {
+        let latency = |ns: Option<f64>| Cell::measured(ns, Unit::Nanoseconds);
+        vec![
+            Cell::text(row.label()),
+            Cell::measured(row.operations_per_second, Unit::OpsPerSecond),
+            Cell::measured(row.mib_per_second, Unit::MibPerSecond),
+            latency(row.mean_ns),
+            latency(row.p50_ns),
+            latency(row.p99_ns),
+            latency(row.p999_ns),
+            latency(row.max_ns),
+            count(row.timed),
+        ]
+    }));
+    table
+}
+
+/// Where the p99.9 rests on few requests: which rows, and on how many; `None` where there are none.
+pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
+    let few = requests.iter().filter(|row| row.has_few_beyond());
+    let said: Vec<String> = few
+        .map(|row| {
+            let (beyond, timed) = (row.beyond_p999().unwrap_or(0), row.timed.unwrap_or(0));
+            format!("{} ({beyond} of {timed})", row.label())
+        })
+        .collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "p99.9 says little with fewer than {FEW_BEYOND} requests beyond it: {}",
+            said.join(", ")
+        )
+    })
 }
 
 /// How long tasks took, by kind.
@@ -219,7 +275,7 @@ fn ns(latency_ns: Option<u64>) -> Cell {
 }
 
 /// The headline numbers, those that decide a comparison first.
-pub(super) fn metrics(metrics: &[Metric]) -> Table {
+pub(super) fn metrics(metrics: &[&Metric]) -> Table {
     let columns = vec![
         Column::text("metric"),
         Column::text("of"),
@@ -231,7 +287,7 @@ pub(super) fn metrics(metrics: &[Metric]) -> Table {
     let caption = "Headline metrics: the primary ones decide a comparison.";
     let mut table = Table::new("metrics", caption, columns).with_keys(2);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
-        metrics.iter().filter(|metric| !is_of_observer(metric)).partition(|metric| metric.primary);
+        metrics.iter().copied().partition(|metric| metric.primary);
     table.rows.extend(primary.into_iter().chain(others).map(|metric| {
         vec![
             Cell::text(&metric.name),

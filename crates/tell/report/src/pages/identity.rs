@@ -12,10 +12,14 @@ pub(super) fn utc(unix_ms: i64) -> String {
         .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
 }
 
-/// How a trial ended, in its word alone; `None` while it runs.
-pub(super) fn ending_word(ending: Option<&Ending>) -> Cell {
-    let Some(ending) = ending else { return Cell::toned("running", Tone::Plain) };
-    Cell::toned(ending.name(), tone(ending))
+/// How a trial ended, in its word alone, and whether it is left out of comparisons; `None` while
+/// it runs.
+pub(super) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
+    let word = ending.map_or("running", Ending::name);
+    if is_excluded {
+        return Cell::toned(format!("{word}, excluded"), Tone::Doubt);
+    }
+    Cell::toned(word, ending.map_or(Tone::Plain, tone))
 }
 
 /// How a trial ended and why.

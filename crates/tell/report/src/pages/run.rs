@@ -3,7 +3,7 @@
 use treering_analysis::summary;
 use treering_model::{Scope, Trial};
 
-use super::figures::kinds_in_short;
+use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::{duration, ending_sentence};
 use crate::{Cell, Report};
 
@@ -21,11 +21,16 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
     page.cautions(&trial.cautions);
-    let kinds = summary(trial).kinds;
-    if kinds.is_empty() {
+    let summary = summary(trial);
+    if !summary.requests.is_empty() {
+        page.table(requests(&summary.requests));
+        if let Some(few) = few_beyond(&summary.requests) {
+            page.note(few);
+        }
+    } else if summary.kinds.is_empty() {
         page.paragraph("No task ended, so there is nothing to measure.");
     } else {
-        page.table(kinds_in_short(&kinds));
+        page.table(kinds_in_short(&summary.kinds));
     }
     // What is said of the kinds stands above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);

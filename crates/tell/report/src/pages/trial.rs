@@ -1,11 +1,13 @@
 //! `treering show`: everything about one trial, and no verdict: one trial cannot give one.
 
 use treering_analysis::compare::JobProfile;
-use treering_analysis::{Summary, summary};
+use treering_analysis::{Known, Summary, is_request_figure, summary};
 use treering_model::Better::{Higher, Lower};
-use treering_model::{Interval, PhaseTotals, TaskTotals, Trial, Unit};
+use treering_model::{Change, Ending, Interval, Metric, PhaseTotals, TaskTotals, Trial, Unit};
 
-use super::figures::{calls, cpu, is_of_observer, metrics, phases, rates, times, trends};
+use super::figures::{
+    calls, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times, trends,
+};
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
 use crate::{Cell, Column, Number, Report, Style, Table};
@@ -28,7 +30,7 @@ pub struct View<'v> {
 /// Charts of one sort that the page has at most.
 const MOST_CHARTS: usize = 12;
 
-/// The page.
+/// The page: figures first, then how they were made.
 pub fn page(trial: &Trial, view: &View<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
@@ -37,18 +39,13 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         beginning.workload,
         beginning.mode.name()
     ));
-    page.key_values(identity(trial));
+    if trial.ending != Ending::Completed {
+        page.key_values([("ended".to_owned(), ending_sentence(&trial.ending))]);
+    }
+    if let Some(reason) = trial.exclusion() {
+        page.note(format!("excluded from comparisons: {reason}"));
+    }
     page.cautions(&trial.cautions);
-    if !beginning.parameters.is_empty() {
-        page.heading("Parameters");
-        let pairs = beginning.parameters.iter();
-        page.key_values(pairs.map(|(name, value)| (name.clone(), Cell::some_text(value))));
-    }
-    if !trial.facts.is_empty() {
-        page.heading("Environment");
-        let facts = trial.facts.iter();
-        page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
-    }
     add_figures(&mut page, trial, &summary(trial));
     layouts::add(&mut page, trial, view.charts);
     heat::add(&mut page, trial, view.charts);
@@ -69,6 +66,7 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
         page.heading("Seconds");
         page.table(seconds);
     }
+    add_circumstances(&mut page, trial);
     if let Some(command) = view.command {
         page.heading("Repeat");
         page.command("The same trial again", command);
@@ -76,33 +74,76 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
     page
 }
 
+/// What was run, when, how, and where.
+fn add_circumstances(page: &mut Report, trial: &Trial) {
+    page.heading("Trial");
+    page.key_values(identity(trial));
+    let parameters = &trial.beginning.parameters;
+    if !parameters.is_empty() {
+        page.heading("Parameters");
+        let pairs = parameters.iter();
+        page.key_values(pairs.map(|(name, value)| (name.clone(), Cell::some_text(value))));
+    }
+    if !trial.facts.is_empty() {
+        page.heading("Environment");
+        let facts = trial.facts.iter();
+        page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
+    }
+}
+
 fn identity(trial: &Trial) -> Vec<(String, Cell)> {
     let beginning = &trial.beginning;
-    let pairs = [
+    let recorded = trial.annotations.iter().find_map(|one| match &one.change {
+        Change::Relabelled { was, .. } => Some(was.as_str()),
+        Change::Excluded { .. } | Change::Included => None,
+    });
+    let mut pairs = vec![
         ("trial", Cell::text(beginning.trial.text())),
         ("workload", Cell::text(&beginning.workload)),
         ("mode", Cell::text(beginning.mode.name())),
         ("label", Cell::some_text(&beginning.label)),
+    ];
+    if let Some(recorded) = recorded {
+        pairs.push(("label when it was recorded", Cell::some_text(recorded)));
+    }
+    pairs.extend([
         ("target", Cell::some_text(&beginning.target)),
         ("started (UTC)", Cell::text(utc(beginning.started_unix_ms))),
         ("duration", duration(trial.wall_ns)),
         ("ended", ending_sentence(&trial.ending)),
         ("treering", Cell::some_text(&beginning.treering_version)),
-    ];
+    ]);
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     page.heading("Figures");
-    if summary.phases.is_empty() {
+    if !summary.requests.is_empty() {
+        page.table(requests(&summary.requests));
+        if let Some(few) = few_beyond(&summary.requests) {
+            page.note(few);
+        }
+    }
+    // What stands in the table of requests is not repeated, unless it decides.
+    let shown = |metric: &&Metric| {
+        let is_above = !summary.requests.is_empty() && is_request_figure(metric);
+        !is_of_observer(metric) && (metric.primary || !is_above)
+    };
+    let headline: Vec<&Metric> = trial.metrics.iter().filter(shown).collect();
+    if !headline.is_empty() {
+        page.table(metrics(&headline));
+    }
+    if summary.phases.is_empty() && headline.is_empty() && summary.requests.is_empty() {
         page.paragraph("No task and no phase ended, so there is nothing to measure.");
-    } else {
+    } else if !summary.phases.is_empty() {
         page.table(phases(&summary.phases));
     }
     if !summary.kinds.is_empty() {
         page.table(times(&summary.kinds));
         page.table(rates(&summary.kinds));
-        page.table(cpu(&summary.kinds));
+        if summary.kinds.iter().any(|kind| kind.user_seconds.is_some()) {
+            page.table(cpu(&summary.kinds));
+        }
         let trends = trends(&summary.kinds);
         if !trends.rows.is_empty() {
             page.table(trends);
@@ -110,9 +151,6 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     }
     if !summary.ops.is_empty() {
         page.table(calls(&summary.ops));
-    }
-    if !trial.metrics.iter().all(is_of_observer) {
-        page.table(metrics(&trial.metrics));
     }
 }
 
@@ -139,15 +177,17 @@ fn tasks(trial: &Trial) -> Table {
     ]);
     let caption = "Every task, its final sync included.";
     let mut table = Table::new("tasks", caption, columns).with_keys(3);
+    let known = Known::of(trial);
     let tasks = trial.tasks.iter().enumerate();
-    table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers)));
+    table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers, known)));
     table
 }
 
-fn of_task(place: usize, task: &TaskTotals, several_workers: bool) -> Vec<Cell> {
+fn of_task(place: usize, task: &TaskTotals, several_workers: bool, known: Known) -> Vec<Cell> {
     let timed = task.wall_ns > 0;
     let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
-    let seconds = |ns: u64| Cell::measured(ns as f64 / 1e9, Unit::Seconds);
+    let seconds = |ns: Option<u64>| Cell::measured(ns.map(|ns| ns as f64 / 1e9), Unit::Seconds);
+    let cpu = known.cpu(task.cpu);
     let mut cells = vec![
         Cell::whole(place as u64 + 1),
         Cell::text(&task.kind),
@@ -159,15 +199,15 @@ fn of_task(place: usize, task: &TaskTotals, several_workers: bool) -> Vec<Cell> 
         cells.push(Cell::whole(u64::from(task.worker)));
     }
     cells.extend([
-        seconds(task.wall_ns),
+        seconds(known.amount(task.wall_ns)),
         Cell::measured(moves.then(|| task.mib_per_second()), Unit::MibPerSecond),
         Cell::measured(
             (timed && task.files > 0).then(|| task.files_per_second()),
             Unit::FilesPerSecond,
         ),
-        seconds(task.cpu.user_ns),
-        seconds(task.cpu.system_ns),
-        seconds(task.sync_ns),
+        seconds(cpu.map(|cpu| cpu.user_ns)),
+        seconds(cpu.map(|cpu| cpu.system_ns)),
+        seconds(known.amount(task.sync_ns)),
     ]);
     cells
 }

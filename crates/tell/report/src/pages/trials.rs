@@ -1,6 +1,6 @@
 //! `treering list`: the trials of a store, one row each.
 
-use treering_model::{Ending, Metric, Mode, Unit};
+use treering_model::{Ending, Metric, Mode, TrialId, Unit};
 
 use super::identity::{duration, ending_word, in_short, utc};
 use crate::{Cell, Column, Report, Table};
@@ -11,6 +11,8 @@ const METRICS: usize = 3;
 /// A trial as the list knows it: what a store can tell without reading tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRow {
+    /// The trial.
+    pub trial: TrialId,
     /// The shortest name of the trial that the store understands.
     pub short_id: String,
     /// Milliseconds since 1970 (UTC).
@@ -29,8 +31,12 @@ pub struct TrialRow {
     pub wall_ns: u64,
     /// Phases that ended.
     pub phases: u64,
-    /// Tasks that ended.
-    pub tasks: u64,
+    /// Tasks that ended; `None` where a log does not tell them.
+    pub tasks: Option<u64>,
+    /// Why it is left out of comparisons; `None` when it is compared.
+    pub excluded: Option<String>,
+    /// Where it stands in a campaign.
+    pub cell: Option<treering_model::Cell>,
     /// The primary metrics.
     pub metrics: Vec<Metric>,
 }
@@ -69,10 +75,10 @@ fn cells(row: &TrialRow) -> Vec<Cell> {
         Cell::text(row.mode.name()),
         Cell::some_text(&row.label),
         Cell::some_text(&row.target),
-        ending_word(row.ending.as_ref()),
+        ending_word(row.ending.as_ref(), row.excluded.is_some()),
         duration(row.wall_ns),
         Cell::whole(row.phases),
-        Cell::whole(row.tasks),
+        row.tasks.map_or(Cell::Missing, Cell::whole),
         Cell::some_text(&metrics(&row.metrics)),
     ]
 }

@@ -62,6 +62,7 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
         metrics: metrics(round, factor),
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 41_000_000_000,
     }

@@ -190,6 +190,7 @@ pub(crate) fn aging() -> Trial {
                 message: "/proc/sys/vm/drop_caches: permission denied".to_owned(),
             },
         ],
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: at_ns + ms(3),
     }
@@ -204,6 +205,7 @@ pub(crate) fn failed_at_once() -> Trial {
         metrics: Vec::new(),
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Failed { why: "/mnt/scratch: no space left on device".to_owned() },
         wall_ns: ms(4),
         ..aging()

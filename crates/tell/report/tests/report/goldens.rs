@@ -30,6 +30,7 @@ pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
 /// A row of the list, as the door fills it from the store.
 pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     TrialRow {
+        trial: shown.beginning.trial,
         short_id: SHORT_ID.to_owned(),
         started_unix_ms: shown.beginning.started_unix_ms,
         workload: shown.beginning.workload.clone(),
@@ -39,7 +40,9 @@ pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
         ending,
         wall_ns: shown.wall_ns,
         phases: shown.phases.len() as u64,
-        tasks: shown.tasks.len() as u64,
+        tasks: Some(shown.tasks.len() as u64),
+        excluded: shown.exclusion().map(str::to_owned),
+        cell: shown.beginning.cell.clone(),
         metrics: shown.metrics.iter().filter(|metric| metric.primary).cloned().collect(),
     }
 }

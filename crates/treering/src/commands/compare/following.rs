@@ -107,7 +107,8 @@ impl<'a> Following<'a> {
                 .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round);
             let trials: Vec<TrialId> = of_variant.map(|(_, trial)| *trial).collect();
             let trials = store.load_with_facts(&trials, &COMPARED_FACTS);
-            let trials = trials.map_err(|error| failure(&error))?;
+            let mut trials = trials.map_err(|error| failure(&error))?;
+            trials.retain(|trial| trial.exclusion().is_none());
             if !trials.is_empty() {
                 let name = variant.name.clone();
                 sides.push(Side { name, factor: Factor::Variant, trials });

@@ -52,6 +52,15 @@ impl Ledger {
         let all = super::crew::planned_cells(plan);
         if args.resume {
             say(&format!("resuming campaign {campaign}: {} of {all} cells are done", done.len()));
+            let is_out = |one: &&&TrialSummary| {
+                one.excluded.is_some() && done.values().any(|trial| *trial == one.trial)
+            };
+            let out = of_plan.iter().filter(is_out).count();
+            if out > 0 {
+                say(&format!(
+                    "{out} of them are excluded: they are not repeated, and not compared"
+                ));
+            }
             ledger.campaign = Some(campaign);
             ledger.done = done;
         } else if done.len() < all {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use treering_lab::inspect;
 use treering_model::{Caution, CautionCode, Fact};
 use treering_observe::{Scene, Wanted, look, look_at_device, watch};
+use treering_report::pages::doctor_json::Diagnosis;
 use treering_report::{Block, Cell, Pair, Report, Warning};
 use treering_sys::is_root;
 
@@ -82,6 +83,13 @@ impl Findings {
         self.value(name)?.parse().ok()
     }
 
+    /// Puts the cautions behind the warnings, the worst first.
+    fn sort(&mut self) {
+        let rank = |caution: &Caution| WORST_FIRST.iter().position(|code| *code == caution.code);
+        self.cautions.sort_by_key(rank);
+        self.warnings.extend(self.cautions.drain(..).map(|caution| Warning::from(&caution)));
+    }
+
     /// Leaves only what was seen of the machine: the directory was only somewhere to stand.
     fn forget_the_place(&mut self) {
         let of_place = |name: &str| name.starts_with("filesystem.") || name.starts_with("device.");
@@ -115,7 +123,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     } else {
         plan::look_at_plan(&compare::read_plan(&path)?, &mut findings)?;
     }
-    output::write(&page(&path, findings), &args.output)?;
+    findings.sort();
+    let diagnosis = Diagnosis {
+        path: &path.to_string_lossy(),
+        obstacles: &findings.obstacles,
+        cautions: &findings.warnings,
+        environment: &findings.facts,
+    };
+    output::write_or_data(&page(&path, &findings), &diagnosis, &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -170,11 +185,8 @@ fn of_device(path: &Path, findings: &mut Findings) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(path: &Path, mut findings: Findings) -> Report {
-    let rank = |caution: &Caution| WORST_FIRST.iter().position(|code| *code == caution.code);
-    findings.cautions.sort_by_key(rank);
-    let mut warnings = findings.warnings;
-    warnings.extend(findings.cautions.iter().map(Warning::from));
+fn page(path: &Path, findings: &Findings) -> Report {
+    let warnings = &findings.warnings;
     let mut page = Report::new(format!("Doctor: {}", path.display()));
     let count = findings.obstacles.len() + warnings.len();
     page.paragraph(match count {
@@ -189,7 +201,7 @@ fn page(path: &Path, mut findings: Findings) -> Report {
         page.note(format!("cannot be used as it is: {obstacle}"));
     }
     if !warnings.is_empty() {
-        page.blocks.push(Block::Cautions { cautions: warnings });
+        page.blocks.push(Block::Cautions { cautions: warnings.clone() });
     }
     page.heading("What was seen");
     let pair = |fact: &Fact| Pair { key: fact.name.clone(), value: Cell::text(&fact.value) };

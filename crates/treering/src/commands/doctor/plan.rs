@@ -135,6 +135,7 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
         metrics: Vec::new(),
         artifacts: Vec::new(),
         cautions: Vec::new(),
+        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 0,
     })

@@ -2,7 +2,8 @@
 //! the calls, seconds and tasks of as many as can be drawn.
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, JobProfile, ObservedJob, Side, SideProfile, observed_jobs, profiles,
+    COMPARED_FACTS, ComparisonCaution, JobProfile, ObservedJob, Side, SideProfile, observed_jobs,
+    profiles,
 };
 use treering_model::TrialId;
 use treering_store::{Detail, Store};
@@ -28,6 +29,8 @@ pub(super) struct Compared {
     pub(super) observed: Vec<Side>,
     /// Remarks about what was not read.
     pub(super) notes: Vec<String>,
+    /// That trials of the sides were left out since they are excluded.
+    pub(super) excluded: Option<ComparisonCaution>,
 }
 
 impl Compared {
@@ -60,7 +63,7 @@ impl Compared {
         let control = control.map(|pick| headlines(store, pick)).transpose()?;
         let observed = observed.iter().map(|pick| headlines(store, pick));
         let observed = observed.collect::<Result<Vec<Side>, Failure>>()?;
-        Ok(Self { baseline, contenders: sides.collect(), control, observed, notes })
+        Ok(Self { baseline, contenders: sides.collect(), control, observed, notes, excluded: None })
     }
 
     /// Reads what observers made, of a trial of each side: of the rounds that were run for that, or

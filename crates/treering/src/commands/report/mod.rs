@@ -1,6 +1,7 @@
 //! `treering report`: stored trials against each other. Which trials form a side is for the
 //! selection; what they say about each other is told elsewhere.
 
+mod exclusion;
 mod gating;
 mod loading;
 mod selection;
@@ -69,6 +70,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         plan: None,
         campaign: Some(short),
         workload: None,
+        include_excluded: false,
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
         page: args.page.clone(),
@@ -102,6 +104,8 @@ fn compare_sides(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure
     let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
     let mut compared = Compared::read(&store, &picks, control.as_ref(), &observed)?;
     compared.notes.extend(known.notes.iter().cloned());
+    compared.notes.extend(known.excluded_and_named(&picks)?);
+    compared.excluded = known.excluded_of(&picks)?;
     let outcome = tell(args, format, &store, &picks, compared, gating.accepted.clone())?;
     Ok(gating.answer(&outcome, absent))
 }
@@ -124,6 +128,7 @@ fn tell(
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
     }
+    outcome.cautions.extend(compared.excluded.clone());
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
     }
@@ -192,6 +197,9 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     }
     if !args.primary.is_empty() {
         add("primary", &args.primary.join(","));
+    }
+    if args.include_excluded {
+        line += " --include-excluded";
     }
     line
 }

@@ -8,7 +8,7 @@ use treering_analysis::compare::Factor;
 use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
-use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
+use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT, exclusion};
 use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
@@ -26,22 +26,29 @@ pub(super) struct Pick {
 }
 
 impl Pick {
+    /// Whether a trial would stand on this side, were it not excluded.
+    pub(super) fn would_have(&self, one: &Candidate) -> bool {
+        !one.is_warm_up() && one.value(self.factor) == Some(self.value.as_str())
+    }
+
     pub(super) fn selector(&self) -> String {
         format!("{}:{}", self.factor.name(), self.value)
     }
 }
 
 /// A trial that could be selected.
-struct Candidate {
-    summary: TrialSummary,
+pub(super) struct Candidate {
+    pub(super) summary: TrialSummary,
     kernel: Option<String>,
     filesystem: Option<String>,
 }
 
 /// The trials of the store in the order of time, running ones left out.
 pub(super) struct Known<'s> {
-    store: &'s Store,
+    pub(super) store: &'s Store,
     candidates: Vec<Candidate>,
+    /// Those that the user excluded: they stand on a side only when they are named one by one.
+    pub(super) excluded: Vec<Candidate>,
     pub(super) notes: Vec<String>,
 }
 
@@ -53,6 +60,9 @@ impl<'s> Known<'s> {
             ..Filter::default()
         };
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+        if let Some(plan) = args.plan.as_deref().filter(|_| summaries.is_empty()) {
+            exclusion::check_plan(store, plan)?;
+        }
         if let Some(prefix) = &args.campaign {
             let campaign = store.find(prefix).map_err(|error| failure(&error))?;
             summaries.retain(|one| campaign_of(one) == Some(campaign));
@@ -88,7 +98,9 @@ impl<'s> Known<'s> {
             filesystem: fact(place, "filesystem.type"),
             summary,
         });
-        Ok(Self { store, candidates: candidates.collect(), notes })
+        let is_out = |one: &Candidate| one.summary.excluded.is_some() && !args.include_excluded;
+        let (excluded, candidates) = candidates.partition(is_out);
+        Ok(Self { store, candidates, excluded, notes })
     }
 
     /// Why there is nothing to compare although nothing named is wrong: no trials at all, or all of
@@ -237,7 +249,8 @@ impl<'s> Known<'s> {
     /// The label that all these trials have.
     fn common_label(&self, trials: &[TrialId]) -> Option<&str> {
         let trials: BTreeSet<&TrialId> = trials.iter().collect();
-        let chosen = self.candidates.iter().filter(|one| trials.contains(&one.summary.trial));
+        let all = self.candidates.iter().chain(&self.excluded);
+        let chosen = all.filter(|one| trials.contains(&one.summary.trial));
         let mut labels = chosen.map(|one| one.summary.label.as_str());
         let first = labels.next().filter(|label| !label.is_empty())?;
         labels.all(|label| label == first).then_some(first)
@@ -300,7 +313,12 @@ impl<'s> Known<'s> {
         let more = if values.len() > LISTED { ", …" } else { "" };
         values.truncate(LISTED);
         let message = format!("no trial has the {} '{value}'", factor.name());
+        let is_out = |one: &&Candidate| one.value(factor) == Some(value);
+        let out = self.excluded.iter().filter(is_out).count();
         let hint = match values.len() {
+            _ if out > 0 => {
+                format!("trials with it, all excluded: {out}; --include-excluded compares them")
+            }
             0 => format!("no trial has a {} at all", factor.name()),
             _ => format!("there are: {}{more}", values.join(", ")),
         };
@@ -312,6 +330,10 @@ impl Candidate {
     /// Whether it is kept beside the rounds: a warm-up, the baseline a second time, or watched.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
+    }
+
+    fn is_warm_up(&self) -> bool {
+        self.role() == Some(CellRole::WarmUp)
     }
 
     fn role(&self) -> Option<CellRole> {

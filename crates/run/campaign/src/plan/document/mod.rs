@@ -25,6 +25,8 @@ use device::PlacedDevice;
 use nearest::nearest;
 use section::{DEVICE, PLAN, REPORT, Section};
 
+pub use nearest::by_nearness;
+
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Judging, Plan, PlannedJob, family, is_known, known_metrics};
 

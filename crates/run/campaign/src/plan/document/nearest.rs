@@ -12,6 +12,15 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     (changes <= 1 || changes * 3 <= word.len()).then_some(name)
 }
 
+/// Known words, those first that the fewest changes of letters make of `word`.
+pub fn by_nearness<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let normal_word = normal(word);
+    let apart = |name: &str| Some(changes(normal_word.as_ref()?, &normal(name)?));
+    let mut all: Vec<&str> = known.into_iter().collect();
+    all.sort_by_cached_key(|name| (apart(name).unwrap_or(usize::MAX), *name));
+    all
+}
+
 /// What differs only in case or in the dash is as good as the same.
 fn normal(word: &str) -> Option<Vec<char>> {
     let short = word.chars().nth(CHARS_MAX).is_none();
@@ -43,7 +52,7 @@ fn changes(a: &[char], b: &[char]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{changes, nearest};
+    use super::{by_nearness, changes, nearest};
 
     #[test]
     fn few_changes_are_a_slip_and_many_are_another_word() {
@@ -62,6 +71,7 @@ mod tests {
         }
         assert_eq!(nearest(&"x".repeat(1 << 20), known), None);
         assert_eq!(nearest("x", []), None);
+        assert_eq!(by_nearness("mkf", known), ["mkfs", "runs", "filesystem", "initial-dirs"]);
     }
 
     #[test]

@@ -1,0 +1,91 @@
+//! What is said of trials after they were recorded: other labels, and that they are left out of
+//! comparisons. Rows are added; those of the trial itself stay as they are.
+
+use rusqlite::TransactionBehavior;
+use treering_model::{Annotation, Change, TrialId};
+
+use crate::connection::Place;
+use crate::fields::Fields;
+use crate::format::Version;
+use crate::{Store, StoreError};
+
+const READ: &str = "SELECT at_unix_ms, change, text FROM annotations WHERE trial = ?1 \
+    ORDER BY ordinal";
+const ADD: &str = "INSERT INTO annotations (trial, ordinal, at_unix_ms, change, text) \
+    SELECT ?1, (SELECT count(*) FROM annotations WHERE trial = ?1), ?2, ?3, ?4";
+
+/// The label that holds, and why a trial is left out, for queries over `trials t`.
+pub(crate) const LABEL: &str = "coalesce((SELECT a.text FROM annotations a \
+    WHERE a.trial = t.trial AND a.change = 'relabelled' ORDER BY a.ordinal DESC LIMIT 1), t.label)";
+pub(crate) const EXCLUSION: &str = "(SELECT CASE a.change WHEN 'excluded' THEN a.text END \
+    FROM annotations a WHERE a.trial = t.trial AND a.change <> 'relabelled' \
+    ORDER BY a.ordinal DESC LIMIT 1)";
+
+impl Store {
+    /// Says something of trials, of all of them or of none. `was` of a new label is not kept: it
+    /// is the label that held before.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchTrial`]; why the file cannot be written.
+    pub fn annotate(
+        &mut self,
+        trials: &[TrialId],
+        at_unix_ms: i64,
+        change: &Change,
+    ) -> Result<(), StoreError> {
+        self.writable()?;
+        let (word, text) = match change {
+            Change::Relabelled { label, .. } => ("relabelled", label.as_str()),
+            Change::Excluded { reason } => ("excluded", reason.as_str()),
+            Change::Included => ("included", ""),
+        };
+        let refused = |error| Place::file(&self.path).refused(error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(refused)?;
+        for trial in trials {
+            let rows: Vec<i64> = transaction
+                .prepare_cached("SELECT trial FROM trials WHERE id = ?1")
+                .and_then(|mut query| query.query_map([trial.text()], |row| row.get(0))?.collect())
+                .map_err(refused)?;
+            let Some(row) = rows.first() else {
+                let (path, prefix) = (self.path.clone(), trial.text());
+                return Err(StoreError::NoSuchTrial { path, prefix });
+            };
+            transaction
+                .prepare_cached(ADD)
+                .and_then(|mut add| add.execute((row, at_unix_ms, word, text)))
+                .map_err(refused)?;
+        }
+        transaction.commit().map_err(refused)
+    }
+
+    /// What was said of a trial, whose label was this one when it was recorded.
+    pub(crate) fn annotations(
+        &self,
+        trial: i64,
+        recorded_label: &str,
+    ) -> Result<Vec<Annotation>, StoreError> {
+        if self.version() < Version::WITH_ANNOTATIONS {
+            return Ok(Vec::new());
+        }
+        let mut was = recorded_label.to_owned();
+        self.rows(READ, [trial], "annotations", |fields| annotation(fields, &mut was))
+    }
+}
+
+fn annotation(fields: &mut Fields<'_>, was: &mut String) -> Result<Annotation, StoreError> {
+    let at_unix_ms = fields.integer()?;
+    let word = fields.text()?;
+    let text = fields.text()?;
+    let change = match word.as_str() {
+        "relabelled" => {
+            Change::Relabelled { was: std::mem::replace(was, text.clone()), label: text }
+        }
+        "excluded" => Change::Excluded { reason: text },
+        "included" => Change::Included,
+        _ => return Err(fields.wrong(format!("unknown change {word:?}"))),
+    };
+    Ok(Annotation { at_unix_ms, change })
+}

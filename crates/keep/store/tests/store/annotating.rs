@@ -1,0 +1,88 @@
+//! What is said of trials after they were recorded.
+
+use rusqlite::Connection;
+use treering_model::{Annotation, Change, TrialId};
+use treering_store::{Access, Filter, Store, StoreError};
+
+use crate::sample::record_one;
+
+fn label(label: &str, was: &str) -> Change {
+    Change::Relabelled { label: label.to_owned(), was: was.to_owned() }
+}
+
+fn excluded(reason: &str) -> Change {
+    Change::Excluded { reason: reason.to_owned() }
+}
+
+#[test]
+fn labels_and_exclusions_are_added_and_the_last_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let (first, second) = (record_one(&path, 0), record_one(&path, 1));
+    let before = Store::open(&path, Access::ReadOnly).unwrap().load(first).unwrap();
+    let recorded = before.beginning.label.clone();
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.annotate(&[first], 5, &label("new", "")).unwrap();
+    store.annotate(&[first, second], 6, &excluded("cron ran")).unwrap();
+    store.annotate(&[second], 7, &Change::Included).unwrap();
+    store.annotate(&[first], 8, &label("newest", "")).unwrap();
+
+    let trial = store.load(first).unwrap();
+    assert_eq!((trial.beginning.label.as_str(), trial.exclusion()), ("newest", Some("cron ran")));
+    let said: Vec<(i64, &Change)> =
+        trial.annotations.iter().map(|one| (one.at_unix_ms, &one.change)).collect();
+    let (new, newest) = (label("new", &recorded), label("newest", "new"));
+    assert_eq!(said, [(5, &new), (6, &excluded("cron ran")), (8, &newest)]);
+    assert_eq!(store.load(second).unwrap().exclusion(), None);
+    let listed = store.trials(&Filter::default()).unwrap();
+    let of = |id| listed.iter().find(|one| one.trial == id).unwrap();
+    assert_eq!(
+        (of(first).label.as_str(), of(first).excluded.as_deref()),
+        ("newest", Some("cron ran"))
+    );
+    assert_eq!(of(second).excluded, None);
+    let found = |label: &str| {
+        let filter = Filter { label: Some(label.to_owned()), ..Filter::default() };
+        store.trials(&filter).unwrap().iter().map(|one| one.trial).collect::<Vec<_>>()
+    };
+    assert_eq!((found("newest"), found("new")), (vec![first], vec![]));
+    assert!(!found(&recorded).contains(&first));
+
+    // Nothing else of the trial is changed.
+    let same = treering_model::Trial {
+        beginning: before.beginning.clone(),
+        annotations: Vec::new(),
+        ..trial
+    };
+    assert_eq!(same, before);
+}
+
+#[test]
+fn annotations_go_with_their_trial_and_are_never_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("store.db"), dir.path().join("other.db"));
+    let trial = record_one(&path, 0);
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.annotate(&[trial], 5, &excluded("cron ran")).unwrap();
+    let mut into = Store::open(&other, Access::ReadWrite).unwrap();
+    assert_eq!(into.absorb(&path).unwrap(), 1);
+    let annotations = into.load(trial).unwrap().annotations;
+    assert_eq!(annotations, [Annotation { at_unix_ms: 5, change: excluded("cron ran") }]);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute("DELETE FROM annotations", []).unwrap_err();
+    connection.execute("UPDATE annotations SET text = ''", []).unwrap_err();
+}
+
+#[test]
+fn all_named_trials_are_annotated_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let trial = record_one(&path, 0);
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    let error = store.annotate(&[trial, TrialId::new()], 5, &excluded("x")).unwrap_err();
+    assert!(matches!(error, StoreError::NoSuchTrial { .. }), "{error}");
+    assert_eq!(store.load(trial).unwrap().annotations, []);
+    let mut reader = Store::open(&path, Access::ReadOnly).unwrap();
+    let error = reader.annotate(&[trial], 5, &excluded("x")).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+}

@@ -1,0 +1,288 @@
+//! What the users of fio, filebench and dbench look at first: how many requests or operations a
+//! second, how many bytes, and how long one took, by direction or by kind.
+//!
+//! Read from the metrics of a trial, so that own runs and imported logs give the same rows; what a
+//! log does not tell is absent.
+
+use treering_model::{Metric, Scope, Trial};
+
+/// Workloads whose users look for these figures first.
+const WORKLOADS: [&str; 3] = ["fio", "filebench", "dbench"];
+
+/// Prefixes and suffixes that name a direction.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// Below so many requests beyond it, a p99.9 is little more than the slowest requests themselves.
+pub const FEW_BEYOND: u64 = 10;
+
+/// The requests of one direction, or the operations of one kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestFigures {
+    /// The job, the flowop or the operation; empty for the whole trial.
+    pub of: String,
+    /// `read`, `write` or `trim`; `None` where all are counted together.
+    pub direction: Option<&'static str>,
+    /// Requests or operations per second.
+    pub operations_per_second: Option<f64>,
+    /// MiB per second.
+    pub mib_per_second: Option<f64>,
+    /// Requests whose latency was taken.
+    pub timed: Option<u64>,
+    /// Mean latency in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// The median.
+    pub p50_ns: Option<f64>,
+    /// What 99 % do not exceed.
+    pub p99_ns: Option<f64>,
+    /// What 99.9 % do not exceed.
+    pub p999_ns: Option<f64>,
+    /// The longest.
+    pub max_ns: Option<f64>,
+}
+
+impl RequestFigures {
+    /// How the row is called: `randread read`, `fsync`, `all`.
+    pub fn label(&self) -> String {
+        let of = if self.of.is_empty() { "all" } else { &self.of };
+        match self.direction {
+            Some(direction) => format!("{of} {direction}"),
+            None => of.to_owned(),
+        }
+    }
+
+    /// Requests that took longer than the p99.9; `None` without one, or without their number.
+    pub fn beyond_p999(&self) -> Option<u64> {
+        self.p999_ns.and(self.timed).map(|timed| timed / 1000)
+    }
+
+    /// Whether so few requests lie beyond the p99.9 that it says little.
+    pub fn has_few_beyond(&self) -> bool {
+        self.beyond_p999().is_some_and(|beyond| beyond < FEW_BEYOND)
+    }
+
+    fn has_latency(&self) -> bool {
+        [self.mean_ns, self.p50_ns, self.p99_ns, self.p999_ns, self.max_ns]
+            .iter()
+            .any(Option::is_some)
+    }
+
+    /// Takes a metric in; whether it was one of these figures.
+    fn take(&mut self, metric: &Metric, what: What) {
+        let value = Some(metric.value);
+        match what {
+            What::Operations => self.operations_per_second = value,
+            What::Mib => self.mib_per_second = value,
+            What::Timed => self.timed = self.timed.or(whole(metric.value)),
+            What::Latency(level, rank) => {
+                let place = match level {
+                    Level::Mean => &mut self.mean_ns,
+                    Level::P50 => &mut self.p50_ns,
+                    Level::P99 => &mut self.p99_ns,
+                    Level::P999 => &mut self.p999_ns,
+                    Level::Max => &mut self.max_ns,
+                };
+                // From submission to completion counts before completion alone.
+                if place.is_none() || rank == Rank::Whole {
+                    *place = value;
+                }
+                if metric.tasks > 1 {
+                    self.timed = Some(metric.tasks);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Mean,
+    P50,
+    P99,
+    P999,
+    Max,
+}
+
+/// Whether a latency is of the whole request, or only from its submission on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    Whole,
+    Completion,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Operations,
+    Mib,
+    Timed,
+    Latency(Level, Rank),
+}
+
+/// The figures of a trial in the order of its metrics; empty for workloads that have none such.
+pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
+    if !WORKLOADS.contains(&trial.beginning.workload.as_str()) {
+        return Vec::new();
+    }
+    let mut rows: Vec<RequestFigures> = Vec::new();
+    for metric in &trial.metrics {
+        let of = match &metric.scope {
+            Scope::Trial => "",
+            Scope::Kind(name) => name.as_str(),
+            Scope::Phase(_) => continue,
+        };
+        let (direction, name) = directed(&metric.name);
+        let Some(what) = what(name) else { continue };
+        // An import names a job and its direction together.
+        let (of, direction) = match direction {
+            Some(direction) => (of, Some(direction)),
+            None => ends_in_direction(of),
+        };
+        let place = rows.iter().position(|row| row.of == of && row.direction == direction);
+        let place = place.unwrap_or_else(|| {
+            rows.push(RequestFigures { of: of.to_owned(), direction, ..RequestFigures::default() });
+            rows.len() - 1
+        });
+        rows[place].take(metric, what);
+    }
+    rows.retain(|row| {
+        row.operations_per_second.is_some() || row.mib_per_second.is_some() || row.has_latency()
+    });
+    rows
+}
+
+/// Whether a metric is one of these figures.
+pub fn is_request_figure(metric: &Metric) -> bool {
+    !matches!(metric.scope, Scope::Phase(_)) && what(directed(&metric.name).1).is_some()
+}
+
+/// The direction before a name: `read` of `read_mib_per_second`.
+fn directed(name: &str) -> (Option<&'static str>, &str) {
+    let found = DIRECTIONS
+        .into_iter()
+        .find_map(|direction| Some((direction, name.strip_prefix(direction)?.strip_prefix('_')?)));
+    found.map_or((None, name), |(direction, rest)| (Some(direction), rest))
+}
+
+/// The direction behind the name of a job: `read` of `randrw read`.
+fn ends_in_direction(of: &str) -> (&str, Option<&'static str>) {
+    let found = DIRECTIONS
+        .into_iter()
+        .find_map(|direction| Some((of.strip_suffix(direction)?.strip_suffix(' ')?, direction)));
+    found.map_or((of, None), |(job, direction)| (job, Some(direction)))
+}
+
+/// Which figure a metric is: `latency_p99_nanoseconds`, and `lat_ns_p99` of fio's own words.
+fn what(name: &str) -> Option<What> {
+    match name {
+        "operations_per_second" | "ops_per_second" => return Some(What::Operations),
+        "mib_per_second" | "throughput_mib_per_second" => return Some(What::Mib),
+        "calls" => return Some(What::Timed),
+        _ => {}
+    }
+    let whole = name.strip_prefix("latency_ns_").or_else(|| name.strip_prefix("lat_ns_"));
+    let whole = whole.or_else(|| name.strip_prefix("latency_")?.strip_suffix("_nanoseconds"));
+    let (level, rank) = match (whole, name.strip_prefix("clat_ns_")) {
+        (Some(level), _) => (level, Rank::Whole),
+        (None, Some(level)) => (level, Rank::Completion),
+        (None, None) => return None,
+    };
+    let level = match level {
+        "mean" => Level::Mean,
+        "p50" => Level::P50,
+        "p99" => Level::P99,
+        "p999" => Level::P999,
+        "max" => Level::Max,
+        _ => return None,
+    };
+    Some(What::Latency(level, rank))
+}
+
+fn whole(value: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    (value >= 1.0 && value.fract() == 0.0).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::requests;
+    use treering_model::{Beginning, Better, Ending, Metric, Mode, Scope, Trial, TrialId, Unit};
+
+    fn metric(name: &str, scope: &str, value: f64, tasks: u64) -> Metric {
+        let scope = match scope {
+            "" => Scope::Trial,
+            kind => Scope::Kind(kind.to_owned()),
+        };
+        Metric::new(name, scope, value, Unit::Count, Better::Lower).of_tasks(tasks)
+    }
+
+    fn trial(workload: &str, metrics: Vec<Metric>) -> Trial {
+        Trial {
+            beginning: Beginning::new(TrialId::new(), workload, Mode::Native),
+            facts: Vec::new(),
+            phases: Vec::new(),
+            tasks: Vec::new(),
+            metrics,
+            artifacts: Vec::new(),
+            cautions: Vec::new(),
+            annotations: Vec::new(),
+            ending: Ending::Completed,
+            wall_ns: 0,
+        }
+    }
+
+    #[test]
+    fn own_runs_and_imports_of_fio_give_the_same_rows() {
+        let own = trial(
+            "fio",
+            vec![
+                metric("read_mib_per_second", "job", 10.0, 1),
+                metric("read_operations_per_second", "job", 2560.0, 1),
+                metric("read_latency_mean_nanoseconds", "job", 90.0, 5000),
+                metric("read_latency_p999_nanoseconds", "job", 900.0, 5000),
+                metric("write_mib_per_second", "job", 5.0, 1),
+                metric("cpu_per_operation_nanoseconds", "", 5.0, 1),
+            ],
+        );
+        let rows = requests(&own);
+        assert_eq!(rows.len(), 2, "{rows:?}");
+        assert_eq!((rows[0].label(), rows[1].label()), ("job read".into(), "job write".into()));
+        assert_eq!(
+            (rows[0].mib_per_second, rows[0].operations_per_second),
+            (Some(10.0), Some(2560.0))
+        );
+        assert_eq!(
+            (rows[0].mean_ns, rows[0].p999_ns, rows[0].p50_ns),
+            (Some(90.0), Some(900.0), None)
+        );
+        assert_eq!((rows[0].timed, rows[0].beyond_p999()), (Some(5000), Some(5)));
+        assert!(rows[0].has_few_beyond() && !rows[1].has_few_beyond());
+        let import = trial(
+            "fio",
+            vec![
+                metric("clat_ns_mean", "job read", 80.0, 1),
+                metric("lat_ns_mean", "job read", 90.0, 1),
+                metric("clat_ns_p999", "job read", 900.0, 1),
+                metric("clat_ns_min", "job read", 1.0, 1),
+                metric("mib_per_second", "job read", 10.0, 1),
+            ],
+        );
+        let imported = requests(&import);
+        assert_eq!(imported.len(), 1, "{imported:?}");
+        assert_eq!((imported[0].of.as_str(), imported[0].direction), ("job", Some("read")));
+        assert_eq!((imported[0].mean_ns, imported[0].p999_ns), (Some(90.0), Some(900.0)));
+        assert_eq!((imported[0].timed, imported[0].beyond_p999()), (None, None));
+    }
+
+    #[test]
+    fn operations_stand_beside_the_whole_and_other_workloads_have_none() {
+        let metrics = vec![
+            metric("operations_per_second", "", 100.0, 2),
+            metric("read_mib_per_second", "", 4.0, 2),
+            metric("latency_ns_max", "Flush", 7.0, 12),
+            metric("flush_time_percent", "", 9.0, 2),
+        ];
+        let labels: Vec<String> =
+            requests(&trial("dbench", metrics.clone())).iter().map(|row| row.label()).collect();
+        assert_eq!(labels, ["all", "all read", "Flush"]);
+        assert_eq!(requests(&trial("compilebench", metrics)), []);
+    }
+}

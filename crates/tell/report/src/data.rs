@@ -1,0 +1,76 @@
+//! Data for programs: JSON of a named and versioned form, without any page's layout.
+//!
+//! Every form is one object in one line that begins with its `format` and `version`. Numbers are
+//! numbers, in the unit that ends their name; moments are RFC 3339 in UTC; what is not known is
+//! absent. docs/json.md describes each form.
+
+use std::io;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::json;
+
+/// What can be written as data.
+pub trait Data: Serialize {
+    /// The form's name: `treering show`.
+    const FORMAT: &'static str;
+    /// Its version: raised when a field goes away or means something else, not when one is added.
+    const VERSION: u32;
+}
+
+#[derive(Serialize)]
+struct Envelope<'d, D> {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    data: &'d D,
+}
+
+/// Writes data as one object in one line.
+///
+/// # Errors
+/// When the writer does not take it.
+pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> {
+    json::write(&Envelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
+    writeln!(out)
+}
+
+/// A moment as RFC 3339 in UTC, to the millisecond; `None` outside of the years 1 to 9999.
+pub(crate) fn moment(unix_ms: i64) -> Option<String> {
+    let is_four_digits = |text: &String| text.len() <= 24 && !text.starts_with(['-', '+']);
+    Timestamp::from_millisecond(unix_ms).ok().map(|time| time.to_string()).filter(is_four_digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Data, moment, write_data};
+    use serde::Serialize;
+
+    #[derive(Serialize)]
+    struct Some {
+        count: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unknown: Option<u32>,
+    }
+
+    impl Data for Some {
+        const FORMAT: &'static str = "treering some";
+        const VERSION: u32 = 3;
+    }
+
+    #[test]
+    fn data_begin_with_their_form_and_leave_out_what_is_not_known() {
+        let mut bytes = Vec::new();
+        write_data(&Some { count: 7, unknown: None }, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text, "{\"format\":\"treering some\",\"version\":3,\"count\":7}\n");
+    }
+
+    #[test]
+    fn moments_are_exact_to_the_millisecond() {
+        assert_eq!(moment(1_763_665_726_999).unwrap(), "2025-11-20T19:08:46.999Z");
+        assert_eq!(moment(0).unwrap(), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(i64::MAX), None);
+    }
+}

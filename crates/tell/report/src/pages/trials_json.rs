@@ -1,0 +1,73 @@
+//! The list of trials as data: `treering list --format json`.
+
+use serde::Serialize;
+use treering_model::{Cell, Ending, Metric};
+
+use super::trials::TrialRow;
+use crate::data::{Data, moment};
+
+/// The trials, in the order of the rows.
+#[derive(Debug, Serialize)]
+pub struct TrialList<'t> {
+    trials: Vec<ListedTrial<'t>>,
+}
+
+impl Data for TrialList<'_> {
+    const FORMAT: &'static str = "treering list";
+    const VERSION: u32 = 1;
+}
+
+#[derive(Debug, Serialize)]
+struct ListedTrial<'t> {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
+    workload: &'t str,
+    mode: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'t str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    target: &'t str,
+    /// `running`, `completed`, `failed`, `invalid` or `interrupted`.
+    state: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    why: &'t str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excluded: Option<&'t str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_ns: Option<u64>,
+    phases: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<&'t Cell>,
+    metrics: &'t [Metric],
+}
+
+impl<'t> TrialList<'t> {
+    /// Of these rows.
+    pub fn of(rows: &'t [TrialRow]) -> Self {
+        Self { trials: rows.iter().map(ListedTrial::of).collect() }
+    }
+}
+
+impl<'t> ListedTrial<'t> {
+    fn of(row: &'t TrialRow) -> Self {
+        Self {
+            id: row.trial.text(),
+            started: moment(row.started_unix_ms),
+            workload: &row.workload,
+            mode: row.mode.name(),
+            label: &row.label,
+            target: &row.target,
+            state: row.ending.as_ref().map_or("running", Ending::name),
+            why: row.ending.as_ref().map_or("", Ending::why),
+            excluded: row.excluded.as_deref(),
+            wall_ns: (row.wall_ns > 0).then_some(row.wall_ns),
+            phases: row.phases,
+            tasks: row.tasks,
+            cell: row.cell.as_ref(),
+            metrics: &row.metrics,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `treering label`, `exclude` and `include`: what is said of stored trials afterwards. Nothing
+//! that was recorded is changed.
+
+use std::process::ExitCode;
+
+use treering_model::{Change, TrialId};
+use treering_store::Store;
+
+use crate::arguments::{ExcludeArgs, IncludeArgs, LabelArgs, StoreArgs};
+use crate::classic_voice::say;
+use crate::clock;
+use crate::failure::{Failure, Kind};
+use crate::places;
+use crate::storage::{failure, no_results, open_to_read, open_to_write};
+
+/// Gives trials another label.
+pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
+    let mut named = Named::find(&args.trials, &args.store)?;
+    let label = args.label.clone();
+    let words = match label.as_str() {
+        "" => "has no label now".to_owned(),
+        label => format!("is labelled '{label}' now"),
+    };
+    named.add(&Change::Relabelled { label, was: String::new() }, &words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Leaves trials out of comparisons.
+pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
+    let reason = args.reason.trim();
+    if reason.is_empty() {
+        return Err(Failure::new(Kind::Usage, "--reason is empty")
+            .hint("say why: the pages of comparisons show the reason"));
+    }
+    let words = format!("is excluded from comparisons: {reason}");
+    let change = Change::Excluded { reason: reason.to_owned() };
+    Named::find(&args.trials, &args.store)?.add(&change, &words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes that back.
+pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
+    let mut named = Named::find(&args.trials, &args.store)?;
+    let trials = named.store.load_with_facts(&named.ids, &[]).map_err(|error| failure(&error))?;
+    for trial in trials.iter().filter(|trial| trial.exclusion().is_none()) {
+        let id = trial.beginning.trial;
+        say(&format!("{id} was not excluded"));
+        named.ids.retain(|one| *one != id);
+    }
+    named.add(&Change::Included, "is compared again")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Trials as the user named them, each once, and the store that holds them.
+struct Named {
+    store: Store,
+    ids: Vec<TrialId>,
+}
+
+impl Named {
+    fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
+        // Opened to read first: that takes over what waits in memory, and makes no store.
+        let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
+        let mut ids = Vec::new();
+        for name in names {
+            let id = reader.find(name).map_err(|error| failure(&error))?;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        drop(reader);
+        let place = match &store.store {
+            Some(place) => place.clone(),
+            None => places::default_store()?,
+        };
+        Ok(Self { store: open_to_write(&place)?, ids })
+    }
+
+    /// Adds the change to all of them, and says so.
+    fn add(&mut self, change: &Change, words: &str) -> Result<(), Failure> {
+        let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+        self.store.annotate(&self.ids, now_ms, change).map_err(|error| failure(&error))?;
+        self.ids.iter().for_each(|id| say(&format!("{id} {words}")));
+        Ok(())
+    }
+}
