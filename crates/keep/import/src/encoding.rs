@@ -1,20 +1,166 @@
 //! From bytes to text: UTF-8, UTF-16 with its mark, else one byte a character; and mails that
-//! escape their characters.
+//! escape their characters. And where the lines of a file are, in one pass over it.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::log::Start;
+use crate::source::ImportError;
+
+/// Lines are read in pieces of at least so many bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+/// No longer line is read.
+const LINE_BYTES_MOST: u64 = 64 << 20;
+/// Before the name of an encoding, in a mail.
+const TRANSFER: &str = "content-transfer-encoding:";
+/// No heading of a mail that says so is longer.
+const HEADING_BYTES_MOST: usize = 128;
+
+/// How the bytes of a file stand for text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Utf8,
+    /// One byte a character: the first 256 characters of Unicode are those of ISO 8859-1.
+    Latin1,
+    /// To be decoded whole, by [`decode`].
+    Other,
+}
+
+/// Where the lines of a file are.
+pub(crate) struct Survey {
+    pub(crate) encoding: Encoding,
+    pub(crate) starts: Vec<Start>,
+    /// Behind the last line.
+    pub(crate) end: Start,
+}
+
+/// Reads a file once. What was decoded before is not decoded again.
+pub(crate) fn survey(
+    read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
+    is_decoded: bool,
+) -> Result<Survey, ImportError> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut look = Look::default();
+    loop {
+        let got = read(look.offset, &mut buffer)?;
+        if got == 0 {
+            return Ok(look.finish(is_decoded));
+        }
+        look.take(&buffer[..got])?;
+    }
+}
+
+/// What was seen of a file so far.
+#[derive(Default)]
+struct Look {
+    offset: u64,
+    line: usize,
+    line_began: u64,
+    starts: Vec<Start>,
+    /// The beginning of the present line.
+    heading: Vec<u8>,
+    is_quoted: bool,
+    is_other: bool,
+    is_not_utf_8: bool,
+    /// A character of which the rest is to come.
+    broken: Vec<u8>,
+}
+
+impl Look {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
+        if self.offset == 0 {
+            self.starts.push(Start { offset: 0, line: 0 });
+            self.is_other = bytes.starts_with(&[0xff, 0xfe])
+                || bytes.starts_with(&[0xfe, 0xff])
+                || bytes.starts_with(&[0xef, 0xbb, 0xbf]);
+        }
+        self.check(bytes);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let feed = rest.iter().position(|byte| *byte == b'\n');
+            let part = &rest[..feed.unwrap_or(rest.len())];
+            let room = HEADING_BYTES_MOST.saturating_sub(self.heading.len());
+            self.heading.extend_from_slice(&part[..part.len().min(room)]);
+            self.offset += (part.len() + usize::from(feed.is_some())) as u64;
+            if self.offset - self.line_began > LINE_BYTES_MOST {
+                let mebibytes = LINE_BYTES_MOST >> 20;
+                return Err(ImportError::LongLine { line: self.line + 1, mebibytes });
+            }
+            rest = match feed {
+                Some(feed) => &rest[feed + 1..],
+                None => &[],
+            };
+            if feed.is_some() {
+                self.end_line();
+            }
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) {
+        let heading = std::mem::take(&mut self.heading);
+        let words = heading.trim_ascii();
+        if words.is_empty() {
+            self.is_other |= self.is_quoted;
+        } else if let Some((name, how)) = words.split_at_checked(TRANSFER.len())
+            && name.eq_ignore_ascii_case(TRANSFER.as_bytes())
+        {
+            self.is_quoted = how.trim_ascii().eq_ignore_ascii_case(b"quoted-printable");
+        }
+        self.heading = heading;
+        self.heading.clear();
+        self.line += 1;
+        self.line_began = self.offset;
+        let last = self.starts.last().map_or(0, |start| start.offset);
+        if self.offset - last >= PIECE_BYTES as u64 {
+            self.starts.push(Start { offset: self.offset, line: self.line });
+        }
+    }
+
+    /// Whether the bytes can be UTF-8.
+    fn check(&mut self, bytes: &[u8]) {
+        if self.is_not_utf_8 {
+            return;
+        }
+        let mut joined = std::mem::take(&mut self.broken);
+        joined.extend_from_slice(bytes);
+        match std::str::from_utf8(&joined) {
+            Ok(_) => {}
+            Err(error) if error.error_len().is_none() => {
+                self.broken = joined.split_off(error.valid_up_to());
+            }
+            Err(_) => self.is_not_utf_8 = true,
+        }
+    }
+
+    fn finish(mut self, is_decoded: bool) -> Survey {
+        if self.offset > self.line_began {
+            self.end_line();
+        }
+        let encoding = match () {
+            () if self.is_other && !is_decoded => Encoding::Other,
+            () if self.is_not_utf_8 || !self.broken.is_empty() => Encoding::Latin1,
+            () => Encoding::Utf8,
+        };
+        let end = Start { offset: self.offset, line: self.line };
+        self.starts.retain(|start| start.line < end.line);
+        Survey { encoding, starts: self.starts, end }
+    }
+}
 
 /// The text of a file. Nothing is lost but what cannot be text: it becomes the replacement mark.
-pub(crate) fn decode(bytes: &[u8]) -> String {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
-        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes).into(),
+        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes).into(),
         bytes => match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            // The first 256 characters of Unicode are those of ISO 8859-1.
-            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+            Ok(text) => text.into(),
+            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect::<String>().into(),
         },
     };
     match quoted_printable_body(&text) {
-        Some(body) => format!("{}{}", &text[..body], unescaped(&text[body..])),
+        Some(body) => format!("{}{}", &text[..body], unescaped(&text[body..])).into(),
         None => text,
     }
 }

@@ -19,10 +19,12 @@ mod encoding;
 mod log;
 mod mmtests;
 mod number;
+mod source;
 mod stretch;
 mod trial;
 
 pub use mmtests::{ResultFile, beginnings, results};
+pub use source::{ImportError, Source};
 pub use trial::{Content, ForeignTrial, events_of};
 
 use log::Log;
@@ -49,7 +51,7 @@ trait Importer: Sync {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool;
 
     /// Reads an output that begins at this line. At least that line is part of it.
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading;
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading;
 }
 
 /// What an importer read.
@@ -101,23 +103,105 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|importer| importer.tool())
 }
 
-/// Finds all outputs in a file.
+/// An output, without the trial in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// As [`Found::tool`].
+    pub tool: &'static str,
+    /// As [`Found::lines`].
+    pub lines: (usize, usize),
+    /// As [`Found::nth`].
+    pub nth: usize,
+    /// The label of a trial of treering's own.
+    pub label: Option<String>,
+    /// What the log calls a trial of another tool; empty when it does not.
+    pub name: String,
+}
+
+/// What was found in a file that is too long to keep all trials in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scan {
+    /// The outputs in their order.
+    pub outlines: Vec<Outline>,
+    /// As [`Imported::remarks`].
+    pub remarks: Vec<Remark>,
+}
+
+/// A file that is read piece by piece: what is in it first, then trial by trial.
+///
+/// It holds some pieces of 64 KiB, the output that is being read, and 16 bytes for each piece.
+pub struct Importing<'s> {
+    log: Log<'s>,
+}
+
+impl<'s> Importing<'s> {
+    /// Looks through the file for its lines.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has a line of more than 64 MiB.
+    pub fn of(source: &'s dyn Source) -> Result<Self, ImportError> {
+        Ok(Self { log: Log::of_source(source)? })
+    }
+
+    /// What outputs there are.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn scan(&mut self) -> Result<Scan, ImportError> {
+        let mut outlines = Vec::new();
+        let walked = walk(&mut self.log, &mut |tool, lines, nth, content| {
+            let (label, name) = match content {
+                Content::Own(trial) => (Some(trial.beginning.label), String::new()),
+                Content::Foreign(trial) => (None, trial.name),
+            };
+            outlines.push(Outline { tool, lines, nth, label, name });
+        });
+        self.log.take_failure()?;
+        Ok(Scan { outlines, remarks: walked.remarks })
+    }
+
+    /// The trials of the outputs that begin at this line, as [`Outline::lines`] names it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(&mut self, line: usize) -> Result<Vec<Content>, ImportError> {
+        let at = line.saturating_sub(1);
+        self.log.forget();
+        let importer = ALL.iter().find(|importer| importer.begins(&self.log, at));
+        let outputs = importer.map(|importer| importer.read(&mut self.log, at).outputs);
+        self.log.take_failure()?;
+        Ok(outputs.unwrap_or_default())
+    }
+}
+
+/// Finds all outputs in a file in memory.
 pub fn import(bytes: &[u8]) -> Imported {
-    let text = encoding::decode(bytes);
-    let log = Log::of(&text);
+    let mut found = Vec::new();
+    let mut log = Log::of_bytes(bytes);
+    let walked = walk(&mut log, &mut |tool, lines, nth, content| {
+        found.push(Found { tool, lines, nth, content });
+    });
+    Imported { found, ..walked }
+}
+
+/// Tells each output; all else is returned.
+fn walk(
+    log: &mut Log<'_>,
+    tell: &mut dyn FnMut(&'static str, (usize, usize), usize, Content),
+) -> Imported {
     let mut imported = Imported { lines: log.len(), ..Imported::default() };
     let mut at = 0;
     while at < log.len() {
-        let Some(importer) = ALL.iter().find(|importer| importer.begins(&log, at)) else {
+        log.forget_before(at);
+        let Some(importer) = ALL.iter().find(|importer| importer.begins(log, at)) else {
             imported.skipped_lines += usize::from(!log.line(at).trim().is_empty());
             at += 1;
             continue;
         };
-        let reading = importer.read(&log, at);
+        let reading = importer.read(log, at);
         let end = reading.end.clamp(at + 1, log.len());
         for (nth, content) in reading.outputs.into_iter().enumerate() {
-            let lines = (at + 1, end);
-            imported.found.push(Found { tool: importer.tool(), lines, nth, content });
+            tell(importer.tool(), (at + 1, end), nth, content);
         }
         imported.remarks.extend(reading.remarks);
         at = end;

@@ -1,28 +1,190 @@
 //! The lines of a file, without what mail programs put before and behind them; and lines that they
-//! broke, put together again.
+//! broke, put together again. The file is read in pieces when its lines are asked for, and pieces
+//! are let go of, so that a log of any length takes little memory.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::io;
+
+use crate::encoding::{Encoding, decode, survey};
+use crate::source::{ImportError, Source};
 
 /// So many lines may one line of a tool have become.
 const BROKEN_INTO_MOST: usize = 4;
 /// So much of a line is quoted in remarks.
 const SHOWN_CHARS: usize = 60;
+/// A longer file whose characters are escaped or have two bytes is not read: it is decoded whole.
+const DECODED_BYTES_MOST: u64 = 64 << 20;
+
+/// Where a piece begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) offset: u64,
+    /// Its first line, counted from 0.
+    pub(crate) line: usize,
+}
+
+/// Some neighbouring lines.
+#[derive(Debug)]
+struct Piece {
+    text: String,
+    /// Where each line begins and ends, without what is around it.
+    lines: Vec<(u32, u32)>,
+}
+
+/// Where the bytes come from.
+enum Bytes<'t> {
+    Memory(Cow<'t, [u8]>),
+    Source(&'t dyn Source),
+}
 
 /// The lines of a file.
 pub(crate) struct Log<'t> {
-    lines: Vec<&'t str>,
+    bytes: Bytes<'t>,
+    encoding: Encoding,
+    starts: Vec<Start>,
+    end: Start,
+    pieces: Vec<OnceCell<Piece>>,
+    /// No piece before this one is in memory.
+    lowest: Cell<usize>,
+    /// The piece that was asked for last: its first line, the line behind it, and which it is.
+    latest: Cell<(usize, usize, usize)>,
+    failure: RefCell<Option<io::Error>>,
 }
 
 impl<'t> Log<'t> {
+    /// The lines of a text.
+    #[cfg(test)]
     pub(crate) fn of(text: &'t str) -> Self {
-        Self { lines: text.lines().map(plain).collect() }
+        Self::of_bytes(text.as_bytes())
+    }
+
+    /// The lines of a file in memory.
+    pub(crate) fn of_bytes(bytes: &'t [u8]) -> Self {
+        let text = decode(bytes);
+        let bytes = Bytes::Memory(match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        });
+        Self::surveyed(bytes).unwrap_or_else(|_| Self::empty())
+    }
+
+    fn empty() -> Self {
+        Self {
+            bytes: Bytes::Memory(Cow::Borrowed(&[])),
+            encoding: Encoding::Utf8,
+            starts: Vec::new(),
+            end: Start { offset: 0, line: 0 },
+            pieces: Vec::new(),
+            lowest: Cell::new(0),
+            latest: Cell::new((0, 0, 0)),
+            failure: RefCell::new(None),
+        }
+    }
+
+    /// The lines of a file that is read when they are asked for.
+    pub(crate) fn of_source(source: &'t dyn Source) -> Result<Self, ImportError> {
+        let log = Self::surveyed(Bytes::Source(source))?;
+        if log.encoding != Encoding::Other {
+            return Ok(log);
+        }
+        let mut whole = Vec::new();
+        if log.end.offset > DECODED_BYTES_MOST {
+            return Err(ImportError::Encoding { mebibytes: DECODED_BYTES_MOST >> 20 });
+        }
+        whole.resize(usize::try_from(log.end.offset).unwrap_or(0), 0);
+        log.bytes.read(0, &mut whole)?;
+        Self::surveyed(Bytes::Memory(Cow::Owned(decode(&whole).into_owned().into_bytes())))
+    }
+
+    fn surveyed(bytes: Bytes<'t>) -> Result<Self, ImportError> {
+        let is_decoded = matches!(bytes, Bytes::Memory(_));
+        let surveyed = survey(|offset, into| bytes.read(offset, into), is_decoded)?;
+        let pieces = surveyed.starts.iter().map(|_| OnceCell::new()).collect();
+        Ok(Self {
+            bytes,
+            encoding: surveyed.encoding,
+            starts: surveyed.starts,
+            end: surveyed.end,
+            pieces,
+            lowest: Cell::new(0),
+            latest: Cell::new((0, 0, 0)),
+            failure: RefCell::new(None),
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lines.len()
+        self.end.line
+    }
+
+    /// Lets go of the pieces that end before this line. They are read again if they are needed.
+    pub(crate) fn forget_before(&mut self, line: usize) {
+        let keep = self.piece_of(line).unwrap_or(self.pieces.len());
+        for piece in &mut self.pieces[self.lowest.get().min(keep)..keep] {
+            *piece = OnceCell::new();
+        }
+        self.lowest.set(self.lowest.get().max(keep));
+    }
+
+    /// Lets go of all pieces.
+    pub(crate) fn forget(&mut self) {
+        self.forget_before(self.len());
+        self.lowest.set(0);
+    }
+
+    /// What went wrong while lines were read that were taken for empty then.
+    pub(crate) fn take_failure(&self) -> Result<(), ImportError> {
+        self.failure.borrow_mut().take().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn piece_of(&self, line: usize) -> Option<usize> {
+        let (first, behind, latest) = self.latest.get();
+        if (first..behind).contains(&line) {
+            return Some(latest);
+        }
+        if line >= self.len() {
+            return None;
+        }
+        let next = self.starts.partition_point(|start| start.line <= line);
+        let number = next.checked_sub(1)?;
+        let behind = self.starts.get(next).unwrap_or(&self.end).line;
+        self.latest.set((self.starts[number].line, behind, number));
+        Some(number)
+    }
+
+    fn load(&self, number: usize) -> Piece {
+        let start = self.starts[number];
+        let end = self.starts.get(number + 1).copied().unwrap_or(self.end);
+        let length = usize::try_from(end.offset - start.offset).unwrap_or(0);
+        let mut bytes = vec![0; length];
+        if let Err(error) = self.bytes.read(start.offset, &mut bytes) {
+            self.failure.borrow_mut().get_or_insert(error);
+            bytes.clear();
+        }
+        let text = match self.encoding {
+            Encoding::Latin1 => bytes.iter().map(|byte| char::from(*byte)).collect(),
+            Encoding::Utf8 | Encoding::Other => match String::from_utf8(bytes) {
+                Ok(text) => text,
+                // The file changed while it was read.
+                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            },
+        };
+        let place = |line: &str| {
+            let at = line.as_ptr().addr() - text.as_ptr().addr();
+            let number = |place: usize| u32::try_from(place).unwrap_or(0);
+            (number(at), number(at + line.len()))
+        };
+        let lines = text.lines().map(|line| place(plain(line))).collect();
+        self.lowest.set(self.lowest.get().min(number));
+        Piece { text, lines }
     }
 
     /// A line, without quotation marks of a mail; empty behind the last.
-    pub(crate) fn line(&self, at: usize) -> &'t str {
-        self.lines.get(at).copied().unwrap_or("")
+    pub(crate) fn line(&self, at: usize) -> &str {
+        let Some(number) = self.piece_of(at) else { return "" };
+        let piece = self.pieces[number].get_or_init(|| self.load(number));
+        let place = piece.lines.get(at - self.starts[number].line);
+        place.and_then(|(start, end)| piece.text.get(*start as usize..*end as usize)).unwrap_or("")
     }
 
     /// Reads a line, or several that were one before a mail program broke it. Says how many.
@@ -50,6 +212,31 @@ impl<'t> Log<'t> {
             }
         }
         None
+    }
+}
+
+impl Bytes<'_> {
+    /// Reads as much as there is room for; less only at the end. How much it was.
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut got = 0;
+        while got < into.len() {
+            let at = offset + got as u64;
+            let more = match self {
+                Self::Source(source) => source.read_at(at, &mut into[got..])?,
+                Self::Memory(bytes) => {
+                    let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
+                    let rest = rest.unwrap_or(&[]);
+                    let more = rest.len().min(into.len() - got);
+                    into[got..got + more].copy_from_slice(&rest[..more]);
+                    more
+                }
+            };
+            if more == 0 {
+                break;
+            }
+            got += more;
+        }
+        Ok(got)
     }
 }
 

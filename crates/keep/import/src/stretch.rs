@@ -8,16 +8,37 @@ use crate::log::{Log, shortened};
 /// The lines of an output, taken one after the other.
 #[derive(Debug)]
 pub(crate) struct Stretch {
-    first: usize,
     next: usize,
     end: usize,
-    understood: Vec<bool>,
+    remarks: Vec<Remark>,
+    /// Neighbouring lines that were not understood: up to the last that was, and up to the next.
+    told: Option<Odd>,
+    seen: Option<Odd>,
+}
+
+/// Neighbouring lines that nobody understood, and how the first begins.
+#[derive(Clone, Debug)]
+struct Odd {
+    first: usize,
+    last: usize,
+    words: String,
+}
+
+impl Odd {
+    fn remark(self) -> Remark {
+        let words = self.words;
+        let what = match self.last - self.first {
+            0 => format!("not understood and skipped: {words}"),
+            more => format!("not understood and skipped, with {more} more lines: {words}"),
+        };
+        Remark { line: self.first + 1, what }
+    }
 }
 
 impl Stretch {
     /// From a line on.
     pub(crate) const fn from(first: usize) -> Self {
-        Self { first, next: first, end: first, understood: Vec::new() }
+        Self { next: first, end: first, remarks: Vec::new(), told: None, seen: None }
     }
 
     /// The line to be read next.
@@ -30,32 +51,36 @@ impl Stretch {
         self.end
     }
 
-    /// From the first line to behind the last that was understood.
-    pub(crate) const fn range(&self) -> Range<usize> {
-        self.first..self.end
-    }
-
     /// The next lines are understood.
-    pub(crate) fn take(&mut self, lines: usize) {
-        self.understood.resize(self.next - self.first, false);
-        self.next += lines;
-        self.end = self.next;
-        self.understood.resize(self.end - self.first, true);
+    pub(crate) fn take(&mut self, log: &Log<'_>, lines: usize) {
+        let taken = self.next..self.next + lines;
+        if taken.clone().any(|line| !log.line(line).trim().is_empty()) {
+            self.remarks.extend(self.seen.take().map(Odd::remark));
+        }
+        self.next = taken.end;
+        self.end = taken.end;
+        self.told.clone_from(&self.seen);
     }
 
     /// The next line is not.
-    pub(crate) const fn pass(&mut self) {
+    pub(crate) fn pass(&mut self, log: &Log<'_>) {
+        let line = log.line(self.next);
+        if !line.trim().is_empty() {
+            let new = || Odd { first: self.next, last: self.next, words: shortened(line) };
+            self.seen.get_or_insert_with(new).last = self.next;
+        }
         self.next += 1;
     }
 
-    /// Goes on there, and does not understand what is between.
-    pub(crate) const fn go_to(&mut self, line: usize) {
-        self.next = line;
+    /// Goes back behind the last line that was understood.
+    pub(crate) fn go_back(&mut self) {
+        self.seen.clone_from(&self.told);
+        self.next = self.end;
     }
 
     /// What is said of the lines that were not understood.
-    pub(crate) fn remarks(&self, log: &Log<'_>) -> Vec<Remark> {
-        not_understood(log, self.range(), &self.understood)
+    pub(crate) fn remarks(&self) -> Vec<Remark> {
+        self.remarks.iter().cloned().chain(self.told.clone().map(Odd::remark)).collect()
     }
 }
 
@@ -83,12 +108,7 @@ pub(crate) fn not_understood(
 }
 
 fn skipped(log: &Log<'_>, (first, last): (usize, usize)) -> Remark {
-    let words = shortened(log.line(first));
-    let what = match last - first {
-        0 => format!("not understood and skipped: {words}"),
-        more => format!("not understood and skipped, with {more} more lines: {words}"),
-    };
-    Remark { line: first + 1, what }
+    Odd { first, last, words: shortened(log.line(first)) }.remark()
 }
 
 #[cfg(test)]
@@ -100,14 +120,14 @@ mod tests {
     fn what_was_passed_is_remarked_up_to_the_last_line_understood() {
         let log = Log::of("a\nodd\n\nodder\nb\nc\nbehind\n");
         let mut stretch = Stretch::from(0);
-        stretch.take(1);
-        stretch.pass();
-        stretch.pass();
-        stretch.pass();
-        stretch.take(2);
-        stretch.pass();
-        assert_eq!((stretch.next(), stretch.range()), (7, 0..6));
-        let remarks = stretch.remarks(&log);
+        stretch.take(&log, 1);
+        stretch.pass(&log);
+        stretch.pass(&log);
+        stretch.pass(&log);
+        stretch.take(&log, 2);
+        stretch.pass(&log);
+        assert_eq!((stretch.next(), stretch.end()), (7, 6));
+        let remarks = stretch.remarks();
         assert_eq!(remarks.len(), 1, "{remarks:?}");
         assert_eq!(remarks[0].line, 2);
         assert!(remarks[0].what.contains("2 more lines"), "{}", remarks[0].what);

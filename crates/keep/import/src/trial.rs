@@ -1,5 +1,7 @@
 //! A trial as it comes out of a log, and its events.
 
+use std::iter::once;
+
 use treering_model::{
     Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
 };
@@ -76,23 +78,25 @@ impl ForeignTrial {
     }
 }
 
-/// The events from which a store takes a trial.
-pub fn events_of(trial: &Trial) -> Vec<TrialEvent> {
-    let mut events = vec![TrialEvent::Began(trial.beginning.clone())];
-    events.push(TrialEvent::Environment { facts: trial.facts.clone() });
-    events.extend(trial.cautions.iter().cloned().map(TrialEvent::Cautioned));
-    for phase in &trial.phases {
-        events.push(TrialEvent::PhaseBegan {
+/// The events from which a store takes a trial, one at a time.
+pub fn events_of(trial: &Trial) -> impl Iterator<Item = TrialEvent> {
+    let Trial { facts, ending, wall_ns, .. } = trial;
+    let of_phase = |phase: &PhaseTotals| {
+        let began = TrialEvent::PhaseBegan {
             phase: phase.phase,
             name: phase.name.clone(),
             at_ns: phase.began_ns,
-        });
-        let tasks = trial.tasks.iter().filter(|task| task.phase == phase.phase);
-        events.extend(tasks.cloned().map(TrialEvent::TaskEnded));
-        events.push(TrialEvent::PhaseEnded(phase.clone()));
-    }
-    events.extend(trial.metrics.iter().cloned().map(TrialEvent::Measured));
-    events.extend(trial.artifacts.iter().cloned().map(TrialEvent::Produced));
-    events.push(TrialEvent::Ended { ending: trial.ending.clone(), at_ns: trial.wall_ns });
-    events
+        };
+        let number = phase.phase;
+        let tasks = trial.tasks.iter().filter(move |task| task.phase == number);
+        let ended = TrialEvent::PhaseEnded(phase.clone());
+        once(began).chain(tasks.cloned().map(TrialEvent::TaskEnded)).chain(once(ended))
+    };
+    once(TrialEvent::Began(trial.beginning.clone()))
+        .chain(once(TrialEvent::Environment { facts: facts.clone() }))
+        .chain(trial.cautions.iter().cloned().map(TrialEvent::Cautioned))
+        .chain(trial.phases.iter().flat_map(of_phase))
+        .chain(trial.metrics.iter().cloned().map(TrialEvent::Measured))
+        .chain(trial.artifacts.iter().cloned().map(TrialEvent::Produced))
+        .chain(once(TrialEvent::Ended { ending: ending.clone(), at_ns: *wall_ns }))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_import::{Content, Found, events_of, tools};
+use treering_import::{Content, Importing, Outline, events_of, tools};
 use treering_model::{Beginning, Fact, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -27,7 +27,7 @@ const ITERATION_FACT: &str = "import.mmtests_iteration";
 /// Imports them.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let files = import_files::read(&args.files)?;
-    if files.iter().all(|file| file.imported.found.is_empty()) {
+    if files.iter().all(|file| file.scan.outlines.is_empty()) {
         let remarks: Vec<String> = remarks(&files);
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         let message = format!("no output that is known is in {}", names.join(", "));
@@ -44,21 +44,25 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     let mut notes = remarks(&files);
     let mut labels = labels.into_iter();
-    for file in &files {
-        for found in &file.imported.found {
-            let label = labels.next().unwrap_or_default();
-            let trial = complete(found, file, &label);
+    for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
+        let source = file.reopened()?;
+        let wrong = |error| import_files::unread(&file.path, &error);
+        let mut importing = Importing::of(source.as_ref()).map_err(wrong)?;
+        let mut contents = Vec::new().into_iter();
+        for outline in &file.scan.outlines {
+            if outline.nth == 0 {
+                contents = importing.read(outline.lines.0).map_err(wrong)?.into_iter();
+            }
+            let changed = || import_files::unread(&file.path, &"it changed while it was read");
+            let content = contents.next().ok_or_else(changed)?;
+            let trial = complete(content, outline, file, &labels.next().unwrap_or_default());
             let is_kept = match &mut keeper {
                 None => false,
                 Some(keeper) => keeper.keep(&trial, args.again, &mut notes)?,
             };
-            let (first, last) = found.lines;
-            rows.push(ImportedRow {
-                place: format!("{}:{first}-{last}", file.name),
-                tool: found.tool.to_owned(),
-                is_kept,
-                trial,
-            });
+            let (first, last) = outline.lines;
+            let place = format!("{}:{first}-{last}", file.name);
+            rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial));
         }
     }
     output::write(&page(&rows, &notes, args.dry_run), &args.output)?;
@@ -68,10 +72,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
 fn remarks(files: &[File]) -> Vec<String> {
     let of = |file: &File| -> Vec<String> {
         let name = &file.name;
-        if file.stand.is_some() && file.imported.found.is_empty() {
+        if file.stand.is_some() && file.scan.outlines.is_empty() {
             return vec![format!("{name}: no output that is known; skipped")];
         }
-        let said = file.imported.remarks.iter();
+        let said = file.scan.remarks.iter();
         said.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect()
     };
     files.iter().flat_map(of).collect()
@@ -85,10 +89,9 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
     let all = numbered(files);
-    let label = |(number, found): &(usize, &Found)| match (wanted.get(*number), &found.content) {
-        (Some(label), _) => Ok(label.clone()),
-        (None, Content::Own(trial)) => Ok(trial.beginning.label.clone()),
-        (None, Content::Foreign(_)) => {
+    let label = |(number, found): &(usize, &Outline)| match (wanted.get(*number), &found.label) {
+        (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
+        (None, None) => {
             let tool = found.tool;
             let numbers = all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
             let outputs = numbers.max().unwrap_or(0);
@@ -107,26 +110,26 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
 /// MMTests have the name of their run.
 fn labels_by_file(file: &File) -> Vec<String> {
     if let Some(stand) = &file.stand {
-        return vec![stand.run.clone(); file.imported.found.len()];
+        return vec![stand.run.clone(); file.scan.outlines.len()];
     }
     let all = numbered(std::slice::from_ref(file));
     let are_alone = all.iter().all(|(number, _)| *number == 0);
-    let label = |(number, found): (usize, &Found)| match &found.content {
-        Content::Own(trial) => trial.beginning.label.clone(),
-        Content::Foreign(trial) if !trial.name.is_empty() => trial.name.clone(),
-        Content::Foreign(_) if are_alone => file.name.clone(),
-        Content::Foreign(_) => format!("{}#{}", file.name, number + 1),
+    let label = |(number, found): (usize, &Outline)| match &found.label {
+        Some(label) => label.clone(),
+        None if !found.name.is_empty() => found.name.clone(),
+        None if are_alone => file.name.clone(),
+        None => format!("{}#{}", file.name, number + 1),
     };
     all.into_iter().map(label).collect()
 }
 
 /// Outputs with their numbers, each tool's counted from 0; of results those of their runs.
-fn numbered(files: &[File]) -> Vec<(usize, &Found)> {
+fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut runs: Vec<&str> = Vec::new();
     let mut all = Vec::new();
     for file in files {
-        for found in &file.imported.found {
+        for found in &file.scan.outlines {
             let number = if let Some(stand) = &file.stand {
                 runs.iter().position(|run| *run == stand.run).unwrap_or_else(|| {
                     runs.push(&stand.run);
@@ -144,14 +147,13 @@ fn numbered(files: &[File]) -> Vec<(usize, &Found)> {
 }
 
 /// The trial with what the log does not hold.
-fn complete(found: &Found, file: &File, label: &str) -> Trial {
-    let foreign = match &found.content {
-        Content::Own(trial) => {
-            let mut trial = trial.as_ref().clone();
+fn complete(content: Content, found: &Outline, file: &File, label: &str) -> Trial {
+    let foreign = match content {
+        Content::Own(mut trial) => {
             label.clone_into(&mut trial.beginning.label);
-            return trial;
+            return *trial;
         }
-        Content::Foreign(foreign) => foreign.as_ref().clone(),
+        Content::Foreign(foreign) => *foreign,
     };
     let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
     let began_ms = file.stand.as_ref().and_then(|stand| stand.began_unix_ms);

@@ -1,18 +1,23 @@
-//! The files of an import: named ones, and those in directories of results of MMTests; unpacked
-//! where `gzip` packed them.
+//! The files of an import: named ones, and those in directories of results of MMTests. What is to
+//! be read more than once and cannot be (standard input, files that `gzip` packed) is unpacked into
+//! memory, and into a file without a name where it is long.
 
 use std::fs;
-use std::io::{Cursor, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
-use treering_import::{Imported, ResultFile, beginnings, import, results};
-use treering_model::Fingerprint;
+use treering_import::{Importing, ResultFile, Scan, Source, beginnings, results};
+use treering_model::{Fingerprint, TrialId};
 
 use crate::failure::{Failure, Kind};
 
 /// Larger files are no logs.
 const FILE_BYTES_MAX: u64 = 1 << 30;
+/// So much of what is unpacked is held in memory.
+const MEMORY_BYTES_MAX: usize = 8 << 20;
 /// Nor are larger ones with the times of tests.
 const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// How files begin that `gzip` packed, and those of `xz`.
@@ -25,8 +30,11 @@ const FILES_MOST: usize = 100_000;
 /// A file and what was found in it.
 pub(super) struct File {
     pub(super) name: String,
+    pub(super) path: PathBuf,
     pub(super) digest: Fingerprint,
-    pub(super) imported: Imported,
+    pub(super) scan: Scan,
+    /// What came from standard input, which cannot be opened again.
+    kept: Option<Rc<dyn Source>>,
     /// Where it stands among the results of MMTests, when it does.
     pub(super) stand: Option<Stand>,
 }
@@ -53,7 +61,17 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<File>, Failure> {
     Ok(files)
 }
 
-fn unread(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+impl File {
+    /// The file once more, as it was when it was looked through.
+    pub(super) fn reopened(&self) -> Result<Rc<dyn Source>, Failure> {
+        match &self.kept {
+            Some(kept) => Ok(Rc::clone(kept)),
+            None => opened(&self.path).map(|(source, _)| source),
+        }
+    }
+}
+
+pub(super) fn unread(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
         .hint("name files with the output of tools")
 }
@@ -65,37 +83,150 @@ fn of_file(path: &Path) -> Result<File, Failure> {
         Some(name) => name.to_string_lossy().into_owned(),
         None => path.to_string_lossy().into_owned(),
     };
-    let mut bytes = Vec::new();
-    let mut take = |from: &mut dyn Read| from.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    let (source, digest) = opened(path)?;
+    let wrong = |error| unread(path, &error);
+    let scan = Importing::of(source.as_ref()).and_then(|mut all| all.scan()).map_err(wrong)?;
+    let kept = (path == Path::new("-")).then_some(source);
+    Ok(File { name, path: path.to_owned(), digest, scan, kept, stand: None })
+}
+
+/// The text of a file, unpacked where it is packed, and the fingerprint of its bytes.
+fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     if path == Path::new("-") {
-        take(&mut std::io::stdin().lock()).map_err(|error| unread(path, &error))?;
-    } else {
-        let mut file = fs::File::open(path).map_err(|error| unread(path, &error))?;
-        take(&mut file).map_err(|error| unread(path, &error))?;
+        return unpacked(path, io::stdin().lock());
     }
-    let too_long = |what: &str| {
-        let message = format!("{}: more than {} MiB{what}", path.display(), FILE_BYTES_MAX >> 20);
-        Failure::new(Kind::Usage, message).hint("cut it into its outputs")
-    };
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(too_long(""));
+    let wrong = |error: io::Error| unread(path, &error);
+    let file = fs::File::open(path).map_err(wrong)?;
+    let mut head = [0; XZ.len()];
+    let is_file = file.metadata().map_err(wrong)?.is_file();
+    if is_file {
+        file.read_at(&mut head, 0).map_err(wrong)?;
     }
-    let digest = Fingerprint::of(&bytes);
-    if bytes.starts_with(&XZ) {
+    if !is_file || head.starts_with(&GZIP) || head == XZ {
+        return unpacked(path, file);
+    }
+    let mut read = Told::of(&file);
+    let bytes = io::copy(&mut read.by_ref().take(FILE_BYTES_MAX + 1), &mut io::sink());
+    if bytes.map_err(wrong)? > FILE_BYTES_MAX {
+        return Err(too_long(path, ""));
+    }
+    let digest = read.digest;
+    Ok((Rc::new(Plain(file)), digest))
+}
+
+fn too_long(path: &Path, what: &str) -> Failure {
+    let message = format!("{}: more than {} MiB{what}", path.display(), FILE_BYTES_MAX >> 20);
+    Failure::new(Kind::Usage, message).hint("cut it into its outputs")
+}
+
+/// What comes through a pipe or was packed, whole.
+fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
+    let wrong = |error: io::Error| unread(path, &error);
+    let mut told = Told::of(BufReader::new(from));
+    let mut head = Vec::new();
+    told.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
+    if head == XZ {
         let message = format!("{} is packed with xz, which is not unpacked here", path.display());
         let hint = format!("`unxz -k {}`, and import what comes out", path.display());
         return Err(Failure::new(Kind::Usage, message).hint(hint));
     }
-    if bytes.starts_with(&GZIP) {
-        let mut plain = Vec::new();
-        let mut unpacking = MultiGzDecoder::new(Cursor::new(bytes)).take(FILE_BYTES_MAX + 1);
-        unpacking.read_to_end(&mut plain).map_err(|error| unread(path, &error))?;
-        bytes = plain;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(too_long(" when it is unpacked"));
+    let is_packed = head.starts_with(&GZIP);
+    let mut whole: Chain<_, &mut Told<_>> = Cursor::new(head).chain(&mut told);
+    let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);
+    let mut spool = Spool::default();
+    let what = if is_packed {
+        let mut plain = MultiGzDecoder::new(packed.by_ref()).take(FILE_BYTES_MAX + 1);
+        io::copy(&mut plain, &mut spool).map_err(wrong)?;
+        " when it is unpacked"
+    } else {
+        io::copy(&mut packed, &mut spool).map_err(wrong)?;
+        ""
+    };
+    if packed.limit() == 0 || spool.bytes > FILE_BYTES_MAX {
+        return Err(too_long(path, what));
+    }
+    Ok((Rc::new(spool), told.digest))
+}
+
+/// Reads, and takes the fingerprint of what was read.
+struct Told<R> {
+    from: R,
+    digest: Fingerprint,
+}
+
+impl<R: Read> Told<R> {
+    fn of(from: R) -> Self {
+        Self { from, digest: Fingerprint::new() }
+    }
+}
+
+impl<R: Read> Read for Told<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let got = self.from.read(into)?;
+        self.digest.add(&into[..got]);
+        Ok(got)
+    }
+}
+
+/// A file that lies on a disk as it is.
+struct Plain(fs::File);
+
+impl Source for Plain {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(into, offset)
+    }
+}
+
+/// Bytes in memory as long as they are few, then in a file without a name.
+#[derive(Default)]
+struct Spool {
+    memory: Vec<u8>,
+    file: Option<fs::File>,
+    bytes: u64,
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.file.is_none() && self.memory.len() + bytes.len() > MEMORY_BYTES_MAX {
+            let mut file = nameless()?;
+            file.write_all(&self.memory)?;
+            self.memory = Vec::new();
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(bytes)?,
+            None => self.memory.extend_from_slice(bytes),
+        }
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Source for Spool {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        match &self.file {
+            Some(file) => file.read_at(into, offset),
+            None => {
+                let rest = usize::try_from(offset).ok().and_then(|at| self.memory.get(at..));
+                rest.unwrap_or(&[]).read(into)
+            }
         }
     }
-    Ok(File { name, digest, imported: import(&bytes), stand: None })
+}
+
+/// A file that goes away with its descriptor. Where temporary files are on a disk, if there is one.
+fn nameless() -> io::Result<fs::File> {
+    let make = |dir: &Path| {
+        let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));
+        let file = fs::File::options().read(true).write(true).create_new(true).open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    };
+    make(Path::new("/var/tmp")).or_else(|_: io::Error| make(&std::env::temp_dir()))
 }
 
 /// Reads the outputs in a directory of results.
@@ -153,7 +284,7 @@ fn began(result: &ResultFile) -> Option<i64> {
 }
 
 /// The files below a directory whose names are text; links are not followed.
-fn walk(directory: &Path, depth: usize, found: &mut Vec<String>) -> std::io::Result<()> {
+fn walk(directory: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());

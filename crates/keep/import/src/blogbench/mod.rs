@@ -34,7 +34,7 @@ impl Importer for Blogbench {
         matches!(read, Some(Line::Frequency(_) | Line::TableBegins | Line::Score(..)))
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len().min(stretch.end() + run.gap()) {
@@ -43,20 +43,20 @@ impl Importer for Blogbench {
                 if any_begins(log, next) {
                     break;
                 }
-                stretch.pass();
+                stretch.pass(log);
                 continue;
             };
             if !run.goes_on(&said) {
                 break;
             }
             run.take(said);
-            stretch.take(count);
+            stretch.take(log, count);
             if run.is_over() {
                 break;
             }
         }
         let end = stretch.end();
-        let mut remarks = stretch.remarks(log);
+        let mut remarks = stretch.remarks();
         let (trial, said) = trial::trial(&run, version::version(log, &(at..end)));
         remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
         let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();

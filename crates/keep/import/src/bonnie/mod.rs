@@ -42,7 +42,7 @@ impl Importer for Bonnie {
         has_start(log.line(at))
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut results = Results { end: at + 1, ..Results::default() };
         let mut place = Place { line: at, byte: 0 };
         let mut starts = Starts::of(log, at);

@@ -38,7 +38,7 @@ impl Importer for Compilebench {
         }
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len() {
@@ -47,17 +47,18 @@ impl Importer for Compilebench {
                 if next > at && any_begins(log, next) {
                     break;
                 }
-                stretch.pass();
+                stretch.pass(log);
+                log.forget_before(next);
                 continue;
             };
             if run.is_over(&said) {
                 break;
             }
             run.take(next, said);
-            stretch.take(count);
+            stretch.take(log, count);
         }
         let end = stretch.end();
-        let mut remarks = stretch.remarks(log);
+        let mut remarks = stretch.remarks();
         let trial = run.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

@@ -38,16 +38,19 @@ impl Importer for Dbench {
         }
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let log = &*log;
         let mut reader = Reader { log, stretch: Stretch::from(at) };
         let mut run = Run::default();
         reader.read(&mut run);
         if let Some(detail) = reader.detail(&run) {
-            reader.stretch.go_to(detail);
+            while reader.stretch.next() < detail {
+                reader.stretch.pass(log);
+            }
             reader.read(&mut run);
         }
         let end = reader.stretch.end();
-        let mut remarks = reader.stretch.remarks(log);
+        let mut remarks = reader.stretch.remarks();
         let (trial, said) = trial::trial(&run);
         remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
         let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
@@ -149,11 +152,11 @@ impl Reader<'_, '_> {
             let Some((said, count)) = self.log.read(next, line) else {
                 let is_rule = run.has_table && is_rule(self.log.line(next));
                 if is_rule {
-                    self.stretch.take(1);
+                    self.stretch.take(self.log, 1);
                 } else if any_begins(self.log, next) {
                     break;
                 } else {
-                    self.stretch.pass();
+                    self.stretch.pass(self.log);
                 }
                 continue;
             };
@@ -161,12 +164,12 @@ impl Reader<'_, '_> {
                 break;
             }
             run.take(said);
-            self.stretch.take(count);
+            self.stretch.take(self.log, count);
             if run.is_over() && !was_over {
                 break;
             }
         }
-        self.stretch.go_to(self.stretch.end());
+        self.stretch.go_back();
     }
 
     /// Where the seconds begin that are shown below the result: the last of them has its rate.

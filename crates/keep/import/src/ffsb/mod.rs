@@ -33,7 +33,7 @@ impl Importer for Ffsb {
         matches!(line(log.line(at)), Some(Line::Started(_)))
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut report = Report::default();
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len() {
@@ -43,18 +43,19 @@ impl Importer for Ffsb {
             }
             let read = log.read(next, line);
             let Some((said, count)) = read else {
-                stretch.pass();
+                stretch.pass(log);
+                log.forget_before(next);
                 continue;
             };
             let is_last = matches!(said, Line::Cpu("CPU Utilization", _));
             report.take(said);
-            stretch.take(count);
+            stretch.take(log, count);
             if is_last {
                 break;
             }
         }
         let end = stretch.end();
-        let mut remarks = stretch.remarks(log);
+        let mut remarks = stretch.remarks();
         let trial = report.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

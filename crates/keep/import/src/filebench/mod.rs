@@ -43,7 +43,7 @@ impl Importer for Filebench {
         is_near && matches!(said(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut output = Output::default();
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
@@ -58,18 +58,18 @@ impl Importer for Filebench {
                 break;
             }
             let Some((said, count)) = read else {
-                stretch.pass();
+                stretch.pass(log);
                 continue;
             };
             let is_last = said == Line::End;
             output.take(said);
-            stretch.take(count);
+            stretch.take(log, count);
             if is_last {
                 break;
             }
         }
         let end = stretch.end();
-        let mut remarks = stretch.remarks(log);
+        let mut remarks = stretch.remarks();
         let trial = output.finish(at, &mut remarks);
         Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
     }

@@ -52,7 +52,7 @@ impl Importer for Fio {
         form(log, at).is_some()
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let Some(mut told) = told(log, at) else {
             return Reading { end: at + 1, outputs: Vec::new(), remarks: Vec::new() };
         };

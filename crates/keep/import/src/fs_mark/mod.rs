@@ -37,7 +37,7 @@ impl Importer for FsMark {
         is_heading(log.line(at)) || version_line(log, at).is_some()
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut trial = ForeignTrial { workload: "fs_mark", ..ForeignTrial::default() };
         let mut remarks = Vec::new();
         let mut next = at;
@@ -56,7 +56,7 @@ impl Importer for FsMark {
             remarks.push(Remark { line: at + 1, what });
             return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
         }
-        remarks.extend(table.stretch.remarks(log));
+        remarks.extend(table.stretch.remarks());
         Reading {
             end: table.stretch.end(),
             outputs: vec![Content::Foreign(Box::new(trial))],
@@ -122,7 +122,7 @@ impl Table {
             let here = self.stretch.next();
             let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
             if is_heading_of_ours {
-                self.stretch.take(1);
+                self.stretch.take(log, 1);
                 continue;
             }
             // The second line of the names of the columns, in verbose output.
@@ -132,11 +132,11 @@ impl Table {
             match log.read(here, row) {
                 Some((row, count)) if self.rows.last().is_none_or(|last| row.follows(last)) => {
                     self.rows.push(row);
-                    self.stretch.take(count);
+                    self.stretch.take(log, count);
                 }
                 _ => match closing(log.line(here)) {
-                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(1),
-                    None => self.stretch.pass(),
+                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(log, 1),
+                    None => self.stretch.pass(log),
                 },
             }
         }

@@ -20,7 +20,7 @@ impl Importer for Own {
             || csv::table(log, at).is_some()
     }
 
-    fn read(&self, log: &Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         if json::begins_export(log, at) {
             json::export(log, at)
         } else if json::begins_events(log, at) {

@@ -212,7 +212,7 @@ fn the_events_of_a_trial_make_it_again() {
 fn treerings_own_events_and_exports_are_read_whole() {
     let trial = own();
     let line = |event: &TrialEvent| serde_json::to_string(event).unwrap() + "\n";
-    let events: String = events_of(&trial).iter().map(line).collect();
+    let events: String = events_of(&trial).map(|event| line(&event)).collect();
     let one = serde_json::to_string(&trial).unwrap();
     let export =
         format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{one},\n{one}\n]}}\n");

@@ -1,6 +1,6 @@
 //! `treering import`: what was found in logs, one row an output, and what could not be understood.
 
-use treering_model::Trial;
+use treering_model::{Beginning, Caution, Ending, Trial};
 
 use super::identity::utc;
 use crate::{Cell, Column, Report, Table};
@@ -14,8 +14,29 @@ pub struct ImportedRow {
     pub tool: String,
     /// Whether it is in the store now.
     pub is_kept: bool,
-    /// The trial.
-    pub trial: Trial,
+    /// The trial's identity.
+    pub beginning: Beginning,
+    /// Its end.
+    pub ending: Ending,
+    /// Its cautions.
+    pub cautions: Vec<Caution>,
+    /// How many phases, tasks and metrics it has, in words.
+    pub holds: String,
+}
+
+impl ImportedRow {
+    /// The row of a trial, without what it measured.
+    pub fn of(place: String, tool: &str, is_kept: bool, trial: &Trial) -> Self {
+        Self {
+            place,
+            tool: tool.to_owned(),
+            is_kept,
+            beginning: trial.beginning.clone(),
+            ending: trial.ending.clone(),
+            cautions: trial.cautions.clone(),
+            holds: holds(trial),
+        }
+    }
 }
 
 /// The page: rows in the order of the files, notes below.
@@ -44,7 +65,7 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
     ];
     let mut table = Table::new("imported", "", columns);
     for row in rows {
-        let beginning = &row.trial.beginning;
+        let beginning = &row.beginning;
         let trial = if row.is_kept { beginning.trial.text() } else { String::new() };
         table.rows.push(vec![
             Cell::text(&row.place),
@@ -52,8 +73,8 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
             Cell::some_text(&beginning.label),
             Cell::some_text(&trial),
             Cell::text(utc(beginning.started_unix_ms)),
-            Cell::text(row.trial.ending.name()),
-            Cell::text(holds(&row.trial)),
+            Cell::text(row.ending.name()),
+            Cell::text(&row.holds),
         ]);
     }
     page.table(table);
@@ -61,7 +82,7 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
         page.note(note);
     }
     for row in rows {
-        page.cautions(&row.trial.cautions);
+        page.cautions(&row.cautions);
     }
     page
 }

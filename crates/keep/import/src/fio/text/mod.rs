@@ -55,7 +55,7 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
         }
         let found = if log.line(next).trim().is_empty() { None } else { read_line(log, next) };
         let Some((said, count)) = found else {
-            stretch.pass();
+            stretch.pass(log);
             continue;
         };
         let new = match &said {
@@ -75,10 +75,10 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
         }
         part = new.unwrap_or(part);
         results.take(said, next);
-        stretch.take(count);
+        stretch.take(log, count);
     }
     let end = stretch.end();
-    let mut remarks = stretch.remarks(log);
+    let mut remarks = stretch.remarks();
     let run = results.finish(at, &mut remarks);
     Text { run, end, remarks }
 }

@@ -1,0 +1,39 @@
+//! What an import reads from: bytes at any place, which are read more than once.
+
+use std::io;
+
+use thiserror::Error;
+
+/// A file, or what stands for one.
+pub trait Source {
+    /// Reads bytes from a place on into a buffer; how many, 0 only at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    /// No log has such a line, and it would have to be held in memory.
+    #[error("line {line} has more than {mebibytes} MiB; no log has such a line")]
+    LongLine {
+        /// The line, counted from 1.
+        line: usize,
+        /// What a line may have.
+        mebibytes: u64,
+    },
+    /// It would have to be decoded in memory.
+    #[error(
+        "it is UTF-16 or a mail in quoted-printable, which is read up to {mebibytes} MiB only; \
+         convert it to UTF-8"
+    )]
+    Encoding {
+        /// What such a file may have.
+        mebibytes: u64,
+    },
+}

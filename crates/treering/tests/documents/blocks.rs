@@ -1,0 +1,35 @@
+//! The commands of a page: its fenced blocks of shell.
+
+/// A block of commands.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// The line of the page on which it begins, counted from 1.
+    pub(crate) line: usize,
+    /// Its lines.
+    pub(crate) text: String,
+}
+
+/// The blocks marked `sh`, and unmarked ones that begin with a command of ours.
+pub(crate) fn blocks(page: &str) -> Vec<Block> {
+    let mut all = Vec::new();
+    let mut open: Option<(usize, &str, String)> = None;
+    for (number, line) in (1..).zip(page.lines()) {
+        let fence = line.trim_start().strip_prefix("```");
+        match (&mut open, fence) {
+            (None, Some(language)) => open = Some((number + 1, language.trim(), String::new())),
+            (None, None) => {}
+            (Some((_, _, text)), None) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (Some((line, language, text)), Some(_)) => {
+                let is_ours = ["treering ", "cargo "].iter().any(|word| text.starts_with(word));
+                if *language == "sh" || language.is_empty() && is_ours {
+                    all.push(Block { line: *line, text: std::mem::take(text) });
+                }
+                open = None;
+            }
+        }
+    }
+    all
+}

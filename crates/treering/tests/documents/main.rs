@@ -1,0 +1,199 @@
+//! Every command of README.md and docs/ is run as it is printed, on an ext4 with 20 GB of room and
+//! with 8 GB of address space. What is long is interrupted after some seconds: it has been
+//! accepted and has begun its work then. What is not run as printed stands in the tables, each with a reason.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod blocks;
+mod tables;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use treering_testkit::{FourLists, LoopFs, Program, Ran, is_root, require_loop_fs, require_root};
+
+use blocks::{Block, blocks};
+use tables::{INSTEAD, NOT_RUN, PREPARE, STUBS};
+
+/// The room on the filesystem that stands at /mnt.
+const ROOM_MIB: u64 = 20_480;
+/// A command is interrupted after so many seconds.
+const SECONDS: u32 = 3;
+
+macro_rules! pages {
+    ($($name:ident: $page:literal,)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        $(#[test]
+        fn $name() {
+            commands_work($page);
+        })*
+    };
+}
+
+pages! {
+    readme: "README.md",
+    compare: "docs/compare.md",
+    datasets: "docs/datasets.md",
+    fair: "docs/fair.md",
+    gate: "docs/gate.md",
+    heat: "docs/heat.md",
+    import: "docs/import.md",
+    layout: "docs/layout.md",
+    performance: "docs/performance.md",
+    plan: "docs/plan.md",
+    reading: "docs/reading.md",
+    report: "docs/report.md",
+    statistics: "docs/statistics.md",
+    trace: "docs/trace.md",
+    truth: "docs/truth.md",
+    why: "docs/why.md",
+    blogbench: "docs/workloads/blogbench.md",
+    bonnie: "docs/workloads/bonnie.md",
+    compilebench: "docs/workloads/compilebench.md",
+    dbench: "docs/workloads/dbench.md",
+    ffsb: "docs/workloads/ffsb.md",
+    filebench: "docs/workloads/filebench.md",
+    fio: "docs/workloads/fio.md",
+    fs_mark: "docs/workloads/fs_mark.md",
+}
+
+fn root_of_project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+#[test]
+fn every_page_with_commands_is_tested() {
+    let top = root_of_project();
+    let mut pages = vec!["README.md".to_owned()];
+    for dir in ["docs", "docs/workloads"] {
+        for entry in fs::read_dir(top.join(dir)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                pages.push(format!("{dir}/{name}"));
+            }
+        }
+    }
+    pages.retain(|page| !blocks(&fs::read_to_string(top.join(page)).unwrap()).is_empty());
+    pages.sort();
+    let mut tested = PAGES.to_vec();
+    tested.sort_unstable();
+    assert_eq!(pages, tested, "a page with commands is missing in the list, or has none any more");
+}
+
+#[test]
+fn every_line_of_the_tables_is_needed() {
+    let top = root_of_project();
+    let all: String = PAGES
+        .iter()
+        .flat_map(|page| blocks(&fs::read_to_string(top.join(page)).unwrap()))
+        .map(|block| block.text)
+        .collect();
+    for (what, _, reason) in INSTEAD {
+        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+    }
+    for (what, reason) in NOT_RUN {
+        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+    }
+}
+
+fn commands_work(page: &str) {
+    require_root!();
+    require_loop_fs!("ext4");
+    let text = fs::read_to_string(root_of_project().join(page)).unwrap();
+    let blocks: Vec<Block> = blocks(&text)
+        .into_iter()
+        .filter(|block| !NOT_RUN.iter().any(|(what, _)| block.text.contains(what)))
+        .collect();
+    let filesystem = LoopFs::new("ext4", ROOM_MIB);
+    let program = Program::new(env!("CARGO_BIN_EXE_treering"));
+    let tools = prepared(&program);
+    let work = filesystem.path().join("work");
+    fs::create_dir(&work).unwrap();
+    FourLists::tiny().write_to(&work.join("DATASETS"));
+    symlink(root_of_project().join("examples"), work.join("examples")).unwrap();
+    let mut script = format!("{PREPARE}\n");
+    for block in blocks {
+        let mut text = block.text;
+        for (from, to, _) in INSTEAD {
+            text = text.replace(from, to);
+        }
+        let file = tools.join(format!("line-{}.sh", block.line));
+        fs::write(&file, text).unwrap();
+        let (name, line) = (file.display(), block.line);
+        script += &format!("sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
+    }
+    fs::write(tools.join("all.sh"), script).unwrap();
+    let mut command = Command::new("unshare");
+    program
+        .prepare(&mut command)
+        .args(["--mount", "--propagation", "private", "sh"])
+        .arg(tools.join("all.sh"))
+        .env("ROOM", filesystem.path())
+        .env("TOOLS", &tools)
+        .env("FAULTS", tools.join("faults"));
+    let ran = Ran::of(&mut command);
+    let faults = fs::read_to_string(tools.join("faults")).unwrap_or_default();
+    assert!(faults.is_empty(), "{page}:\n{faults}\n{ran}");
+    ran.ends_with(0);
+}
+
+/// The directory with what is found on the path: the program, and what stands in for others.
+fn prepared(program: &Program) -> PathBuf {
+    let tools = program.home().join("tools");
+    let real = program.home().join("real");
+    for dir in [&tools, &real] {
+        fs::create_dir(dir).unwrap();
+    }
+    for name in ["treering", "compilebench", "fs_mark", "ffsb", "bonnie++", "dbench", "blogbench"] {
+        symlink(env!("CARGO_BIN_EXE_treering"), real.join(name)).unwrap();
+    }
+    let real = real.display();
+    let limited = format!(
+        "#!/bin/sh\n\
+         # Verdicts of a gate are answers, not failures.\n\
+         ulimit -v 8388608\n\
+         name=${{0##*/}}\n\
+         said=$(mktemp $TOOLS/said.XXXXXX)\n\
+         timeout --foreground -s INT -k 60 ${{LIMIT:-{SECONDS}}} {real}/$name \"$@\" 2>$said\n\
+         code=$?\n\
+         cat $said >&2\n\
+         case \"$code $* \" in\n\
+         0\\ *|124\\ *|1\\ *--gate*|5\\ *--gate*) exit 0;;\n\
+         esac\n\
+         echo \"$name $*: exit $code: $(tail -n 4 $said)\" >> $FAULTS\n\
+         exit $code\n"
+    );
+    let write = |name: &str, text: &str| {
+        let file = tools.join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+    };
+    write("treering", &limited);
+    for (name, text, _) in STUBS {
+        write(name, &format!("#!/bin/sh\n{text}\n"));
+    }
+    tools
+}
+
+#[test]
+fn without_root_the_commands_are_understood() {
+    // As root they are run; here each line that begins with the program's name is parsed alone.
+    if is_root() {
+        return;
+    }
+    let program = Program::new(env!("CARGO_BIN_EXE_treering"));
+    for page in PAGES {
+        let text = fs::read_to_string(root_of_project().join(page)).unwrap();
+        for block in blocks(&text) {
+            for line in block.text.lines().filter_map(|line| line.strip_prefix("treering ")) {
+                let words = line.split('#').next().unwrap_or(line).split_whitespace();
+                let native: Vec<&str> = words.take_while(|word| *word != "--").collect();
+                if line.contains(['…', '[', '\'', '\\']) {
+                    continue;
+                }
+                program.run(native.into_iter().chain(["--help"])).ends_with(0);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is not run as it is printed, each with its reason; and the place in which commands run.
+
+/// What stands in a command, what is run instead, and why. Applied in this order.
+pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
+    ("/dev/sdb1", "$DISK", "a disk of the reader's: a loop device here"),
+    ("/dev/sdc1", "$DISK", "a disk of the reader's"),
+    ("/dev/sdb", "$DISK", "a disk of the reader's"),
+    ("-s /path/of/the/four/datasets", "-s DATASETS", "a placeholder"),
+    ("./ffsb PROFILE", "./ffsb examples/ffsb/mail-server-small.ffsb", "a placeholder"),
+    (" [--patched DIR] [--compiled DIR] [--patched-compiled DIR]", "", "not to be typed"),
+    (" [--patched DIR]", "", "not to be typed"),
+    ("record NAME --clean DIR", "record mine --replace --clean tree", "placeholders"),
+    ("import DIR [--name NAME]", "import DATASETS --name other", "placeholders"),
+    ("run compilebench … ", "run compilebench --dir /mnt/test ", "stands for any options"),
+    ("compare … ", "compare --filesystems ext4,xfs ", "stands for any options"),
+    ("--with-fio=/opt/fio/bin/fio", "--with-fio", "a fio of the reader's own"),
+    ("/usr/share/dbench/client.txt", "$LOAD", "comes with dbench, which may be absent"),
+    ("-c client.txt", "-c $LOAD", "comes with dbench"),
+    ("in 1 2 3 4 5 6 7 8 9 10;", "in 1;", "ten rounds are ten times the same command"),
+    ("in 1 2 3 4 5 6;", "in 1;", "six times the same command"),
+    (
+        "in 1 2 3; do for fill in 25% 65%; do for runs in 0 60;",
+        "in 1; do for fill in 25%; do for runs in 60;",
+        "twelve times the same commands",
+    ),
+    (
+        "--dataset linux-6.1-small --initial-dirs 3 --label",
+        "--dataset ./DATASETS --initial-dirs 1 --runs 1 --label",
+        "must run to its end",
+    ),
+    ("yes > /dev/null & yes > /dev/null &", ":", "loads the machine of the other tests"),
+    ("echo 3 > /proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),
+    ("echo 3 >/proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),
+    (
+        "--plan kernels --by kernel",
+        "--plan kernels --by kernel --help",
+        "needs trials of several kernels",
+    ),
+    (
+        "--plan filesystems --charts slides",
+        "--plan filesystems --charts slides --help",
+        "needs a plan that ran to its end",
+    ),
+    (
+        "plan.toml --resume --trace",
+        "plan.toml --resume --trace --help",
+        "needs a campaign that ran to its end",
+    ),
+];
+
+/// Blocks that are not run, and why: known by a part of them.
+pub(crate) const NOT_RUN: &[(&str, &str)] = &[
+    ("apt-get download linux-source", "builds two kernels from sources of a distribution"),
+    ("record_dataset linux-6.1 $trees", "reads the two kernels"),
+];
+
+/// Programs that stand in for others, and why.
+pub(crate) const STUBS: &[(&str, &str, &str)] = &[
+    ("make", ":", "builds the release, or what a reader has in a directory"),
+    ("cargo", ":", "builds take minutes; CI builds all examples"),
+    ("git", "echo 0123abc", "the tests do not run in a repository"),
+];
+
+/// Before the commands: places, devices and files that they name.
+pub(crate) const PREPARE: &str = r#"
+set -e
+export LIMIT=120
+mount --bind "$ROOM" /mnt
+mount -t tmpfs -o size=2g treering /dev/shm
+mkdir -p /mnt/srv/build /mnt/test/src /mnt/t /mnt/old /mnt/new /mnt/empty /mnt/aged /mnt/xfs
+mkdir -p /mnt/files /mnt/big
+mount --bind /mnt/srv /srv
+cd /mnt/work
+export PATH="$TOOLS:$PATH" LOAD="$TOOLS/load.txt"
+mkdir -p target/release benches tree/fs/ext4
+for name in create_tree mark_files play_load profile_rates; do
+    ln -s /bin/true target/release/$name
+done
+ln -s /bin/true benches/on_loop.sh
+ln -s "$TOOLS/treering" target/release/treering
+ln -s "$TOOLS/treering" treering
+for file in Makefile fs/Kconfig fs/ext4/inode.c; do echo text > tree/$file; done
+cp tree/Makefile /srv/build
+for version in 6.1.170-3 6.1.192-2; do
+    cp -r tree clean-$version
+    cp -r tree built-$version
+    echo object > built-$version/fs/ext4/inode.o
+done
+tar cf linux.tar tree
+cp examples/plans/demo.toml plan.toml
+truncate -s 64M aged.img
+mkfs.ext4 -q -F aged.img
+truncate -s 3G "$TOOLS/disk"
+DISK=$(losetup --find --show "$TOOLS/disk")
+trap 'losetup --detach "$DISK"' EXIT
+mkfs.ext4 -q -F "$DISK"
+export DISK
+printf '[a]\nrw=write\nsize=1m\nbs=4k\n' > job.fio
+cat > mine.f <<'END'
+set $dir=/mnt/test
+set $nfiles=1000
+set $nthreads=2
+define fileset name="set",path=$dir,entries=$nfiles,dirwidth=20,prealloc=100,filesize=4k
+define process name="reader",instances=1
+{
+  thread name="readers",memsize=1m,instances=$nthreads
+  {
+    flowop openfile name="open",filesetname="set",fd=1
+    flowop readwholefile name="read",fd=1
+    flowop closefile name="close",fd=1
+  }
+}
+run 60
+END
+for side in a b; do
+    echo "using working directory /mnt/$side, 1 intial dirs 1 runs"
+    echo "create dir kernel-0 222MB in 1.50 seconds (148.00 MB/s)"
+    echo "read dir kernel-0 in 2.10 105.00 MB/s"
+done > mail.txt
+for run in base newer; do
+    logs=work/log/$run/iter-0/fsmark/logs
+    mkdir -p $logs
+    printf 'FSUse%%        Count         Size    Files/sec     App Overhead\n' > $logs/fsmark-1.log
+    printf '     1         1000         4096      20000.%s             9000\n' ${#run} \
+        >> $logs/fsmark-1.log
+done
+treering dbench generate -o "$LOAD"
+treering import mail.txt --label old,new
+mv work/log/newer work/log/new
+treering import work/log
+treering trace --dir /mnt/test --out build.trace -- \
+    dd if=linux.tar of=/mnt/test/linux.tar conv=fsync
+cp build.trace fresh.trace
+cp build.trace aged.trace
+unset LIMIT
+set +e
+"#;
