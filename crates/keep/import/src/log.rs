@@ -47,6 +47,8 @@ pub(crate) struct Log<'t> {
     pieces: Vec<OnceCell<Piece>>,
     /// No piece before this one is in memory.
     lowest: Cell<usize>,
+    /// The piece that was asked for last: its first line, the line behind it, and which it is.
+    latest: Cell<(usize, usize, usize)>,
     failure: RefCell<Option<io::Error>>,
 }
 
@@ -75,6 +77,7 @@ impl<'t> Log<'t> {
             end: Start { offset: 0, line: 0 },
             pieces: Vec::new(),
             lowest: Cell::new(0),
+            latest: Cell::new((0, 0, 0)),
             failure: RefCell::new(None),
         }
     }
@@ -105,6 +108,7 @@ impl<'t> Log<'t> {
             end: surveyed.end,
             pieces,
             lowest: Cell::new(0),
+            latest: Cell::new((0, 0, 0)),
             failure: RefCell::new(None),
         })
     }
@@ -134,9 +138,18 @@ impl<'t> Log<'t> {
     }
 
     fn piece_of(&self, line: usize) -> Option<usize> {
-        let is_in = line < self.len();
-        is_in.then(|| self.starts.partition_point(|start| start.line <= line)).filter(|n| *n > 0)
-            .map(|behind| behind - 1)
+        let (first, behind, latest) = self.latest.get();
+        if (first..behind).contains(&line) {
+            return Some(latest);
+        }
+        if line >= self.len() {
+            return None;
+        }
+        let next = self.starts.partition_point(|start| start.line <= line);
+        let number = next.checked_sub(1)?;
+        let behind = self.starts.get(next).unwrap_or(&self.end).line;
+        self.latest.set((self.starts[number].line, behind, number));
+        Some(number)
     }
 
     fn load(&self, number: usize) -> Piece {

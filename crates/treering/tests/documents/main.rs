@@ -1,6 +1,6 @@
 //! Every command of README.md and docs/ is run as it is printed, on an ext4 with 20 GB of room and
-//! with 8 GB of address space. What is long is interrupted after some seconds: it has been accepted
-//! and has begun its work then. What is not run as printed stands in the tables, each with a reason.
+//! with 8 GB of address space. What is long is interrupted after some seconds: it has been
+//! accepted and has begun its work then. What is not run as printed stands in the tables, each with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod blocks;
@@ -155,7 +155,7 @@ fn prepared(program: &Program) -> PathBuf {
          ulimit -v 8388608\n\
          name=${{0##*/}}\n\
          said=$(mktemp $TOOLS/said.XXXXXX)\n\
-         timeout -s INT -k 60 {SECONDS} {real}/$name \"$@\" 2>$said\n\
+         timeout --foreground -s INT -k 60 ${{LIMIT:-{SECONDS}}} {real}/$name \"$@\" 2>$said\n\
          code=$?\n\
          cat $said >&2\n\
          case \"$code $* \" in\n\

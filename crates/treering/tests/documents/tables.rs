@@ -18,17 +18,34 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("-c client.txt", "-c $LOAD", "comes with dbench"),
     ("in 1 2 3 4 5 6 7 8 9 10;", "in 1;", "ten rounds are ten times the same command"),
     ("in 1 2 3 4 5 6;", "in 1;", "six times the same command"),
-    ("in 1 2 3; do for fill in 25% 65%; do for runs in 0 60;",
-     "in 1; do for fill in 25%; do for runs in 60;", "twelve times the same commands"),
+    (
+        "in 1 2 3; do for fill in 25% 65%; do for runs in 0 60;",
+        "in 1; do for fill in 25%; do for runs in 60;",
+        "twelve times the same commands",
+    ),
+    (
+        "--dataset linux-6.1-small --initial-dirs 3 --label",
+        "--dataset ./DATASETS --initial-dirs 1 --runs 1 --label",
+        "must run to its end",
+    ),
     ("yes > /dev/null & yes > /dev/null &", ":", "loads the machine of the other tests"),
     ("echo 3 > /proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),
     ("echo 3 >/proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),
-    ("--plan kernels --by kernel", "--plan kernels --by kernel --help",
-     "needs trials of several kernels"),
-    ("--plan filesystems --charts slides", "--plan filesystems --charts slides --help",
-     "needs a plan that ran to its end"),
-    ("plan.toml --resume --trace", "plan.toml --resume --trace --help",
-     "needs a campaign that ran to its end"),
+    (
+        "--plan kernels --by kernel",
+        "--plan kernels --by kernel --help",
+        "needs trials of several kernels",
+    ),
+    (
+        "--plan filesystems --charts slides",
+        "--plan filesystems --charts slides --help",
+        "needs a plan that ran to its end",
+    ),
+    (
+        "plan.toml --resume --trace",
+        "plan.toml --resume --trace --help",
+        "needs a campaign that ran to its end",
+    ),
 ];
 
 /// Blocks that are not run, and why: known by a part of them.
@@ -39,7 +56,11 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
 
 /// Programs that stand in for others, and why.
 pub(crate) const STUBS: &[(&str, &str, &str)] = &[
-    ("make", ":", "builds the release, or what a reader has in a directory"),
+    (
+        "make",
+        "[ ! -d /mnt/test ] || dd if=/dev/zero of=/mnt/test/made bs=64k count=4 conv=fsync",
+        "builds the release, or what a reader has in a directory",
+    ),
     ("cargo", ":", "builds take minutes; CI builds all examples"),
     ("git", "echo 0123abc", "the tests do not run in a repository"),
 ];
@@ -47,6 +68,7 @@ pub(crate) const STUBS: &[(&str, &str, &str)] = &[
 /// Before the commands: places, devices and files that they name.
 pub(crate) const PREPARE: &str = r#"
 set -e
+export LIMIT=120
 mount --bind "$ROOM" /mnt
 mount -t tmpfs -o size=2g treering /dev/shm
 mkdir -p /mnt/srv/build /mnt/test/src /mnt/t /mnt/old /mnt/new /mnt/empty /mnt/aged /mnt/xfs
@@ -81,10 +103,11 @@ printf '[a]\nrw=write\nsize=1m\nbs=4k\n' > job.fio
 cat > mine.f <<'END'
 set $dir=/mnt/test
 set $nfiles=1000
+set $nthreads=2
 define fileset name="set",path=$dir,entries=$nfiles,dirwidth=20,prealloc=100,filesize=4k
 define process name="reader",instances=1
 {
-  thread name="readers",memsize=1m,instances=2
+  thread name="readers",memsize=1m,instances=$nthreads
   {
     flowop openfile name="open",filesetname="set",fd=1
     flowop readwholefile name="read",fd=1
@@ -98,17 +121,27 @@ for side in a b; do
     echo "create dir kernel-0 222MB in 1.50 seconds (148.00 MB/s)"
     echo "read dir kernel-0 in 2.10 105.00 MB/s"
 done > mail.txt
-for run in base new; do
+for run in base newer; do
     logs=work/log/$run/iter-0/fsmark/logs
     mkdir -p $logs
     printf 'FSUse%%        Count         Size    Files/sec     App Overhead\n' > $logs/fsmark-1.log
-    printf '     1         1000         4096      20000.0             9000\n' >> $logs/fsmark-1.log
+    printf '     1         1000         4096      20000.%s             9000\n' ${#run} \
+        >> $logs/fsmark-1.log
 done
-treering dbench generate -o "$LOAD"
+awk 'BEGIN {
+    print "Mkdir \"\\clients\" NT_STATUS_OK\nMkdir \"\\clients\\client1\" NT_STATUS_OK"
+    for (number = 1; number <= 1400; number++) {
+        print "NTCreateX \"\\clients\\client1\\f" number "\" 0x40 0x2 100 NT_STATUS_OK"
+        print "WriteX 100 0 4096 4096 NT_STATUS_OK\nClose 100 NT_STATUS_OK"
+    }
+}' > "$LOAD"
 treering import mail.txt --label old,new
+mv work/log/newer work/log/new
 treering import work/log
-treering trace --dir /mnt/test --out build.trace -- cp linux.tar /mnt/test
+treering trace --dir /mnt/test --out build.trace -- \
+    dd if=linux.tar of=/mnt/test/linux.tar conv=fsync
 cp build.trace fresh.trace
 cp build.trace aged.trace
+unset LIMIT
 set +e
 "#;
