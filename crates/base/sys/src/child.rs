@@ -25,8 +25,8 @@ pub fn signal_child(process: u32, signal: i32) -> Result<(), Errno> {
 
 /// Bytes that a process, and those of its children that it has waited for, wrote to storage as the
 /// kernel charges them (`write_bytes` of proc(5)): pages made dirty, whether by write calls,
-/// `io_uring`, AIO or a mapping, and direct writes; not pipes, terminals or files in memory. `None` where the
-/// kernel does not tell.
+/// `io_uring`, AIO or a mapping, and direct writes; not pipes, terminals or files in memory. `None`
+/// where the kernel does not tell.
 pub fn written_by(process: u32) -> Option<u64> {
     let accounts = read_to_string(format!("/proc/{process}/io")).ok()?;
     charged(&accounts)

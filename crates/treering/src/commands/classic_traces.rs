@@ -6,6 +6,7 @@ use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, TracedDevice, device_at};
 use treering_script::ClassicTraces;
 use treering_sys::monotonic_ns;
+use treering_trace::losses;
 
 use super::trace::files::{blktrace_files, cpu_file};
 use crate::classic_voice::say;
@@ -59,9 +60,7 @@ impl PhaseTraces {
         for error in recorded.failed {
             say(&format!("the trace is not kept: {error}"));
         }
-        if recorded.lost_events > 0 {
-            say(&format!("{} events of the trace were lost", recorded.lost_events));
-        }
+        losses(recorded.lost_events, recorded.missing_bytes).iter().for_each(|losses| say(losses));
     }
 }
 

@@ -337,7 +337,8 @@ fn part(digest: &Digest) -> Value {
             device.remove("seeks");
         }
     }
-    if figures.counted_by != CountedBy::Complete && figures.depth_max == 0 {
+    // Whatever was done was with a device before.
+    if figures.depth_max == 0 && figures.reads.requests + figures.writes.requests > 0 {
         fields.retain(|name, _| !name.starts_with("depth_"));
     }
     if !digest.latency.is_empty() {

@@ -19,7 +19,7 @@ pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
     let other = std::iter::once(&args.path).chain(&args.files).find(|path| !path.is_file());
     match other {
         None if args.extents || !args.files.is_empty() => Ok(true),
-        None => Ok(!(args.fresh_copy || args.heat.is_some()) && !is_image(&args.path)?),
+        None => Ok(!(args.fresh_copy || args.heat.is_some() || is_image(&args.path)?)),
         Some(path) if args.extents || !args.files.is_empty() => {
             let message = format!("{} is not a regular file", path.display());
             let message =
