@@ -509,7 +509,7 @@ impl Numbers {
 
     fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
-            all.swap(last, (self.next() % (last as u64 + 1)) as usize);
+            all.swap(last, usize::try_from(self.next() % (last as u64 + 1)).unwrap());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which trial of one side is the partner of which of the other: by the number of the round within
 //! a campaign, otherwise by nearness in time within one session of measuring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Trial;
 
@@ -63,7 +63,7 @@ fn of_pairs<'t>(
     pairs: &[(usize, usize)],
 ) -> Rounds<'t> {
     let alone = |side: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
-        let paired: std::collections::BTreeSet<usize> = paired.collect();
+        let paired: BTreeSet<usize> = paired.collect();
         let is_alone =
             |(place, trial): &(usize, &&Trial)| is_completed(trial) && !paired.contains(place);
         side.iter().enumerate().filter(is_alone).count()
