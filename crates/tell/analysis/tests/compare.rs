@@ -434,8 +434,9 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     assert_eq!(rate.pairs(), 9);
     assert_eq!(rate.rounds, [1, 2, 4, 5, 6, 7, 8, 9, 10]);
     assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
-    // Another campaign's round 3 is no round 3 of this one.
-    let elsewhere = in_campaign(other, TrialId::new(), 1);
+    // Another campaign's round 3, of another day, is no round 3 of this one.
+    let mut elsewhere = in_campaign(other, TrialId::new(), 1);
+    elsewhere.trials.iter_mut().for_each(|one| one.beginning.started_unix_ms += 86_400_000);
     let outcome = compare(&base, &[elsewhere], &Terms::default()).unwrap();
     assert!(!outcome.comparisons[0].paired);
     assert!(outcome.comparisons[0].rounds.is_empty());

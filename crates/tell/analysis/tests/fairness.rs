@@ -477,7 +477,7 @@ fn blocks_are_no_turns_even_with_a_turn_at_the_end() {
     ] {
         assert_eq!(order_doubts(order), blocks, "{order}");
     }
-    for order in ["abba", "aabbaabb", "abbaabba", "abbababaab", "ab", "abb", "aab"] {
+    for order in ["abba", "abbaabba", "abbababaab", "ab", "abb", "aab"] {
         assert_eq!(order_doubts(order), BTreeSet::new(), "{order}");
     }
 }
@@ -487,6 +487,7 @@ fn an_order_that_never_changes_is_told() {
     let told = BTreeSet::from([Code::OrderNeverChanges]);
     assert_eq!(order_doubts("abababab"), told);
     assert_eq!(order_doubts("babababababa"), told);
+    assert_eq!(order_doubts("aabbaabb"), told);
     assert_eq!(order_doubts("ababab"), BTreeSet::new(), "three rounds can be chance");
     assert_eq!(order_doubts("ababbaab"), BTreeSet::new());
 }
@@ -509,7 +510,7 @@ impl Numbers {
 
     fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
-            all.swap(last, (self.next() % (last as u64 + 1)) as usize);
+            all.swap(last, usize::try_from(self.next() % (last as u64 + 1)).unwrap());
         }
     }
 }
@@ -541,7 +542,7 @@ fn schedules_in_random_order_are_turns() {
 }
 
 /// The false alarms of `drifting`: of twelve primary metrics that do not change at most one
-/// comparison in twenty says so, give or take what 400 of them can show; a true drift is found.
+/// comparison in twenty says so, give or take what 200 of them can show; a true drift is found.
 #[test]
 fn twelve_metrics_do_not_drift_by_chance() {
     let mut numbers = Numbers(5);
@@ -564,8 +565,8 @@ fn twelve_metrics_do_not_drift_by_chance() {
         let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
         outcome.cautions.iter().any(|caution| caution.code == Code::Drifting)
     };
-    let alarms = (0..400).filter(|_| is_drifting(0.0)).count();
-    assert!(alarms <= 30, "{alarms} of 400");
+    let alarms = (0..200).filter(|_| is_drifting(0.0)).count();
+    assert!(alarms <= 20, "{alarms} of 200");
     let found = (0..50).filter(|_| is_drifting(0.03)).count();
     assert!(found >= 45, "{found} of 50");
 }

@@ -62,14 +62,32 @@ fn the_gate_answers_with_its_code() {
     std::fs::create_dir_all(program.data()).unwrap();
     fill(&file);
     let file = file.to_str().unwrap();
-    for (contender, code) in [("slow", 1), ("fast", 0), ("equal", 0), ("once", 5)] {
+    let against = |contender: &'static str, more: &[&'static str]| {
         let typed =
             ["report", "--store", file, "--baseline", "base", "--contender", contender, "--gate"];
-        program.run(typed).ends_with(code);
+        program.run(typed.into_iter().chain(more.iter().copied()))
+    };
+    let accept = ["--accept", "filesystems_differ"];
+    for (contender, code) in [("slow", 1), ("fast", 0), ("equal", 0), ("once", 5)] {
+        against(contender, &accept).ends_with(code);
     }
     // Differences below the threshold do not matter.
-    let typed = ["report", "--store", file, "--baseline", "base", "--contender", "slow", "--gate"];
-    program.run(typed.into_iter().chain(["--threshold", "20%"])).ends_with(0);
+    against("slow", &[&accept[..], &["--threshold", "20%"]].concat()).ends_with(0);
+    // Nobody asked for other filesystems: they neither pass nor are blamed.
+    against("equal", &[]).ends_with(0);
+    for contender in ["slow", "fast"] {
+        against(contender, &[]).ends_with(5).complains("filesystems_differ");
+    }
+    let asked = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
+    program.run(asked.into_iter().chain(["--gate", "--threshold", "20%"])).ends_with(0);
+    let told = against("slow", &["--format", "json"]).ends_with(5);
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(told["gate"], "unclear");
+    assert!(told["gate_reasons"][0].as_str().unwrap().contains("filesystems_differ"), "{told}");
+    for (wrong, words) in [("nonsense", "no caution"), ("drifting", "does not say")] {
+        let refused = against("equal", &["--accept", wrong]).ends_with(2);
+        refused.complains(words).complains("one of: unequal_work, one_sided,");
+    }
     // What names nothing is an error of its own, not a gate.
     for wrong in [
         ["--baseline", "base", "--contender", "nobody"],
@@ -79,6 +97,40 @@ fn the_gate_answers_with_its_code() {
     ] {
         program.run(["report", "--store", file, "--gate"].into_iter().chain(wrong)).ends_with(2);
     }
+}
+
+#[test]
+fn a_gate_never_passes_where_nothing_was_compared() {
+    let program = program();
+    std::fs::create_dir_all(program.data()).unwrap();
+    let (file, empty) = (program.data().join("made-up"), program.data().join("empty"));
+    fill(&file);
+    drop(Store::open(&empty, Access::ReadWrite).unwrap());
+    let (file, empty) = (file.to_str().unwrap(), empty.to_str().unwrap());
+    for typed in [
+        vec!["report", "--gate"],
+        vec!["report", "--store", empty, "--gate"],
+        vec!["report", "--store", file, "--gate", "--by", "kernel"],
+        vec!["report", "--store", file, "--gate", "--plan", "none"],
+    ] {
+        program.run(typed).ends_with(5).complains("gate: unclear; nothing was compared");
+    }
+    let plan = |variants: &[(&str, &str)]| {
+        let variant = |(name, kernel): &(&str, &str)| {
+            let dir = program.home().join(name);
+            std::fs::create_dir_all(&dir).unwrap();
+            format!("[[variant]]\nname = \"{name}\"\n{kernel}device = {{ directory = {dir:?} }}\n")
+        };
+        let variants: String = variants.iter().map(variant).collect();
+        let job = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 5 }\n";
+        let text = format!("question = \"?\"\nrounds = 1\nwarm-up = false\n{variants}{job}");
+        std::fs::write(program.home().join("plan.toml"), text).unwrap();
+        program.run(["compare", "plan.toml", "--gate", "--quiet"])
+    };
+    let elsewhere = "kernel = \"0.0.1-nobody\"\n";
+    plan(&[("a", "")]).ends_with(5).complains("one variant is not compared");
+    plan(&[("a", elsewhere), ("b", elsewhere)]).ends_with(5).complains("under this kernel");
+    plan(&[("a", ""), ("b", elsewhere)]).ends_with(5).complains("of 2 variants 1 have trials");
 }
 
 #[test]

@@ -118,7 +118,12 @@ fn every_doubt_has_its_row_in_the_documents() {
     for code in treering_model::CautionCode::ALL {
         assert!(fair.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
     }
+    let gate = read("gate.md");
+    let (_, list) = gate.split_once("whatever the numbers say:\n").unwrap();
+    let (list, _) = list.trim_start().split_once("\n\n").unwrap();
     for code in treering_analysis::compare::ComparisonCautionCode::ALL {
+        let is_listed = list.contains(&format!("`{}`", code.name()));
+        assert_eq!(is_listed, code.differs_beyond_factor(), "{} in gate.md", code.name());
         assert!(json.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
     }
 }

@@ -133,9 +133,8 @@ fn is_block_name(word: &str) -> bool {
     BLOCK_NAMES.iter().any(|(kind, has_letter)| {
         let next = word.strip_prefix(kind).and_then(|rest| rest.chars().next());
         let short = word.len() <= kind.len() + 4;
-        next.is_some_and(|next| match has_letter {
-            true => next.is_ascii_lowercase() && short,
-            false => next.is_ascii_digit(),
+        next.is_some_and(|next| {
+            if *has_letter { next.is_ascii_lowercase() && short } else { next.is_ascii_digit() }
         })
     })
 }

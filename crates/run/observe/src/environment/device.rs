@@ -118,13 +118,17 @@ fn of_folder(places: &Places, at: &Path) -> Seen {
     seen
 }
 
-/// Whether the image of a loop device has all its blocks, but for one in a hundred that mkfs or a
-/// trim gave back; `None` where there is no image, or it cannot be looked at.
+/// Of so many percent of its blocks on an image counts as allocated: what a filesystem zeroes
+/// (journal, tables of inodes) a loop device gives back.
+const ALLOCATED_PERCENT: u128 = 75;
+
+/// Whether the image of a loop device has its blocks; `None` where there is no image, or it cannot
+/// be looked at.
 fn image_allocation(disk: &Path) -> Option<&'static str> {
     let image = backing_file(disk)?;
     let about = std::fs::metadata(image).ok().filter(std::fs::Metadata::is_file)?;
     let allocated = about.blocks().saturating_mul(SECTOR_BYTES);
-    let is_whole = u128::from(allocated) * 100 >= u128::from(about.len()) * 99;
+    let is_whole = u128::from(allocated) * 100 >= u128::from(about.len()) * ALLOCATED_PERCENT;
     Some(if is_whole { "allocated" } else { "sparse" })
 }
 
@@ -211,7 +215,7 @@ fn major_minor(device: u64) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{major_minor, of_folder};
+    use super::{add_names, major_minor, of_folder};
     use crate::places::Places;
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -263,6 +267,42 @@ mod tests {
         // Of two disks below nobody can say which it is on.
         symlink("../../sdb", root.path().join("block/dm-0/slaves/sdb")).unwrap();
         assert_eq!(disk("block/dm-0"), "dm-0");
+    }
+
+    #[test]
+    fn sparse_images_are_told_from_allocated_ones() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let image = root.path().join("image");
+        let file = fs::File::create(&image).unwrap();
+        file.set_len(1 << 20).unwrap();
+        put(root.path(), &[("block/loop7/loop/backing_file", image.to_str().unwrap())]);
+        let told = || value(&places, "block/loop7", "device.image_allocation");
+        assert_eq!(told().as_deref(), Some("sparse"));
+        fs::write(&image, vec![1; 1 << 20]).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(told().as_deref(), Some("allocated"));
+        put(root.path(), &[("block/sda/queue/nr_requests", "64")]);
+        assert_eq!(value(&places, "block/sda", "device.image_allocation"), None);
+    }
+
+    #[test]
+    fn a_device_is_known_by_all_that_is_below_it() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let files = [
+            ("devices/pci0000:00/ata1/host0/block/sda/sda2/partition", "2"),
+            ("devices/virtual/block/dm-0/queue/nr_requests", "128"),
+        ];
+        put(root.path(), &files);
+        let mapping = root.path().join("devices/virtual/block/dm-0");
+        fs::create_dir_all(mapping.join("slaves")).unwrap();
+        let below = "../../../../pci0000:00/ata1/host0/block/sda/sda2";
+        symlink(below, mapping.join("slaves/sda2")).unwrap();
+        let mut names = std::collections::BTreeSet::new();
+        add_names(&places, &mapping, &mut names, super::DEPTH);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(names, ["ata1", "dm-0", "host0", "pci0000:00", "sda", "sda2"]);
     }
 
     #[test]

@@ -241,10 +241,7 @@ impl ComparisonCautionCode {
                 "run both sides as root, or both without: warm caches against cold ones is no \
                  comparison"
             }
-            Self::KnownOfOneSide => {
-                "run both sides by the same treering with the same rights (as root, or both \
-                 without): what nobody knows may differ"
-            }
+            Self::KnownOfOneSide => "run both by one treering as root: what is unknown may differ",
             Self::MixedSide => {
                 "choose trials that were made under the same conditions (`treering list`)"
             }

@@ -1,9 +1,9 @@
 //! Which trial of one side is the partner of which of the other: by the number of the round within
 //! a campaign, otherwise by nearness in time within one session of measuring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{Trial, TrialId};
+use treering_model::Trial;
 
 use super::side::is_completed;
 
@@ -63,7 +63,7 @@ fn of_pairs<'t>(
     pairs: &[(usize, usize)],
 ) -> Rounds<'t> {
     let alone = |side: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
-        let paired: std::collections::BTreeSet<usize> = paired.collect();
+        let paired: BTreeSet<usize> = paired.collect();
         let is_alone =
             |(place, trial): &(usize, &&Trial)| is_completed(trial) && !paired.contains(place);
         side.iter().enumerate().filter(is_alone).count()
@@ -121,32 +121,30 @@ struct Session {
     contender: Vec<usize>,
 }
 
-/// The sessions of each campaign, and of the trials without one.
+/// The sessions of measuring, in the order of time.
 fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
-    let mut campaigns: BTreeMap<Option<TrialId>, Vec<(&Trial, bool, usize)>> = BTreeMap::new();
-    for (side, is_contender) in [(baseline, false), (contender, true)] {
-        for (place, trial) in side.iter().enumerate() {
-            let campaign = trial.beginning.cell.as_ref().map(|cell| cell.campaign);
-            campaigns.entry(campaign).or_default().push((trial, is_contender, place));
-        }
-    }
-    let mut all = Vec::new();
-    for (_, mut trials) in campaigns {
-        trials.sort_by_key(|(trial, ..)| (trial.beginning.started_unix_ms, trial.beginning.trial));
-        let pause = trials.iter().map(|one| lasted_ms(one.0)).fold(PAUSE_MS, i64::max);
-        let mut until: Option<i64> = None;
-        let mut session = Session::default();
-        for (trial, is_contender, place) in trials {
+    let of = |side: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
+        let span = |(place, trial): (usize, &&Trial)| {
             let start = trial.beginning.started_unix_ms;
-            if until.is_some_and(|until| start.saturating_sub(until) > pause) {
-                all.push(std::mem::take(&mut session));
-            }
-            if is_contender { &mut session.contender } else { &mut session.baseline }.push(place);
-            let end = start.saturating_add(lasted_ms(trial));
-            until = Some(until.map_or(end, |until| until.max(end)));
+            (start, start.saturating_add(lasted_ms(trial)), is_contender, place)
+        };
+        side.iter().enumerate().map(span).collect()
+    };
+    let mut trials = [of(baseline, false), of(contender, true)].concat();
+    trials.sort_unstable_by_key(|(start, _, is_contender, place)| (*start, *place, *is_contender));
+    let pause = trials.iter().map(|(start, end, ..)| end.saturating_sub(*start));
+    let pause = pause.fold(PAUSE_MS, i64::max);
+    let mut all = Vec::new();
+    let mut session = Session::default();
+    let mut until: Option<i64> = None;
+    for (start, end, is_contender, place) in trials {
+        if until.is_some_and(|until| start.saturating_sub(until) > pause) {
+            all.push(std::mem::take(&mut session));
         }
-        all.push(session);
+        if is_contender { &mut session.contender } else { &mut session.baseline }.push(place);
+        until = Some(until.map_or(end, |until| until.max(end)));
     }
+    all.push(session);
     all
 }
 

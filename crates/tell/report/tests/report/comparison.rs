@@ -69,7 +69,9 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
 }
 
 fn side(name: &str, late: i64, factor: f64, rounds: usize) -> Side {
-    let trials = (0..rounds).map(|round| trial(round, late, factor, name)).collect();
+    // The baseline goes first in every other round.
+    let late = |round: usize| if round.is_multiple_of(2) { late } else { -late };
+    let trials = (0..rounds).map(|round| trial(round, late(round), factor, name)).collect();
     Side { name: name.to_owned(), factor: Factor::Filesystem, trials }
 }
 

@@ -7,8 +7,15 @@ use treering_model::CautionCode;
 use super::Seen;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 
-/// That a cache could not be dropped has words of its own.
-const ELSEWHERE: [CautionCode; 1] = [CautionCode::CachesNotDropped];
+/// What is no difference of conditions: a cache that could not be dropped has words of its own, the
+/// others follow from how fast a side was, or from where the results were kept.
+const ELSEWHERE: [CautionCode; 5] = [
+    CautionCode::CachesNotDropped,
+    CautionCode::StoreStaged,
+    CautionCode::TooFewOperations,
+    CautionCode::TooShort,
+    CautionCode::FlushesDecide,
+];
 
 /// What all trials of one side carry as a caution and none of the other: then it is a difference
 /// between the sides.
