@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{
-    EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
+    EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
@@ -260,8 +260,11 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
 
 /// Says why the trial failed, then why its results are not kept; the first of these decides.
 fn exit_code(done: &Done) -> ExitCode {
+    let halted = EngineError::Halted.to_string();
     let ended = match &done.conclusion.ending {
         Ending::Completed => None,
+        // It was ended because its results cannot be kept.
+        Ending::Failed { why } if done.unkept.is_some() && *why == halted => None,
         Ending::Interrupted => Some(ExitCode::from(Kind::Interrupted.code())),
         Ending::Failed { why } | Ending::Invalid { why } => {
             let failure = Failure::new(Kind::Trial, format!("the trial failed: {why}"));
