@@ -1,4 +1,4 @@
-//! Listeners of a trial: its store, lines of JSON, and the trial as a whole for the page at its end.
+//! Listeners of a trial: its store, lines of JSON, and the whole trial for the page at its end.
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -90,8 +90,7 @@ pub(crate) fn run(
     let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
     // What is kept nowhere is shown in any case.
     if !own.quiet || done.unkept.is_some() {
-        let to_stdout = own.events.as_deref() != Some(Path::new("-"));
-        show_summary(&done, to_stdout)?;
+        show_summary(&done, own.events.as_deref() != Some(Path::new("-")))?;
     }
     let code = exit_code(&done);
     done.say_left_behind();

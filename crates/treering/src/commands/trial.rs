@@ -55,7 +55,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Says what could not be removed after the trial: after everything else, since it matters less.
+    /// Says what could not be removed after the trial: last, since it matters least.
     pub(crate) fn say_left_behind(&self) {
         const SAID_MAX: usize = 3;
         let left = &self.conclusion.left_behind;
