@@ -1,4 +1,4 @@
-//! Listeners of a trial: its store, lines of JSON, and the trial as a whole for the page at its end.
+//! Listeners of a trial: its store, lines of JSON, and the whole trial for the page at its end.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -8,17 +8,21 @@ use std::rc::Rc;
 
 use treering_model::{SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
 use treering_store::{Recorder, StoreError};
+use treering_sys::StopFlag;
 
 use crate::classic_voice::say;
 use crate::failure::{Failure, Kind};
 use crate::storage;
 
 /// Writes a trial to its store. A store that takes no more once the trial has begun, on a full disk
-/// say, does not end it: its work is done, and its results can still be shown.
+/// say, ends it in order, so that what was measured until then can be shown; a trial whose results
+/// are optional goes on.
 pub(crate) struct Recording<'a> {
     recorder: Recorder<'a>,
     /// Whether the trial takes place also where the store does not take even its beginning.
     is_optional: bool,
+    /// Ends the trial.
+    stop: StopFlag,
     /// Why the store does not have everything that it was given.
     unwritten: &'a mut Option<Failure>,
     /// Events that may still be written, should the store take them again.
@@ -32,14 +36,18 @@ impl<'a> Recording<'a> {
     pub(crate) fn new(
         recorder: Recorder<'a>,
         is_optional: bool,
+        stop: StopFlag,
         unwritten: &'a mut Option<Failure>,
     ) -> Self {
-        Self { recorder, is_optional, unwritten, patience: Self::EVENTS_MAX }
+        Self { recorder, is_optional, stop, unwritten, patience: Self::EVENTS_MAX }
     }
 
     fn missed(&mut self, error: &StoreError) {
-        if self.unwritten.is_none() {
-            say(&format!("treering: {error}; the trial goes on, its results wait in memory"));
+        if self.unwritten.is_none() && self.is_optional {
+            say(&format!("treering: {error}; the run goes on, its results wait in memory"));
+        }
+        if !self.is_optional {
+            self.stop.halt();
         }
         let failure = storage::failure(error).context("the results could not be kept");
         self.unwritten.get_or_insert(failure);

@@ -143,10 +143,8 @@ fn perform(
             ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
         }
     };
-    if let Some(failure) = &done.unkept {
-        // The imitated tool keeps nothing: its exit code does not speak of it.
-        say(&format!("treering: {}", failure.message()));
-    }
+    // The imitated tool keeps nothing: its exit code does not speak of it.
+    done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use treering_workloads::compilebench::dataset::library::{self, Existing, LibraryError};
-use treering_workloads::compilebench::dataset::record::{Recording, record};
+use treering_workloads::compilebench::dataset::record::{RecordError, Recording, record};
 use treering_workloads::compilebench::dataset::report::DatasetReport;
 use treering_workloads::compilebench::dataset::{Dataset, Note, Selection, check_title, classic};
 
 use super::{dataset_pages, output};
 use crate::arguments::{DatasetVerb, RecordArgs};
 use crate::classic_voice::say;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, is_missing};
 use crate::places;
 
 /// Does what was asked for.
@@ -49,8 +49,13 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
     let mut to_stderr = |bytes: &[u8]| {
         let _nobody_listens = std::io::stderr().write_all(bytes);
     };
-    let recorded = record(&recording, &mut to_stderr)
-        .map_err(|error| Failure::of(Kind::Environment, &error))?;
+    let recorded = record(&recording, &mut to_stderr).map_err(|error| {
+        let kind = match &error {
+            RecordError::Scan { source, .. } if is_missing(source) => Kind::Usage,
+            _ => Kind::Environment,
+        };
+        Failure::of(kind, &error)
+    })?;
     for note in &recorded.notes {
         match note {
             Note::OtherFilesystem(path) => {

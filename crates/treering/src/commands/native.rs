@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{
-    EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
+    EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
 use treering_lab::Workplace;
 use treering_model::{Ending, TrialId, TrialSink};
@@ -90,8 +90,7 @@ pub(crate) fn run(
     let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
     // What is kept nowhere is shown in any case.
     if !own.quiet || done.unkept.is_some() {
-        let to_stdout = own.events.as_deref() != Some(Path::new("-"));
-        show_summary(&done, to_stdout)?;
+        show_summary(&done, own.events.as_deref() != Some(Path::new("-")))?;
     }
     let code = exit_code(&done);
     done.say_left_behind();
@@ -260,8 +259,11 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
 
 /// Says why the trial failed, then why its results are not kept; the first of these decides.
 fn exit_code(done: &Done) -> ExitCode {
+    let halted = EngineError::Halted.to_string();
     let ended = match &done.conclusion.ending {
         Ending::Completed => None,
+        // It was ended because its results cannot be kept.
+        Ending::Failed { why } if done.unkept.is_some() && *why == halted => None,
         Ending::Interrupted => Some(ExitCode::from(Kind::Interrupted.code())),
         Ending::Failed { why } | Ending::Invalid { why } => {
             let failure = Failure::new(Kind::Trial, format!("the trial failed: {why}"));

@@ -55,7 +55,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Says what could not be removed after the trial: after everything else, since it matters less.
+    /// Says what could not be removed after the trial: last, since it matters least.
     pub(crate) fn say_left_behind(&self) {
         const SAID_MAX: usize = 3;
         let left = &self.conclusion.left_behind;
@@ -104,12 +104,15 @@ pub(crate) fn run(
         let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
         if let Some(store) = keeping.store() {
             let is_optional = asked.job.mode() == Mode::Classic;
-            sinks.push(Box::new(Recording::new(store.recorder(), is_optional, &mut unwritten)));
+            let stop = signals.flag().clone();
+            let recording = Recording::new(store.recorder(), is_optional, stop, &mut unwritten);
+            sinks.push(Box::new(recording));
         }
         sinks.push(Box::new(whole.clone()));
         sinks.extend(listeners);
         conduct(plan, &mut place, &mut sinks, progress, signals.flag(), removing)
     };
+    signals.flag().lift_halt();
     let settled = keeping.settle();
     let conclusion = concluded.map_err(|error| campaign_failure(&error))?;
     let (store, unkept) = match (settled, unwritten) {

@@ -68,16 +68,15 @@ fn device_of(dir: &Path) -> String {
 }
 
 /// It failed; why comes before what could not be removed, after a summary, and is kept.
-fn failed_first(program: &Program, ran: Ran, why: &str, leaves: bool) {
+fn failed_first(program: &Program, ran: Ran, whys: &[&str]) {
     let ran = ran.ends_with(4);
     let trial = last(program);
     let kept = failure(&trial);
-    assert!(kept.contains(why), "{kept}\n{ran}");
+    assert!(whys.iter().any(|why| kept.contains(why)), "{kept}\n{ran}");
     let said = ran.stderr.find(&format!("treering: the trial failed: {kept}"));
     let said = said.unwrap_or_else(|| panic!("{ran}"));
     let left = ran.stderr.find("treering: left behind: ");
-    assert_eq!(left.is_some(), leaves, "{ran}");
-    assert!(left.is_none_or(|left| said < left), "{ran}");
+    assert!(left.is_some_and(|left| said < left), "{ran}");
     assert!(ran.stdout.contains("failed"), "a summary: {ran}");
 }
 
@@ -99,7 +98,8 @@ fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
         let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", device_of(place.path()));
         fs::write(trigger, "a test").unwrap();
         let ran = started.finish();
-        failed_first(&program, ran, "Read-only file system", true);
+        // The load of dbench goes on for a while after the first call that fails.
+        failed_first(&program, ran, &["Read-only file system", "Input/output error", "client "]);
         // Once it can be written again, what stayed is removed by its mark.
         assert!(dir.join(".treering-run").exists(), "{words:?}");
     }
@@ -117,7 +117,7 @@ fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
             treering_testkit::skip(&why);
             return;
         }
-        failed_first(&program, started.finish(), "Input/output error", true);
+        failed_first(&program, started.finish(), &["Input/output error"]);
     }
 }
 
@@ -146,22 +146,20 @@ fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() 
 }
 
 #[test]
-fn a_store_without_room_does_not_end_the_trial_and_its_summary_is_shown() {
+fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
     require_root!();
     let program = prepared();
     let place = LoopFs::in_memory(2);
     let store = place.path().join("results.treering");
     let store = store.to_str().unwrap();
-    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-i", "30"];
+    let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-i", "300"];
     let words = [&words[..], &["-r", "0", "--order", "sorted", "--store", store]].concat();
     let mut started = program.start(&words);
     started.wait_for("initial create kernel-1 ");
     let filler = fill(&place.path().join("filler"));
     let ran = started.finish().ends_with(3);
-    assert!(ran.stderr.contains(&format!("no room to write {store}; the trial goes on")), "{ran}");
     let why = format!("treering: the results could not be kept: no room to write {store}");
     assert!(ran.stderr.contains(&why) && ran.stderr.contains("hint: make room"), "{ran}");
-    assert!(ran.stderr.contains("initial create kernel-29 "), "to its end: {ran}");
     assert!(ran.stdout.contains("initial create"), "a summary: {ran}");
     let quiet = program.run([&words[..], &["--quiet"]].concat()).ends_with(3);
     assert!(quiet.stderr.contains("no room to write"), "{quiet}");
@@ -242,7 +240,7 @@ fn a_file_that_is_not_there_is_wrong_usage() {
         &["run", "fio", "nowhere.fio", "--dir", "w"],
         &["run", "ffsb", "nowhere.ffsb", "--dir", "w"],
         &["run", "filebench", "nowhere.f", "--dir", "w"],
-        &["run", "dbench", "--loadfile", "nowhere", "--dir", "w"],
+        &["run", "dbench", "nowhere", "--dir", "w"],
         &["run", "compilebench", "--dataset", "./nowhere", "--dir", "w"],
     ] {
         let ran = program.run(words);

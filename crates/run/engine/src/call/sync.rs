@@ -462,7 +462,11 @@ impl Caller for SyncCaller {
             Err(stumble) if is_full(step.tolerate, stumble.errno) => {
                 (Outcome::Full(stumble.bytes), stumble.calls)
             }
-            Err(stumble) if step.tolerate == Tolerate::Anything => {
+            // A limit of our own is no answer of the filesystem's, whatever a script expects.
+            Err(stumble)
+                if step.tolerate == Tolerate::Anything
+                    && !matches!(stumble.errno, Errno::MFILE | Errno::NFILE) =>
+            {
                 (Outcome::Failed(stumble.errno.raw_os_error()), stumble.calls)
             }
             Err(stumble) => return Err(Box::new(self.failure(&step.call, stumble))),

@@ -1,8 +1,8 @@
 //! Taking away what a device carries, once the user has named it for that or it is our own image.
 //!
 //! Only the places where something can be recognised are overwritten: the first, middle and last
-//! MiB, in which the guard looks for data, each signature found, and second copies of superblocks by
-//! which a tool would find the old content.
+//! MiB, in which the guard looks for data, each signature found, and second copies of superblocks
+//! by which a tool would find the old content.
 
 use std::fs::File;
 use std::io;

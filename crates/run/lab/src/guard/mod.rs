@@ -1,8 +1,8 @@
 //! The guard: looks at a block device and says what stands against formatting it.
 //!
 //! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
-//! (a partition table, a known signature, any data in its first, middle or last MiB) is touched when
-//! the user has named that device to be erased.
+//! (a partition table, a known signature, any data in its first, middle or last MiB) is touched
+//! when the user has named that device to be erased.
 
 mod below;
 mod content;

@@ -191,7 +191,18 @@ impl Session for PlaySession<'_> {
     }
 
     fn failure(&self) -> Option<String> {
-        self.failure.clone()
+        let why = self.failure.clone()?;
+        if self.config.classic {
+            return Some(why);
+        }
+        // A load goes on for a while after the first call that fails: that one tells more.
+        let is_before = |message: &&String| {
+            message.split_once("] ").is_some_and(|(_line, what)| !why.ends_with(what))
+        };
+        match self.messages.iter().find(is_before) {
+            Some(before) => Some(format!("{why}; before that: {before}")),
+            None => Some(why),
+        }
     }
 
     fn metrics(&self) -> Vec<Metric> {
