@@ -216,8 +216,7 @@ fn names_of_formats_are_words_of_the_command_line() {
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }
 
-/// The names of all fields in a value, at any depth; of `cell` and `tasks` only their own, since
-/// these are what the store and the export write.
+/// The names of all fields in a value, at any depth, but not of tasks, which are those of an export.
 fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {
