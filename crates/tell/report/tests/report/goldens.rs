@@ -216,7 +216,7 @@ fn names_of_formats_are_words_of_the_command_line() {
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }
 
-/// The names of all fields in a value, at any depth, but not of tasks, which are those of an export.
+/// The names of all fields in a value, at any depth; not those of tasks, which an export has too.
 fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {
