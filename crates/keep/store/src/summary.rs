@@ -98,9 +98,10 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or holds what no treering like this wrote.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialSummary>, StoreError> {
-        let (label, excluded) = match self.version() < Version::WITH_ANNOTATIONS {
-            true => ("t.label", "NULL"),
-            false => (annotate::LABEL, annotate::EXCLUSION),
+        let (label, excluded) = if self.version() < Version::WITH_ANNOTATIONS {
+            ("t.label", "NULL")
+        } else {
+            (annotate::LABEL, annotate::EXCLUSION)
         };
         let with_label = format!("{label} = ?");
         let mut conditions = Vec::new();

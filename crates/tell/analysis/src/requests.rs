@@ -60,6 +60,14 @@ impl RequestFigures {
         self.beyond_p999().is_some_and(|beyond| beyond < FEW_BEYOND)
     }
 
+    /// A quantile stands for a bucket of latencies, and may lie beyond the longest of them.
+    fn bound(&mut self) {
+        let Some(max_ns) = self.max_ns else { return };
+        for quantile_ns in [&mut self.p50_ns, &mut self.p99_ns, &mut self.p999_ns] {
+            *quantile_ns = quantile_ns.map(|ns| ns.min(max_ns));
+        }
+    }
+
     fn has_latency(&self) -> bool {
         [self.mean_ns, self.p50_ns, self.p99_ns, self.p999_ns, self.max_ns]
             .iter()
@@ -143,6 +151,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
         });
         rows[place].take(metric, what);
     }
+    rows.iter_mut().for_each(RequestFigures::bound);
     rows.retain(|row| {
         row.operations_per_second.is_some() || row.mib_per_second.is_some() || row.has_latency()
     });

@@ -12,8 +12,8 @@ use treering_model::Trial;
 
 pub(crate) use document::TaskForm;
 
-/// The version of the exported JSON. Readers take older ones and refuse newer ones. Version 2 leaves
-/// out what is not known, where version 1 had 0.
+/// The version of the exported JSON. Readers take older ones and refuse newer ones. Version 2
+/// leaves out what is not known, where version 1 had 0.
 pub const EXPORT_VERSION: u32 = 2;
 
 /// A form of export.

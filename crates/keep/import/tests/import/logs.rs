@@ -237,7 +237,7 @@ fn treerings_own_events_and_exports_are_read_whole() {
 
 #[test]
 fn newer_or_broken_exports_are_refused_with_a_reason() {
-    let newer = import(b"{\"treering_export\":{\"version\":2},\"trials\":[{\"new\":1}]}");
+    let newer = import(b"{\"treering_export\":{\"version\":3},\"trials\":[{\"new\":1}]}");
     assert!(newer.remarks[0].what.contains("use a newer treering"), "{:?}", newer.remarks);
     let broken =
         import(b"x\n{\"treering_export\":{\"version\":1},\"trials\":[\n{\"beginning\":3}]}");

@@ -8,7 +8,7 @@ use crate::sample::{
     trial_events,
 };
 use rusqlite::Connection;
-use treering_model::{Ending, TrialEvent, TrialId, TrialSink};
+use treering_model::{Change, Ending, TrialEvent, TrialId, TrialSink};
 use treering_store::{Access, Filter, Store, StoreError, TrialState};
 
 #[test]
@@ -119,7 +119,10 @@ fn a_store_for_reading_takes_nothing() {
 fn nothing_is_changed_or_removed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
-    record_one(&path, 0);
+    let trial = record_one(&path, 0);
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.annotate(&[trial], 1, &Change::Included).unwrap();
+    drop(store);
     let connection = Connection::open(&path).unwrap();
     let mut tables =
         connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();

@@ -27,7 +27,9 @@ pub(super) struct Summary {
     pub(super) reads: u64,
     pub(super) writes: u64,
     pub(super) bytes: u64,
-    /// The mean latency of those that were timed.
+    /// How many of them were timed.
+    pub(super) timed: u64,
+    /// The mean latency of those.
     pub(super) mean_ns: f64,
 }
 
@@ -48,6 +50,7 @@ impl Summary {
                 // A sample stands for all of its row.
                 total_ns += sum.mean_ns() * sum.count as f64;
                 weight += sum.count;
+                summary.timed += sum.timed;
             }
         }
         summary.mean_ns = if weight > 0 { total_ns / weight as f64 } else { 0.0 };
@@ -120,7 +123,8 @@ impl Headline {
         }
         if all.mean_ns > 0.0 {
             let name = "latency_mean_nanoseconds";
-            metrics.push(figure(name, all.mean_ns, Unit::Nanoseconds, lower));
+            let mean = figure(name, all.mean_ns, Unit::Nanoseconds, lower);
+            metrics.push(mean.of_tasks(all.timed));
         }
         metrics.push(figure("elapsed_seconds", seconds, Unit::Seconds, lower));
         if self.sync_ns > 0 {

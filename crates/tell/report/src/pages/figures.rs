@@ -7,6 +7,9 @@ use treering_model::{Metric, Unit};
 use super::identity::{better, scope};
 use crate::{Cell, Column, Number, Style, Table};
 
+/// Rows that the remark about a p99.9 names.
+const FEW_NAMED: usize = 4;
+
 /// Totals of each phase.
 pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
     let columns = vec![
@@ -79,19 +82,17 @@ pub(super) fn requests(requests: &[RequestFigures]) -> Table {
 
 /// Where the p99.9 rests on few requests: which rows, and on how many; `None` where there are none.
 pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
-    let few = requests.iter().filter(|row| row.has_few_beyond());
-    let said: Vec<String> = few
-        .map(|row| {
-            let (beyond, timed) = (row.beyond_p999().unwrap_or(0), row.timed.unwrap_or(0));
-            format!("{} ({beyond} of {timed})", row.label())
-        })
-        .collect();
-    (!said.is_empty()).then(|| {
-        format!(
-            "p99.9 says little with fewer than {FEW_BEYOND} requests beyond it: {}",
-            said.join(", ")
-        )
-    })
+    let few: Vec<&RequestFigures> = requests.iter().filter(|row| row.has_few_beyond()).collect();
+    let rows = few.iter().take(FEW_NAMED).map(|row| {
+        let (beyond, timed) = (row.beyond_p999().unwrap_or(0), row.timed.unwrap_or(0));
+        format!("{} ({beyond} of {timed})", row.label())
+    });
+    let mut rows = rows.collect::<Vec<_>>().join(", ");
+    if few.len() > FEW_NAMED {
+        rows += &format!(" and {} more", few.len() - FEW_NAMED);
+    }
+    let said = format!("p99.9 says little where fewer than {FEW_BEYOND} requests lie beyond it");
+    (!few.is_empty()).then(|| format!("{said}: {rows}"))
 }
 
 /// How long tasks took, by kind.

@@ -96,7 +96,10 @@ struct Seconds<'t> {
 
 /// Leaves out what is `None`, under the names given.
 macro_rules! figures {
-    ($(#[$about:meta])* $name:ident { $($field:ident: $type:ty,)* } with { $($known:ident: $of:ty,)* }) => {
+    (
+        $(#[$about:meta])*
+        $name:ident { $($field:ident: $type:ty,)* } with { $($known:ident: $of:ty,)* }
+    ) => {
         $(#[$about])*
         #[derive(Debug, Serialize)]
         struct $name {

@@ -3,11 +3,13 @@
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
 //! anew; read the difference before committing it.
 
-use treering_model::{Ending, Trial};
+use treering_model::{Annotation, Change, Ending, Trial};
 use treering_report::formats::{ALL, by_name, terminal};
+use treering_report::pages::trial_json::ShownTrial;
 use treering_report::pages::trials::TrialRow;
+use treering_report::pages::trials_json::TrialList;
 use treering_report::pages::{run, trial, trials};
-use treering_report::{Format, Report};
+use treering_report::{Data, Format, Report, write_data};
 
 use crate::fixture::{self, SHORT_ID};
 use crate::rendered;
@@ -49,6 +51,11 @@ pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
 
 /// The list of all made-up trials.
 pub(crate) fn list() -> Report {
+    trials::page(&rows())
+}
+
+/// The rows of the list of all made-up trials, one of them excluded.
+fn rows() -> Vec<TrialRow> {
     let running = TrialRow {
         wall_ns: 0,
         metrics: Vec::new(),
@@ -56,12 +63,27 @@ pub(crate) fn list() -> Report {
         ..row(&fixture::aging(), None)
     };
     let ended = |trial: &Trial| row(trial, Some(trial.ending.clone()));
-    trials::page(&[
+    let excluded = Some("a backup ran meanwhile".to_owned());
+    vec![
         ended(&fixture::aging()),
         running,
-        ended(&fixture::failed_at_once()),
+        TrialRow { excluded, ..ended(&fixture::failed_at_once()) },
         ended(&fixture::interrupted()),
-    ])
+    ]
+}
+
+/// Data as a file to look at.
+fn golden_data(name: &str, data: &impl Data) {
+    let mut bytes = Vec::new();
+    write_data(data, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(value["format"].is_string() && value["version"].is_u64(), "{value}");
+    let text = serde_json::to_string_pretty(&value).unwrap();
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!(format!("{name}.data"), text);
+    });
 }
 
 /// The page in every format; the JSON with line ends, since nobody reviews one long line.
@@ -82,6 +104,30 @@ fn golden(page: &str, report: &Report) {
 #[test]
 fn list_of_trials() {
     golden("list", &list());
+    golden_data("list", &TrialList::of(&rows()));
+}
+
+#[test]
+fn a_trial_as_data() {
+    let mut trial = fixture::aging();
+    let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
+    let (label, was) = (trial.beginning.label.clone(), "first".to_owned());
+    let reason = "a backup ran meanwhile".to_owned();
+    trial.annotations = vec![
+        at(1_763_665_726_000, Change::Relabelled { label, was }),
+        at(1_763_665_727_999, Change::Excluded { reason }),
+    ];
+    let view = |all| trial::View {
+        short_id: SHORT_ID,
+        command: Some(COMMAND),
+        tasks: all,
+        seconds: all,
+        charts: false,
+    };
+    golden_data("show", &ShownTrial::of(&trial, &view(false)));
+    golden_data("show_everything", &ShownTrial::of(&trial, &view(true)));
+    golden("show_excluded", &trial::page(&trial, &view(false)));
+    golden_data("show_extreme", &ShownTrial::of(&fixture::extreme(), &view(true)));
 }
 
 #[test]
@@ -168,4 +214,39 @@ fn without_colour(text: &str) -> String {
 fn names_of_formats_are_words_of_the_command_line() {
     let names: Vec<&str> = ALL.iter().map(|format: &&dyn Format| format.name()).collect();
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
+}
+
+/// The names of all fields in a value, at any depth; not those of tasks, which an export has too.
+fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (name, value) in object {
+                found.insert(name.clone());
+                if name != "tasks" {
+                    fields(value, found);
+                }
+            }
+        }
+        serde_json::Value::Array(all) => all.iter().for_each(|one| fields(one, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_the_data_is_described() {
+    let described = include_str!("../../../../../docs/json.md");
+    let view = trial::View { tasks: true, seconds: true, command: Some("x"), ..Default::default() };
+    let mut found = std::collections::BTreeSet::new();
+    let parsed = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    let mut bytes = Vec::new();
+    write_data(&TrialList::of(&rows()), &mut bytes).unwrap();
+    fields(&parsed(&bytes), &mut found);
+    bytes.clear();
+    write_data(&ShownTrial::of(&fixture::aging(), &view), &mut bytes).unwrap();
+    fields(&parsed(&bytes), &mut found);
+    for name in found {
+        let is_there =
+            described.contains(&format!("`{name}`")) || described.contains(&format!("\"{name}\""));
+        assert!(is_there, "docs/json.md does not describe `{name}`");
+    }
 }

@@ -1,5 +1,5 @@
-//! Trials that the user excluded from comparisons: what the page says of them, and which plans there
-//! are when one is named that is not there.
+//! Trials that the user excluded from comparisons: what the page says of them, and which plans
+//! there are when one is named that is not there.
 
 use std::collections::BTreeSet;
 

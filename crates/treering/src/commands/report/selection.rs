@@ -296,7 +296,11 @@ impl<'s> Known<'s> {
         }
         if picks.len() < 2 {
             let said = format!("the trials have {} values of {}", picks.len(), factor.name());
-            let message = format!("{said}: there is nothing to compare");
+            let out = match self.excluded.len() {
+                0 => String::new(),
+                out => format!(" (excluded trials: {out})"),
+            };
+            let message = format!("{said}: there is nothing to compare{out}");
             return Err(Failure::new(Kind::Usage, message)
                 .hint("choose sides with --baseline and --contender, or another --by"));
         }
