@@ -20,7 +20,8 @@ use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, Style, kind_name, native_tree};
 
 /// So many trees and operations are looked at for the kinds of operation that a run has.
-const FORESEEN: u32 = 2_000;
+const FORESEEN_TREES: u32 = 100;
+const FORESEEN_RUNS: u32 = 1_000;
 /// The largest request: what one call can move on Linux is a little below 2 GiB.
 const LARGEST_CHUNK: u64 = 1 << 30;
 
@@ -228,14 +229,15 @@ impl Job for AgingJob {
         // Every kind that is drawn at all is drawn soon; the whole plan may be long.
         let mut phases = match &self.shape {
             Shape::Classic(shape) => {
-                let runs = shape.runs.min(FORESEEN);
-                let initial_dirs = shape.initial_dirs.min(FORESEEN);
+                let runs = shape.runs.min(FORESEEN_RUNS);
+                let initial_dirs = shape.initial_dirs.min(FORESEEN_TREES);
                 let shape = ClassicShape { runs, initial_dirs, ..shape.clone() };
                 classic_plan::phases(&shape, &facts.existing)
             }
             Shape::Native { shape, fill } => {
-                let trees = if fill.is_some() { FORESEEN } else { shape.initial_dirs };
-                let (runs, initial_dirs) = (shape.runs.min(FORESEEN), trees.min(FORESEEN));
+                let trees = if fill.is_some() { FORESEEN_TREES } else { shape.initial_dirs };
+                let (runs, initial_dirs) =
+                    (shape.runs.min(FORESEEN_RUNS), trees.min(FORESEEN_TREES));
                 native_plan::phases(&NativeShape { runs, initial_dirs, ..shape.clone() })
             }
         };
