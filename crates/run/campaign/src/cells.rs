@@ -72,12 +72,8 @@ pub fn observing_rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
         return Vec::new();
     }
     let count = usize::try_from(observed.rounds).unwrap_or(usize::MAX);
-    let cell = |round, (_, variant, job)| PlannedCell {
-        round,
-        role: CellRole::Observed,
-        variant,
-        job,
-    };
+    let cell =
+        |round, (_, variant, job)| PlannedCell { round, role: CellRole::Observed, variant, job };
     (1..)
         .zip(order(plan, count, false, "observing"))
         .map(|(round, order)| order.into_iter().map(|one| cell(round, one)).collect())
@@ -106,9 +102,8 @@ fn order(
         _ => (CellRole::Round, run, job),
     };
     let of_round = |(round, jobs): (usize, Vec<usize>)| {
-        let cells = jobs.iter().flat_map(|&job| {
-            within[job][round].iter().map(move |&run| (run, job))
-        });
+        let cells =
+            jobs.iter().flat_map(|&job| within[job][round].iter().map(move |&run| (run, job)));
         cells.map(|(run, job)| cell(run, job)).collect()
     };
     jobs.into_iter().enumerate().map(of_round).collect()

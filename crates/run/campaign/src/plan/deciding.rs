@@ -127,18 +127,22 @@ pub fn family(variants: usize, jobs: &[PlannedJob], judging: &Judging) -> u32 {
     u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
 }
 
-/// Whether a metric of this name can come of one of the jobs.
-pub fn is_known(jobs: &[PlannedJob], name: &str) -> bool {
-    let has =
-        |job: &PlannedJob| has_metric(&job.job.foreseen_metrics(&TargetFacts::unknown()), name);
-    jobs.iter().any(has)
+/// The metrics that each job will give, as far as they are known.
+pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
+    jobs.iter().map(|job| job.job.foreseen_metrics(&TargetFacts::unknown())).collect()
 }
 
-/// The names of the metrics that can come of these jobs, those that decide by themselves first.
-pub fn known_metrics(jobs: &[PlannedJob]) -> Vec<String> {
-    let foreseen = jobs.iter().flat_map(|job| job.job.foreseen_metrics(&TargetFacts::unknown()));
-    let (primary, others): (Vec<Metric>, Vec<Metric>) = foreseen.partition(|one| one.primary);
-    let names = primary.iter().chain(&others).map(Metric::full_name);
+/// Whether a metric of this name can come of one of the jobs with these metrics.
+pub fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
+    foreseen.iter().any(|metrics| has_metric(metrics, name))
+}
+
+/// The names of the metrics that can come of jobs with these, those that decide by themselves
+/// first.
+pub fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
+    let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
+        foreseen.iter().flatten().partition(|one| one.primary);
+    let names = primary.into_iter().chain(others).map(Metric::full_name);
     let mut seen = BTreeSet::new();
     let names = names.chain(OF_TRIAL.map(str::to_owned));
     names.filter(|name| seen.insert(name.clone())).collect()

@@ -11,7 +11,7 @@ const THREE_BY_THREE: &str = "control = true\nrounds = 12\n\
     [[variant]]\nname = \"b\"\nfilesystem = \"xfs\"\n\
     [[variant]]\nname = \"c\"\nfilesystem = \"btrfs\"\n\
     [[job]]\nworkload = \"fs_mark\"\n\
-    [[job]]\nworkload = \"bonnie\"\n\
+    [[job]]\nworkload = \"bonnie++\"\n\
     [[job]]\nworkload = \"compilebench\"\noptions = { dataset = \"linux-6.1-small\" }\n\
     [observe]\nlayout = true\nrounds = 3\n";
 

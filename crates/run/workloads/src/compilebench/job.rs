@@ -19,6 +19,9 @@ use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
 use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, Style, kind_name, native_tree};
 
+/// So many trees and operations are looked at for the kinds of operation that a run has.
+const FORESEEN_TREES: u32 = 100;
+const FORESEEN_RUNS: u32 = 1_000;
 /// The largest request: what one call can move on Linux is a little below 2 GiB.
 const LARGEST_CHUNK: u64 = 1 << 30;
 
@@ -223,9 +226,23 @@ impl Job for AgingJob {
     }
 
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
-        let phases = self.phases(facts);
-        let counted = phases.iter().filter(|phase| phase.name != NATIVE_ORDER);
-        let kinds = counted.flat_map(|phase| {
+        // Every kind that is drawn at all is drawn soon; the whole plan may be long.
+        let mut phases = match &self.shape {
+            Shape::Classic(shape) => {
+                let runs = shape.runs.min(FORESEEN_RUNS);
+                let initial_dirs = shape.initial_dirs.min(FORESEEN_TREES);
+                let shape = ClassicShape { runs, initial_dirs, ..shape.clone() };
+                classic_plan::phases(&shape, &facts.existing)
+            }
+            Shape::Native { shape, fill } => {
+                let trees = if fill.is_some() { FORESEEN_TREES } else { shape.initial_dirs };
+                let (runs, initial_dirs) =
+                    (shape.runs.min(FORESEEN_RUNS), trees.min(FORESEEN_TREES));
+                native_plan::phases(&NativeShape { runs, initial_dirs, ..shape.clone() })
+            }
+        };
+        phases.retain(|phase| phase.name != NATIVE_ORDER);
+        let kinds = phases.iter().flat_map(|phase| {
             let initial = phase.name == INITIAL_CREATE;
             let works = phase.waves.iter().flatten();
             works.filter_map(move |work| match work {

@@ -93,10 +93,7 @@ impl<'a> Following<'a> {
     }
 
     /// What the rounds so far say; `None` when nothing is compared.
-    fn outcome(
-        &self,
-        done: &BTreeMap<PlannedCell, TrialId>,
-    ) -> Result<Option<Outcome>, Failure> {
+    fn outcome(&self, done: &BTreeMap<PlannedCell, TrialId>) -> Result<Option<Outcome>, Failure> {
         let Some(store) = open_to_read(self.args.page.store.store.as_deref())? else {
             return Ok(None);
         };

@@ -194,9 +194,9 @@ pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
         Stopping::Fixed { .. } if rounds == 1 => {
             "its one round is there already; nothing to run; more with --rounds M".to_owned()
         }
-        Stopping::Fixed { .. } => format!(
-            "all {rounds} rounds are there already; nothing to run; more with --rounds M"
-        ),
+        Stopping::Fixed { .. } => {
+            format!("all {rounds} rounds are there already; nothing to run; more with --rounds M")
+        }
         Stopping::Precision { .. } | Stopping::Sequential { .. } => format!(
             "all it needs is there already: its rule ended it after {rounds} rounds; nothing to \
              run; more with --rounds M"

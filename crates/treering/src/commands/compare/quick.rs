@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use treering_campaign::plan::{
-    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family, is_known,
-    known_metrics, loop_device,
+    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family, foreseen,
+    is_known, known_metrics, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::{DeviceSpec, Variant};
@@ -45,11 +45,11 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
 /// What decides: what is asked for; else the one metric that speaks for the whole run, where the
 /// workload has one; else the workload's own choice.
 fn primary(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
-    if let Some(unknown) = args.primary.iter().find(|name| !is_known(jobs, name)) {
+    let known = foreseen(jobs);
+    if let Some(unknown) = args.primary.iter().find(|name| !is_known(&known, name)) {
         let message = format!("--primary: {} gives no metric '{unknown}'", args.workload);
-        let known = known_metrics(jobs);
-        return Err(Failure::new(Kind::Usage, message)
-            .hint(format!("it gives: {}", known.join(", "))));
+        let names = known_metrics(&known).join(", ");
+        return Err(Failure::new(Kind::Usage, message).hint(format!("it gives: {names}")));
     }
     if !args.primary.is_empty() {
         return Ok(args.primary.clone());
@@ -67,7 +67,9 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
         Failure::new(Kind::Usage, message)
     })?;
     let words = match args.options.as_slice() {
-        [] => QUICK_OPTIONS.map(|(name, value)| format!("--{name}={value}")).to_vec(),
+        [] if args.workload == "compilebench" => {
+            QUICK_OPTIONS.map(|(name, value)| format!("--{name}={value}")).to_vec()
+        }
         given => given.to_vec(),
     };
     let settings = settings_of_words(workload.manifest().native, &words)?;

@@ -18,7 +18,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{DeviceSpec, Metric, Variant};
 use treering_script::Workload;
 
 use device::PlacedDevice;
@@ -28,7 +28,7 @@ use section::{DEVICE, PLAN, REPORT, Section};
 pub use nearest::by_nearness;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
-use super::{Conditions, Judging, Plan, PlannedJob, family, is_known, known_metrics};
+use super::{Conditions, Judging, Plan, PlannedJob, family, foreseen, is_known, known_metrics};
 
 /// A larger document is no plan.
 pub const BYTES_MAX: usize = 1 << 20;
@@ -75,6 +75,8 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => value.text("a question in quotation marks")?.to_owned(),
         None => String::new(),
     };
+    // What is wrong with the rule is said at once; its defaults follow from all the rest.
+    ending::stopping(&top, 1)?;
     let shared = match top.get("device") {
         Some(value) => device::device(&value.section(&DEVICE)?)?,
         None => PlacedDevice::default(),
@@ -164,6 +166,7 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     let threshold = threshold.map(|value| quantity::share(&value, 0.0, 10.0)).transpose()?;
     let mut primary: Vec<String> = Vec::new();
     if let Some(value) = section.get("primary") {
+        let known = foreseen(jobs);
         let wanted = "an array of metrics, as [\"create/mib_per_second\"]";
         for element in value.array(wanted)? {
             let metric = element.word("the name of a metric")?;
@@ -183,10 +186,10 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
                     .fault(message, "")
                     .hint("name few: they are corrected together"));
             }
-            if !is_known(jobs, metric) {
+            if !is_known(&known, metric) {
                 return Err(element
                     .fault(format!("no job of this plan gives {}", quoted(metric)), "")
-                    .hint(known_names(metric, jobs)));
+                    .hint(known_names(metric, &known)));
             }
             primary.push(metric.to_owned());
         }
@@ -195,8 +198,8 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
 }
 
 /// Which metric was perhaps meant, and some that there are.
-fn known_names(metric: &str, jobs: &[PlannedJob]) -> String {
-    let known = known_metrics(jobs);
+fn known_names(metric: &str, foreseen: &[Vec<Metric>]) -> String {
+    let known = known_metrics(foreseen);
     let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();
     let more = match known.len().saturating_sub(shown.len()) {
         0 => String::new(),
