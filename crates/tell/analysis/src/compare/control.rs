@@ -6,7 +6,8 @@ use super::{Estimate, MetricComparison, Outcome, Side, Terms};
 
 impl Outcome {
     /// Compares the baseline with a second arm of itself. A primary metric whose interval leaves
-    /// out 1 is unstable; that becomes a caution. The control is in no family and decides nothing.
+    /// out 1 is unstable; that becomes a caution. The control is in no family and decides nothing;
+    /// it is kept in `control`, since it shows what could have been found.
     ///
     /// # Errors
     /// As [`compare`].
@@ -29,6 +30,7 @@ impl Outcome {
             self.cautions.push(ComparisonCaution::new(Code::Unstable, message));
             self.cautions.sort();
         }
+        self.control = against_itself.comparisons.into_iter().filter(|one| one.primary).collect();
         Ok(())
     }
 }

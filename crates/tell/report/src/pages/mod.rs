@@ -8,6 +8,7 @@ mod comparison_json;
 mod comparison_lkp;
 mod comparison_observed;
 mod comparison_tables;
+mod comparison_words;
 mod environment;
 mod figures;
 pub mod fresh_copy;

@@ -27,6 +27,9 @@ use crate::storage::{failure, no_results, open_to_read};
 /// The exit code of a gate that can say nothing; docs/exit-codes.md lists it.
 const UNCLEAR: u8 = 5;
 
+/// Columns of a line of mail.
+const MAIL_COLUMNS: u16 = 72;
+
 /// Facts of a campaign's trials: what its plan says of judging, in the words of the options.
 pub(crate) const BASELINE_FACT: &str = "plan.baseline";
 pub(crate) const PRIMARY_FACT: &str = "plan.primary";
@@ -116,11 +119,14 @@ fn tell(
             environment: &environment,
             profiles: &profiles,
             observed: &observed,
+            brief: args.page.brief,
         };
         let page = page(&outcome, &view);
         if format.is_none() {
             let (format, output) = (args.page.format.clone(), args.page.output.clone());
-            output::write(&page, &OutputArgs { format, output })?;
+            // What is brief is meant for a mail.
+            let width = args.page.width.or(args.page.brief.then_some(MAIL_COLUMNS));
+            output::write(&page, &OutputArgs { format, output, width })?;
         }
         if let Some(dir) = &args.page.charts {
             charts::write(&page, dir)?;
