@@ -125,7 +125,7 @@ impl Scale {
     }
 
     /// From the scale calculated on to the one reported.
-    fn to_reported(self, working: f64) -> f64 {
+    pub(crate) fn to_reported(self, working: f64) -> f64 {
         match self {
             Self::Ratio => working.clamp(-LARGEST_LOG, LARGEST_LOG).exp(),
             Self::Difference => working,

@@ -19,6 +19,7 @@ mod change_point;
 mod comparison;
 mod confirm;
 mod control;
+mod decision;
 mod describe;
 mod distribution;
 mod effect_size;
@@ -75,6 +76,7 @@ pub use comparison::{
 };
 pub use confirm::confirm_repetitions;
 pub use control::{Control, FalseAlarms, check_control, false_alarms};
+pub use decision::{decision_interval, decision_levels};
 pub use describe::{Description, describe, mean_interval};
 pub use effect_size::{EffectSize, effect_size};
 pub use equivalence::{

@@ -56,6 +56,7 @@ pub const BEGINNING_BYTES: usize = BEGINNING.len() + MARK.len();
 fn subject(chart: &Chart) -> String {
     let (sort, of) = match chart {
         Chart::Forest(_) => ("ratios", ""),
+        Chart::Ratios(ratios) => ("ratio-by-round", ratios.metric.as_str()),
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
         Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),

@@ -22,8 +22,8 @@ mod verdict;
 
 pub use charts::{
     Aging, AgingSide, Chart, Concentration, Course, CourseSide, DeviceMapChart, Forest, ForestRow,
-    HeatLayer, Latencies, LatencySide, LayoutCourse, LayoutCourseSide, Rounds, RoundsSide,
-    TraceChart, TraceChartRun,
+    HeatLayer, Latencies, LatencySide, LayoutCourse, LayoutCourseSide, RatioSide, Ratios, Rounds,
+    RoundsSide, TraceChart, TraceChartRun,
 };
 pub use data::{Data, write_data};
 pub use document::{Block, Pair, RawList, Report, Warning};

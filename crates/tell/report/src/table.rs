@@ -229,19 +229,28 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its rows, each as long as there are columns.
     pub rows: Vec<Vec<Cell>>,
+    /// What stands on the fold, where formats that can fold show it closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folded: Option<String>,
 }
 
 impl Table {
     /// A table without rows, its first column naming the row.
     pub fn new(name: &str, caption: &str, columns: Vec<Column>) -> Self {
         let (name, caption) = (name.to_owned(), caption.to_owned());
-        Self { name, caption, keys: 1, columns, rows: Vec::new() }
+        Self { name, caption, keys: 1, columns, rows: Vec::new(), folded: None }
     }
 
     /// The same table with so many naming columns.
     #[must_use]
     pub(crate) fn with_keys(self, keys: usize) -> Self {
         Self { keys, ..self }
+    }
+
+    /// The same table, closed where formats can fold.
+    #[must_use]
+    pub(crate) fn folded(self, title: impl Into<String>) -> Self {
+        Self { folded: Some(title.into()), ..self }
     }
 
     /// The cell at a place; missing when the row is too short.

@@ -78,6 +78,13 @@ pub(crate) struct PageArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Only what fits a mail: the sentences, the cautions and the primary metrics, in 72 columns.
+    #[arg(long)]
+    pub(crate) brief: bool,
+    /// Columns of a line of text [default: those of the terminal; 100 in a pipe; 72 with --format
+    /// plain or --brief].
+    #[arg(long, value_name = "COLUMNS", value_parser = super::width())]
+    pub(crate) width: Option<u16>,
     /// Also write every chart as an SVG file into this directory, which is made if need be.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,

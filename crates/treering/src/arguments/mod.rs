@@ -116,7 +116,7 @@ pub(crate) struct ListArgs {
 }
 
 /// How a page is written.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// The format: terminal, plain, markdown, html, csv or json [default: terminal; plain in a
     /// pipe].
@@ -125,6 +125,15 @@ pub(crate) struct OutputArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Columns of a line of text [default: those of the terminal; 100 in a pipe; 72 with --format
+    /// plain].
+    #[arg(long, value_name = "COLUMNS", value_parser = width())]
+    pub(crate) width: Option<u16>,
+}
+
+/// A page narrower than this cannot be laid out.
+pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(40..=1000)
 }
 
 #[derive(Debug, Args)]

@@ -87,7 +87,8 @@ pub(crate) struct TracePageArgs {
 impl TracePageArgs {
     /// The same as other pages have it.
     pub(crate) fn output(&self) -> OutputArgs {
-        OutputArgs { format: self.format.clone(), output: self.output.clone() }
+        let (format, output) = (self.format.clone(), self.output.clone());
+        OutputArgs { format, output, ..OutputArgs::default() }
     }
 }
 

@@ -252,7 +252,7 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
     let stored = Stored { short_id: &short_id, place: &place };
     let report = page(trial, done.store.as_ref().map(|_| &stored));
     if to_stdout {
-        return output::write(&report, &OutputArgs { format: None, output: None });
+        return output::write(&report, &OutputArgs::default());
     }
     output::write_to_stderr(&report)
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use treering_report::formats::plain::{MAIL, Plain};
 use treering_report::formats::terminal::Terminal;
 use treering_report::formats::{self, Format};
 use treering_report::{Data, Report, write_data};
@@ -10,15 +11,23 @@ use treering_report::{Data, Report, write_data};
 use crate::arguments::OutputArgs;
 use crate::failure::{Failure, Kind, output_failed};
 
+/// Columns of a line that goes into a pipe or a file.
+const PIPED: usize = 100;
+
 /// Writes a page as the user asked.
 pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     let to_terminal = args.output.is_none() && io::stdout().is_terminal();
-    let terminal = terminal();
+    let width = args.width.map(usize::from);
+    let mut terminal = terminal();
+    terminal.width = width.unwrap_or(terminal.width);
+    let mail = Plain { width: width.unwrap_or(MAIL.width) };
+    let pipe = Plain { width: width.unwrap_or(PIPED) };
     let format: &dyn Format = match args.format.as_deref() {
         None if to_terminal => &terminal,
+        None => &pipe,
         Some("terminal") => &terminal,
-        other => formats::by_name(other.unwrap_or("plain")).ok_or_else(|| {
-            let name = other.unwrap_or_default();
+        Some("plain") => &mail,
+        Some(name) => formats::by_name(name).ok_or_else(|| {
             let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
             let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
             Failure::new(Kind::Usage, message)

@@ -7,7 +7,7 @@ use treering_model::{Better, Metric, Trial};
 use treering_stats::{
     ALPHA, Comparison, Criteria, Direction, Finding, Question, Role, Scale, SerialCheck,
     StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
-    judge_family, median, pair_rounds, serial_check,
+    decision_interval, decision_levels, judge_family, median, pair_rounds, serial_check,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -16,7 +16,10 @@ use super::fairness::{Seen, of_cautions, of_job, of_places, of_side};
 use super::fill::of_fill;
 use super::jobs::{Job, jobs};
 use super::opposite::opposite;
-use super::outcome::{Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name};
+use super::outcome::{
+    Decided, Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name,
+};
+use super::quantity;
 use super::series::{Series, metrics_of};
 use super::side::{Side, fact, is_completed};
 use super::terms::{Terms, level};
@@ -42,10 +45,12 @@ impl Error for CompareError {
 }
 
 /// A question put to the statistics, and what is known of it beside the numbers.
-struct Asked {
-    about: MetricComparison,
-    /// `None` where nothing is to be judged: of one run a side.
-    question: Option<Question>,
+pub(super) struct Asked {
+    pub(super) about: MetricComparison,
+    /// `None` where nothing is to be judged: of one run a side, or the same in another unit.
+    pub(super) question: Option<Question>,
+    /// Where the question stands whose quantity this is in another unit.
+    pub(super) leader: Option<usize>,
 }
 
 /// Compares each contender with the baseline.
@@ -106,38 +111,111 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
     }
     let drifts = asked.iter().filter_map(|one| Some((&one.about, one.question?.comparison.drift?)));
     cautions.extend(drifting(drifts));
-    let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let level = level(std::iter::once(baseline).chain(contenders));
-    let verdicts = judge_family(&questions, level).map_err(CompareError)?;
-    let mut verdicts = verdicts.into_iter();
-    let comparisons: Vec<MetricComparison> = asked
-        .into_iter()
-        .map(|asked| {
-            let Some(verdict) = asked.question.and_then(|_| verdicts.next()) else {
-                return asked.about;
-            };
-            let (word, rounds_needed) = match verdict.finding {
-                Finding::Better => (Verdict::Better, None),
-                Finding::Worse => (Verdict::Worse, None),
-                Finding::Small => (Verdict::Small, None),
-                Finding::Same => (Verdict::Same, None),
-                Finding::Unclear { rounds_needed } => (Verdict::Unclear, rounds_needed),
-                Finding::SingleRun => (Verdict::SingleRun, Some(verdict.smallest_rounds)),
-            };
-            MetricComparison {
-                p_adjusted: verdict.p_adjusted,
-                smallest_rounds: verdict.smallest_rounds,
-                too_few_to_ever_show: verdict.too_few_to_ever_show,
-                verdict: word,
-                rounds_needed,
-                ..asked.about
-            }
-        })
-        .collect();
+    let comparisons = answered(asked, level).map_err(CompareError)?;
     cautions.extend(too_few_rounds(&comparisons));
     let contenders = contenders.iter().map(summary).collect();
-    let accepted = Vec::new();
-    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons, accepted })
+    let (control, accepted) = (Vec::new(), Vec::new());
+    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons, control, accepted })
+}
+
+/// The comparisons with their verdicts, the questions being of one family.
+fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, StatsError> {
+    let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
+    let verdicts = judge_family(&questions, alpha)?;
+    let levels = levels(&questions, alpha)?;
+    let mut answers = verdicts.into_iter().zip(levels);
+    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
+    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
+    for Asked { mut about, question, leader } in asked {
+        leaders.push(leader);
+        if let Some((question, (verdict, level))) =
+            question.and_then(|question| Some((question, answers.next()?)))
+        {
+            let is_decided = verdict.p_adjusted.is_some_and(|p| p < alpha);
+            answer(&mut about, &verdict);
+            about.decided = match level {
+                Some(level) => Some(decided(&about, &question.comparison, level, is_decided)?),
+                None => None,
+            };
+        }
+        comparisons.push(about);
+    }
+    // One quantity has one verdict, whatever its unit.
+    for (place, leader) in leaders.into_iter().enumerate() {
+        if let Some(verdict) = leader.and_then(|leader| comparisons.get(leader)).map(|l| l.verdict)
+        {
+            comparisons[place].verdict = verdict;
+        }
+    }
+    Ok(comparisons)
+}
+
+fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
+    (about.verdict, about.rounds_needed) = match verdict.finding {
+        Finding::Better => (Verdict::Better, None),
+        Finding::Worse => (Verdict::Worse, None),
+        Finding::Small => (Verdict::Small, None),
+        Finding::Same => (Verdict::Same, None),
+        Finding::Unclear { rounds_needed } => (Verdict::Unclear, rounds_needed),
+        Finding::SingleRun => (Verdict::SingleRun, Some(verdict.smallest_rounds)),
+    };
+    about.p_adjusted = verdict.p_adjusted;
+    about.smallest_rounds = verdict.smallest_rounds;
+    about.too_few_to_ever_show = verdict.too_few_to_ever_show;
+}
+
+/// The level at which each question was decided; `None` where there is no p-value.
+fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsError> {
+    let mut levels = vec![None; questions.len()];
+    for role in [Role::Primary, Role::Exploratory] {
+        let p_of = |question: &Question| {
+            question.comparison.p_value.filter(|_| question.criteria.role == role)
+        };
+        let p: Vec<f64> = questions.iter().filter_map(p_of).collect();
+        let mut found = decision_levels(role, &p, alpha)?.into_iter();
+        for (question, level) in questions.iter().zip(&mut levels) {
+            if p_of(question).is_some() {
+                *level = found.next();
+            }
+        }
+    }
+    Ok(levels)
+}
+
+/// The interval that agrees with the corrected test.
+fn decided(
+    about: &MetricComparison,
+    comparison: &Comparison,
+    level: f64,
+    is_decided: bool,
+) -> Result<Decided, StatsError> {
+    let values = (about.baseline_values.as_slice(), about.contender_values.as_slice());
+    let (scale, design) = (comparison.scale, comparison.design);
+    let interval = decision_interval(values, scale, design, level, is_decided)?;
+    // Where no bound exists at that level, the interval of this comparison alone stands beside what
+    // does not rest on the correction, if it says the same.
+    let alone = comparison.interval.filter(|alone| {
+        let none = if scale == Scale::Ratio { 1.0 } else { 0.0 };
+        let is_free = about.verdict == Verdict::Same || !about.primary;
+        interval.is_none() && is_free && !is_decided && alone.contains(none)
+    });
+    let level = if alone.is_some() { ALPHA } else { level };
+    let ends = interval.or(alone).map(|interval| (interval.low, interval.high));
+    Ok(Decided { level, interval: ends })
+}
+
+/// A job in words: its name in the plan that all its trials come from, else the workload with what
+/// tells the job from others.
+pub(super) fn title(job: &Job<'_>) -> String {
+    let all = job.rounds.baseline.iter().chain(&job.rounds.contender);
+    let mut names = all.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));
+    if let Some(Some(name)) = names.next().filter(|name| name.is_some_and(|name| !name.is_empty()))
+        && names.all(|other| other == Some(name))
+    {
+        return name.to_owned();
+    }
+    format!("{} {}", job.workload, job.name).trim_end().to_owned()
 }
 
 /// Metrics that were to decide, and that no job has.
@@ -172,7 +250,7 @@ fn ask_within(
             metrics.retain(|metric| !is_paired_within(metric));
         }
     }
-    asked.extend(within.into_iter().map(|about| Asked { about, question: None }));
+    asked.extend(within.into_iter().map(|about| Asked { about, question: None, leader: None }));
 }
 
 /// Puts the questions of a job: one for each metric that both sides have.
@@ -190,6 +268,7 @@ fn ask(
     if base.iter().all(Vec::is_empty) || other.iter().all(Vec::is_empty) {
         return;
     }
+    let first = asked.len();
     ask_within(job, names, (&mut base, &mut other), asked, cautions);
     let (base, other) = (Series::of(&base), Series::of(&other));
     let mut missing = Vec::new();
@@ -213,6 +292,9 @@ fn ask(
     }
     let only_there = other.kinds.iter().filter(|metric| decides(metric) && !base.has(metric));
     missing.extend(only_there.map(|metric| metric_name(&metric.scope, &metric.name)));
+    let trials: Vec<&Trial> =
+        job.rounds.baseline.iter().chain(&job.rounds.contender).copied().collect();
+    quantity::join(&mut asked[first..], first, &trials);
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {
         let message = format!("{about}: not on both sides: {}", missing.join(", "));
@@ -270,6 +352,7 @@ fn question(
         workload: job.workload.to_owned(),
         mode: job.mode,
         job: job.name.clone(),
+        title: title(job),
         name: metric.name.clone(),
         scope: metric.scope.clone(),
         unit: metric.unit,
@@ -287,6 +370,8 @@ fn question(
         ratio: is_ratio.then_some(estimate),
         difference: (!is_ratio).then_some(estimate),
         p: comparison.p_value,
+        decided: None,
+        same_as: None,
         p_adjusted: None,
         primary: metric.primary,
         threshold,
@@ -297,7 +382,7 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    Some(Asked { about, question: Some(Question { comparison, criteria }) })
+    Some(Asked { about, question: Some(Question { comparison, criteria }), leader: None })
 }
 
 /// The values that count, those of both sides in pairs where rounds are, and the rounds' numbers.

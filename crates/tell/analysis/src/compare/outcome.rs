@@ -47,7 +47,18 @@ impl Verdict {
 pub struct Estimate {
     /// The Hodges-Lehmann estimate.
     pub value: f64,
-    /// The ends of its 95 % interval; `None` for a single run.
+    /// The ends of the 95 % interval of this comparison alone, corrected for nothing; `None` for a
+    /// single run.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The interval at the level at which the correction decided: it leaves out no difference exactly
+/// when the verdict says that there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decided {
+    /// The level: one minus the confidence.
+    pub level: f64,
+    /// Its ends, on the scale of the estimate; `None` where the rounds are too few for any bound.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -60,6 +71,8 @@ pub struct MetricComparison {
     pub mode: Mode,
     /// The parameters that tell this job from others of the workload; empty when there is one.
     pub job: String,
+    /// The job in words: its name in the plan, else the workload with `job`.
+    pub title: String,
     /// The metric's name.
     pub name: String,
     /// The part of the trial it speaks of.
@@ -97,6 +110,11 @@ pub struct MetricComparison {
     pub difference: Option<Estimate>,
     /// Exact two-sided p, not corrected; `None` for a single run.
     pub p: Option<f64>,
+    /// The interval that agrees with the verdict; `None` for a single run, and for another unit of
+    /// a quantity that was judged already.
+    pub decided: Option<Decided>,
+    /// The metric whose quantity this is in another unit: the verdict is that metric's.
+    pub same_as: Option<String>,
     /// Corrected p: by Holm for primary metrics, the Benjamini-Hochberg q for the others.
     pub p_adjusted: Option<f64>,
     /// Whether it is among the few that decide.
@@ -189,6 +207,8 @@ pub struct Outcome {
     pub comparisons: Vec<MetricComparison>,
     /// Cautions that were accepted beforehand: they do not keep the gate from passing.
     pub accepted: Vec<ComparisonCautionCode>,
+    /// The primary metrics of the baseline against itself, where a control was run; in no family.
+    pub control: Vec<MetricComparison>,
 }
 
 impl Outcome {

@@ -10,7 +10,7 @@ use treering_model::{
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
 use super::jobs::Job;
-use super::judging::DEFAULT_THRESHOLD;
+use super::judging::{DEFAULT_THRESHOLD, title};
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::side::{fact, is_completed};
 
@@ -175,6 +175,7 @@ fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricCo
         workload: job.workload.to_owned(),
         mode: job.mode,
         job: job.name.clone(),
+        title: title(job),
         name,
         scope,
         unit,
@@ -192,6 +193,8 @@ fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricCo
         ratio: is_positive.then_some(estimate),
         difference: (!is_positive).then_some(estimate),
         p: comparison.p_value,
+        decided: None,
+        same_as: None,
         p_adjusted: None,
         primary: is_leading,
         threshold: DEFAULT_THRESHOLD,

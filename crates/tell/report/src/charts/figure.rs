@@ -137,7 +137,7 @@ const ALONE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\",
     \"Noto Sans\", \"DejaVu Sans\", sans-serif; } .chart text.title { font-weight: 600; }\n";
 
 impl Entry {
-    fn on_page(&self) -> Markup {
+    pub(super) fn on_page(&self) -> Markup {
         html! {
             li class=(self.class) {
                 svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 14 14" aria-hidden="true" {

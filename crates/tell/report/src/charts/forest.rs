@@ -30,6 +30,8 @@ struct Layout {
     row: (f64, f64),
     /// Room above the first row.
     top: f64,
+    /// Where each row begins, and behind the last where it ends.
+    tops: Vec<f64>,
     several: bool,
     /// Whether rows say themselves which way is better.
     mixed: bool,
@@ -41,18 +43,41 @@ impl Layout {
         let several = forest.rows.iter().any(|row| Some(&row.contender) != first.map(contender));
         let mixed = forest.rows.iter().any(|row| Some(row.better) != first.map(|row| row.better));
         let (width, row, top) =
-            if wide { (900.0, (28.0, 14.0), 26.0) } else { (380.0, (64.0, 50.0), 26.0) };
+            if wide { (1100.0, (28.0, 14.0), 26.0) } else { (380.0, (64.0, 50.0), 26.0) };
         let plot = match (wide, several) {
-            (true, true) => (305.0, 640.0),
-            (true, false) => (225.0, 640.0),
+            (true, true) => (385.0, 832.0),
+            (true, false) => (245.0, 832.0),
             (false, _) => (8.0, 372.0),
         };
-        Self { wide, width, plot, row, top, several, mixed }
+        let mut tops = Vec::with_capacity(forest.rows.len() + 1);
+        let mut end = top;
+        for place in 0..forest.rows.len() {
+            end += if begins_job(forest, place) { HEADING } else { 0.0 };
+            tops.push(end);
+            end += row.0;
+        }
+        tops.push(end);
+        Self { wide, width, plot, row, top, tops, several, mixed }
     }
 
-    fn bottom(&self, rows: usize) -> f64 {
-        self.top + self.row.0 * rows as f64
+    /// Where a row begins.
+    fn of(&self, place: usize) -> f64 {
+        self.tops.get(place).copied().unwrap_or(self.top)
     }
+
+    /// Where the last row ends.
+    fn bottom(&self) -> f64 {
+        self.of(self.tops.len().saturating_sub(1))
+    }
+}
+
+/// The height of the line that names a job.
+const HEADING: f64 = 30.0;
+
+/// Whether the name of a job stands above a row.
+fn begins_job(forest: &Forest, place: usize) -> bool {
+    let job = &forest.rows[place].job;
+    !job.is_empty() && (place == 0 || forest.rows[place - 1].job != *job)
 }
 
 fn contender(row: &ForestRow) -> &String {
@@ -77,7 +102,9 @@ pub(super) fn on_page(forest: &Forest) -> Markup {
 pub(super) fn figure(forest: &Forest) -> Figure {
     let clipped = forest.rows.iter().any(|row| {
         let beyond = |(low, high): (f64, f64)| low < ends(forest).0 || high > ends(forest).1;
-        row.interval.is_some_and(beyond) || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
+        row.unbounded
+            || row.interval.is_some_and(beyond)
+            || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
     });
     let arrow = if clipped { " An arrow: it goes on beyond the picture." } else { "" };
     let (size, drawing) = laid_out(forest, true);
@@ -85,7 +112,10 @@ pub(super) fn figure(forest: &Forest) -> Figure {
     Figure {
         class: "forest",
         title: format!("Ratio to {baseline}"),
-        says: format!(" with its 95 % interval, on a logarithmic axis. {}", directions(forest)),
+        says: format!(
+            " with the interval that agrees with the verdict, on a logarithmic axis. {}",
+            directions(forest)
+        ),
         aside: format!("Grey band: {}, too little to matter.{arrow}", band_words(forest)),
         key: String::new(),
         legend: Vec::new(),
@@ -100,7 +130,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
 fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
     let layout = Layout::new(forest, wide);
     let axis = Axis::new(Scale::Log, ends(forest), layout.plot);
-    let height = layout.bottom(forest.rows.len()) + 26.0;
+    let height = layout.bottom() + 26.0;
     ((layout.width, height), drawing(forest, &layout, &axis))
 }
 
@@ -156,22 +186,30 @@ fn ends(forest: &Forest) -> (f64, f64) {
 }
 
 fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
-    let bottom = layout.bottom(forest.rows.len());
+    let bottom = layout.bottom();
     html! {
         @for (place, row) in forest.rows.iter().enumerate() {
-            (band(row, layout, axis, layout.bottom(place)))
+            (band(row, layout, axis, layout.of(place)))
         }
         (grid(forest, layout, axis, bottom))
         @if !layout.wide {
             // The names stand above the marks, and on nothing else.
             @for place in 0..forest.rows.len() {
-                rect class="clear" x="0" y=(px(layout.bottom(place)))
+                rect class="clear" x="0" y=(px(layout.of(place)))
                     width=(px(layout.width)) height="38" {}
             }
         }
         @for (place, row) in forest.rows.iter().enumerate() {
-            @let repeats = place > 0 && forest.rows[place - 1].metric == row.metric;
-            (of_row(row, layout, axis, layout.bottom(place), repeats))
+            @let begins = begins_job(forest, place);
+            @let repeats = place > 0 && !begins && forest.rows[place - 1].metric == row.metric;
+            @if begins {
+                rect class="clear" x="0" y=(px(layout.of(place) - HEADING + 1.0))
+                    width=(px(layout.width)) height=(px(HEADING - 1.0)) {}
+                text class="job" x="0" y=(px(layout.of(place) - 8.0)) {
+                    (label(&row.job, layout.width))
+                }
+            }
+            (of_row(row, layout, axis, layout.of(place), repeats))
         }
     }
 }
@@ -256,14 +294,14 @@ fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
     html! {
         @if layout.wide {
             @if !repeats {
-                @let room = if layout.several { 164.0 } else { 216.0 };
+                @let room = if layout.several { 224.0 } else { 236.0 };
                 text class="name" x="0" y=(y) { (label(&metric, room)) }
             }
             @if layout.several {
-                text class="name" x="172" y=(y) { (label(&row.contender, 126.0)) }
+                text class="name" x="232" y=(y) { (label(&row.contender, 146.0)) }
             }
-            text class="value" x="654" y=(y) { (figures) }
-            text class="word" x="812" y=(y) { (words) }
+            text class="value" x="846" y=(y) { (figures) }
+            text class="word" x="1012" y=(y) { (words) }
         } @else {
             @let whole = if layout.several {
                 format!("{metric} · {}", row.contender)
@@ -285,6 +323,7 @@ fn figures(row: &ForestRow) -> String {
         (Some(ratio), Some((low, high))) => {
             format!("{} ({}–{})", ratio_text(ratio), ratio_text(low), ratio_text(high))
         }
+        (Some(ratio), None) if row.unbounded => format!("{} (unbounded)", ratio_text(ratio)),
         (Some(ratio), None) => ratio_text(ratio),
         (None, _) => "no ratio".to_owned(),
     }
@@ -303,7 +342,8 @@ fn spoken(row: &ForestRow) -> String {
 
 /// The interval as a line, with an arrow where it leaves the picture, and the estimate on it.
 fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
-    let (low, high) = row.interval.unwrap_or((ratio, ratio));
+    let bounds = if row.unbounded { Some((0.0, f64::INFINITY)) } else { row.interval };
+    let (low, high) = bounds.unwrap_or((ratio, ratio));
     let (from, to, x) = (axis.place(low), axis.place(high), axis.place(ratio));
     let arrow = |x: f64, back: f64| {
         let (tip, wing) = (format!("{} {}", px(x), px(y)), px(x + back));
@@ -318,8 +358,8 @@ fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
         Verdict::Unclear | Verdict::SingleRun => (Shape::Circle, 5.0),
     };
     html! {
-        @if row.interval.is_some() {
-            (line("interval", (from, y), (to, y)))
+        @if bounds.is_some() {
+            (line(if row.unbounded { "interval open" } else { "interval" }, (from, y), (to, y)))
             @if low < axis.low { path class="interval" d=(arrow(from, 7.0)) {} }
             @else { (cap(from)) }
             @if high > axis.high { path class="interval" d=(arrow(to, -7.0)) {} }

@@ -15,6 +15,7 @@ mod latency;
 mod map;
 mod mark;
 mod plot;
+mod ratios;
 mod rounds;
 pub(crate) mod trace;
 
@@ -37,7 +38,9 @@ use crate::escape::visible;
 pub enum Chart {
     /// Ratios with their intervals, one below the other.
     Forest(Forest),
-    /// What every trial measured, round by round.
+    /// The ratio of each round.
+    Ratios(Ratios),
+    /// What every trial measured, trial by trial, where they are no pairs.
     Rounds(Rounds),
     /// How long the calls of a kind took.
     Latencies(Latencies),
@@ -118,6 +121,9 @@ pub struct Forest {
 /// A ratio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForestRow {
+    /// The job, a heading above the first of its rows; may be empty.
+    #[serde(default)]
+    pub job: String,
     /// The metric.
     pub metric: String,
     /// Who is compared with the baseline.
@@ -126,12 +132,49 @@ pub struct ForestRow {
     pub ratio: Option<f64>,
     /// The ends of its interval, above zero.
     pub interval: Option<(f64, f64)>,
+    /// Whether the rounds are too few for any interval.
+    #[serde(default)]
+    pub unbounded: bool,
     /// What is known of it.
     pub verdict: Verdict,
     /// The smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
     /// Which way is better.
     pub better: Better,
+}
+
+/// The ratios of one metric, round by round, on a logarithmic axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratios {
+    /// The metric, with its unit at the end.
+    pub metric: String,
+    /// Over what the ratios are.
+    pub baseline: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The smallest relative difference that matters: .03 is 3 %.
+    pub threshold: f64,
+    /// The numbers of the rounds.
+    pub numbers: Vec<u32>,
+    /// The contenders.
+    pub sides: Vec<RatioSide>,
+    /// Charts of this job that were left out behind this one, lest there be too many.
+    pub left_out: usize,
+}
+
+/// The ratios of a contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatioSide {
+    /// Its name.
+    pub name: String,
+    /// A ratio for each round, above zero; `None` where the round does not count.
+    pub ratios: Vec<Option<f64>>,
+    /// The estimate over all rounds, above zero.
+    pub ratio: f64,
+    /// The ends of its interval, above zero.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the rounds are too few for any interval.
+    pub unbounded: bool,
 }
 
 /// The values of one metric, round by round.
@@ -248,6 +291,7 @@ impl Chart {
     pub(crate) fn figure(&self) -> Markup {
         match self {
             Self::Forest(forest) => forest::on_page(forest),
+            Self::Ratios(ratios) => ratios::on_page(ratios),
             Self::Remark { title, text } => html! {
                 @if !title.is_empty() { h3 { (visible(title)) } }
                 @if !text.is_empty() { p class="caption" { (visible(text)) } }
@@ -260,7 +304,12 @@ impl Chart {
     pub(crate) fn is_small(&self) -> bool {
         !matches!(
             self,
-            Self::Forest(_) | Self::Map(_) | Self::Heat(_) | Self::Trace(_) | Self::Remark { .. }
+            Self::Forest(_)
+                | Self::Ratios(_)
+                | Self::Map(_)
+                | Self::Heat(_)
+                | Self::Trace(_)
+                | Self::Remark { .. }
         )
     }
 
@@ -272,6 +321,7 @@ impl Chart {
     fn drawn(&self) -> Option<Figure> {
         match self {
             Self::Forest(forest) => Some(forest::figure(forest)),
+            Self::Ratios(ratios) => Some(ratios::figure(ratios)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),

@@ -75,7 +75,11 @@ fn write_pairs(pairs: &[Pair], out: &mut dyn io::Write) -> io::Result<()> {
 
 fn write_warnings(warnings: &[Warning], out: &mut dyn io::Write) -> io::Result<()> {
     for Warning { code, message, advice } in warnings {
-        writeln!(out, "- **Caution** ({}): {}. *{}.*", safe(code), safe(message), safe(advice))?;
+        write!(out, "- **Caution** ({}): {}.", safe(code), safe(message))?;
+        if !advice.is_empty() {
+            write!(out, " *{}.*", safe(advice))?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ pub(crate) mod csv;
 mod html;
 mod json;
 mod markdown;
-mod plain;
+pub mod plain;
 pub mod terminal;
 
 use std::io;
@@ -26,7 +26,7 @@ pub trait Format: Sync {
 /// Every format, the first being what people get who choose none.
 pub const ALL: &[&dyn Format] = &[
     &terminal::DEFAULT,  // for people at a terminal
-    &plain::Plain,       // for mail
+    &plain::MAIL,        // for mail
     &markdown::Markdown, // for issues and wikis
     &csv::Csv,           // for spreadsheets
     &json::Json,         // for programs

@@ -1,4 +1,5 @@
-//! Plain text for mail: ASCII, at most 72 columns, no colour, no tabs.
+//! Plain text for mail and pipes: ASCII, at most 72 columns unless told otherwise, no colour, no
+//! tabs.
 
 use std::io;
 
@@ -6,12 +7,18 @@ use crate::escape::ascii;
 use crate::lines::{Look, render};
 use crate::{Format, Report};
 
-/// Columns of a line of mail.
-const WIDTH: usize = 72;
+/// The narrowest page that is laid out.
+const NARROWEST: usize = 40;
 
 /// The format for mail.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plain;
+pub struct Plain {
+    /// Columns of a line.
+    pub width: usize,
+}
+
+/// Columns of a line of mail.
+pub const MAIL: Plain = Plain { width: 72 };
 
 impl Format for Plain {
     fn name(&self) -> &'static str {
@@ -19,9 +26,10 @@ impl Format for Plain {
     }
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let width = self.width.max(NARROWEST);
         let look = Look {
-            width: WIDTH,
-            prose: WIDTH,
+            width,
+            prose: width,
             clean: ascii,
             title_rule: '=',
             rule: '-',

@@ -60,7 +60,11 @@ impl<'l> Grid<'l> {
             let head = width(&name).max(width(&unit)).max(1);
             let longest = rows.iter().map(|texts| width(&texts[place].text)).max().unwrap_or(0);
             let wide = longest.max(head);
-            let narrow = if column.wraps { wide.min(NARROWEST.max(head)) } else { wide };
+            // Words stay whole, unless one takes more than half a line.
+            let words = rows.iter().flat_map(|texts| texts[place].text.split(' ')).map(width);
+            let word = words.max().unwrap_or(0).min(look.width / 2);
+            let least = NARROWEST.max(head).max(word);
+            let narrow = if column.wraps { wide.min(least) } else { wide };
             GridColumn { name, unit, align: column.align, wide, narrow }
         };
         let columns: Vec<GridColumn> = table.columns.iter().enumerate().map(column).collect();

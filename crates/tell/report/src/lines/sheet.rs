@@ -101,7 +101,10 @@ fn of_warnings(warnings: &[Warning], look: &Look) -> Vec<String> {
     for warning in warnings {
         let text = format!("{} ({})", warning.message, warning.code);
         lines.extend(hanging("caution: ", Role::Warning, &text, look));
-        lines.extend(hanging(" advice: ", Role::Aside, &format!("{}.", warning.advice), look));
+        if !warning.advice.is_empty() {
+            let advice = format!("{}.", warning.advice);
+            lines.extend(hanging(" advice: ", Role::Aside, &advice, look));
+        }
     }
     lines
 }

@@ -1,27 +1,25 @@
-//! `treering report`: sets of trials against each other. First the verdict in words, then what is
-//! to be doubted, then the figures, last the command that gives the same page again.
+//! `treering report`: sets of trials against each other. First the verdict in words, then all
+//! ratios in one picture, the cautions, the jobs one by one, the environment, and last the
+//! command that gives the same page again.
 //!
-//! The tables are in `comparison_tables`, the charts in `comparison_charts`; the formats for
-//! programs, which want the numbers and not the page, have a file each: `comparison_json`, `_csv`,
-//! `_benchstat`, `_lkp`.
+//! The sentences are in `comparison_words`, the tables in `comparison_tables`, the charts in
+//! `comparison_charts`; the formats for programs, which want the numbers and not the page, have a
+//! file each: `comparison_json`, `_csv`, `_benchstat`, `_lkp`.
 
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, SideSummary, Verdict,
-    is_observation,
+    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, is_observation,
 };
 use treering_model::Scope;
 
 use super::comparison_charts::{forest, raw_numbers, rounds};
 use super::comparison_observed::{charts_of, tables_of};
-use super::comparison_tables::{figures, label, sides, verdicts};
+use super::comparison_tables::{INTERVAL, brief, by_metric, figures, sides, verdicts};
+use super::comparison_words::{control, sentences};
 use super::environment::{differences, everything};
 use super::{comparison_benchstat, comparison_csv, comparison_json, comparison_lkp, profile};
 use crate::{Block, Chart, Report, Warning};
-
-/// Metrics that a sentence names; the others it counts.
-const NAMED: usize = 3;
 
 /// Contenders that the title names; the others it counts.
 const TITLED: usize = 6;
@@ -45,6 +43,8 @@ pub struct View<'v> {
     pub profiles: &'v [JobProfile],
     /// What observers saw of the jobs, for pages with pictures.
     pub observed: &'v [ObservedJob],
+    /// Only what fits a mail: the sentences, the cautions without advice, the primary metrics.
+    pub brief: bool,
 }
 
 /// The formats for programs.
@@ -99,13 +99,71 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     for sentence in sentences(outcome) {
         page.paragraph(sentence);
     }
+    if let Some(sentence) = control(outcome) {
+        page.paragraph(sentence);
+    }
     for note in view.notes {
         page.note(note.as_str());
     }
-    let cautions = warnings(outcome);
+    let primary: Vec<&MetricComparison> =
+        outcome.comparisons.iter().filter(|one| one.primary).collect();
+    if !view.brief && !primary.is_empty() {
+        page.chart(forest(&primary));
+    }
+    let mut cautions = warnings(outcome);
     if !cautions.is_empty() {
+        if view.brief {
+            cautions.iter_mut().for_each(|warning| warning.advice.clear());
+        }
         page.blocks.push(Block::Cautions { cautions });
     }
+    let jobs = jobs(outcome);
+    if view.brief {
+        add_brief(&mut page, outcome, &jobs, view);
+        return page;
+    }
+    for (place, job) in jobs.iter().enumerate() {
+        let charts = profile_charts(view, job, place, jobs.len());
+        add_job(&mut page, outcome, job, jobs.len(), charts);
+        add_observed(&mut page, outcome, job, view);
+    }
+    add_environment(&mut page, outcome, view);
+    page.heading("Again");
+    page.command("The same page", view.command);
+    for (side, line) in view.repeat {
+        page.command(&format!("One more trial of '{side}'"), line);
+    }
+    page.blocks.extend(raw_numbers(outcome));
+    page
+}
+
+/// The primary metrics job by job, for a mail.
+fn add_brief(
+    page: &mut Report,
+    outcome: &Outcome,
+    jobs: &[Vec<&MetricComparison>],
+    view: &View<'_>,
+) {
+    let several = outcome.contenders.len() > 1;
+    let mut any = false;
+    for job in jobs {
+        let primary: Vec<&MetricComparison> = job.iter().copied().filter(|c| c.primary).collect();
+        if !primary.is_empty() {
+            let by_metric: Vec<&MetricComparison> =
+                by_metric(&primary).into_iter().flatten().collect();
+            page.table(brief(&by_metric, several));
+            any = true;
+        }
+    }
+    if any {
+        page.paragraph(format!("ratio: contender over {}; {INTERVAL}", outcome.baseline.name));
+    }
+    page.command("The whole page", view.command);
+}
+
+/// The sides and what they ran on.
+fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
+    page.heading("Environment");
     page.table(sides(outcome));
     let all = std::iter::once(&outcome.baseline).chain(&outcome.contenders);
     let names: Vec<&str> = all.map(|side| side.name.as_str()).collect();
@@ -115,19 +173,6 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     if let Some(table) = everything(view.environment, &names) {
         page.blocks.push(Block::Folded { title: "The whole environment".to_owned(), table });
     }
-    let jobs = jobs(outcome);
-    for (place, job) in jobs.iter().enumerate() {
-        let charts = profile_charts(view, job, place, jobs.len());
-        add_job(&mut page, outcome, job, jobs.len(), charts);
-        add_observed(&mut page, outcome, job, view);
-    }
-    page.heading("Again");
-    page.command("The same page", view.command);
-    for (side, line) in view.repeat {
-        page.command(&format!("One more trial of '{side}'"), line);
-    }
-    page.blocks.extend(raw_numbers(outcome));
-    page
 }
 
 /// A job: the charts and tables of its primary metrics, how its trials went, all other metrics.
@@ -138,32 +183,49 @@ fn add_job(
     jobs: usize,
     charts: Vec<Block>,
 ) {
-    let first = job[0];
-    let mode = first.mode.name();
-    let name = if first.job.is_empty() { String::new() } else { format!(": {}", first.job) };
-    page.heading(&format!("{} ({mode}){name}", first.workload));
+    page.heading(&heading(job[0]));
     let several = outcome.contenders.len() > 1;
-    let of = |primary: bool| -> Vec<&MetricComparison> {
-        job.iter().copied().filter(|c| c.primary == primary).collect()
+    // Other units of a primary result stand below it, whatever they are alone.
+    let decides = |one: &MetricComparison| {
+        let leads = |other: &&MetricComparison| {
+            other.primary
+                && other.contender == one.contender
+                && one.same_as.as_deref() == Some(other.metric().as_str())
+        };
+        one.primary || one.same_as.is_some() && job.iter().any(leads)
     };
-    if let primary @ [_, ..] = of(true).as_slice() {
-        page.chart(forest(primary));
+    let (primary, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
+        job.iter().copied().partition(|one| decides(one));
+    if !primary.is_empty() {
+        let leading: Vec<&MetricComparison> =
+            primary.iter().copied().filter(|one| one.primary).collect();
         let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
-        rounds(primary, most).into_iter().for_each(|chart| page.chart(chart));
-        page.table(verdicts(primary, true, several));
+        page.table(verdicts(&primary, true, several));
+        rounds(&leading, most).into_iter().for_each(|chart| page.chart(chart));
     }
-    for side in &outcome.contenders {
-        let own = |c: &&MetricComparison| c.contender == side.name && !is_observation(&c.name);
-        let own: Vec<&MetricComparison> = job.iter().copied().filter(own).collect();
-        if !own.is_empty() {
-            page.table(figures(&own));
-        }
+    let own: Vec<&MetricComparison> =
+        job.iter().copied().filter(|one| !is_observation(&one.name)).collect();
+    if !own.is_empty() {
+        page.table(figures(&own).folded("Elapsed time and CPU"));
     }
     page.blocks.extend(charts);
-    let mut others = of(false);
-    others.retain(|one| !is_observation(&one.name));
+    let others: Vec<&MetricComparison> =
+        others.into_iter().filter(|one| !is_observation(&one.name)).collect();
     if !others.is_empty() {
-        page.table(verdicts(&others, false, several));
+        let title = format!("Exploratory: {} other results", others.len());
+        page.table(verdicts(&others, false, several).folded(title));
+    }
+}
+
+/// What a job is called above its part of the page.
+fn heading(first: &MetricComparison) -> String {
+    let plain = format!("{} {}", first.workload, first.job);
+    let run = format!("{} ({})", first.workload, first.mode.name());
+    match (first.title == plain.trim_end(), first.job.is_empty()) {
+        (true, true) => run,
+        (true, false) => format!("{run}: {}", first.job),
+        (false, true) => format!("{}: {run}", first.title),
+        (false, false) => format!("{}: {run}, {}", first.title, first.job),
     }
 }
 
@@ -218,11 +280,6 @@ fn profile_charts(
     profile::of_job(profile, Some(&kinds), (MOST_CHARTS / jobs).max(1))
 }
 
-/// The verdict in words, one sentence for each contender.
-pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
-    outcome.contenders.iter().map(|side| sentence(outcome, side)).collect()
-}
-
 /// The doubts with their advice.
 pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
     let warning = |caution: &treering_analysis::compare::ComparisonCaution| Warning {
@@ -257,80 +314,4 @@ pub(super) fn jobs(outcome: &Outcome) -> Vec<Vec<&MetricComparison>> {
         }
     }
     jobs
-}
-
-fn sentence(outcome: &Outcome, side: &SideSummary) -> String {
-    let (contender, baseline) = (&side.name, &outcome.baseline.name);
-    let primary: Vec<&MetricComparison> = outcome.primary_of(contender).collect();
-    if primary.is_empty() {
-        let any = outcome.comparisons.iter().any(|c| c.contender == *contender);
-        return if any {
-            format!("{contender} against {baseline}: no verdict, since no metric is primary.")
-        } else {
-            format!("{contender} against {baseline}: nothing can be compared.")
-        };
-    }
-    if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
-        return format!(
-            "{contender} against {baseline}: no verdict. There is one run on a side; its ratios \
-             show what happened once and prove nothing."
-        );
-    }
-    let of = |verdict: Verdict| -> Vec<&MetricComparison> {
-        primary.iter().copied().filter(|c| c.verdict == verdict).collect()
-    };
-    let clause = |verdict: Verdict| {
-        let found = of(verdict);
-        let count = found.len();
-        (count > 0).then(|| match verdict {
-            Verdict::Worse => format!("worse at {count} ({})", changes(&found)),
-            Verdict::Better => format!("better at {count} ({})", changes(&found)),
-            Verdict::Small => format!("only slightly different at {count}"),
-            Verdict::Same => format!("the same at {count}"),
-            Verdict::Unclear => format!("unclear at {count}{}", still_needed(&found)),
-            Verdict::SingleRun => format!("run only once at {count}"),
-        })
-    };
-    let order = [
-        Verdict::Worse,
-        Verdict::Better,
-        Verdict::Small,
-        Verdict::Same,
-        Verdict::Unclear,
-        Verdict::SingleRun,
-    ];
-    let clauses: Vec<String> = order.into_iter().filter_map(clause).collect();
-    let metrics = if primary.len() == 1 { "metric" } else { "metrics" };
-    format!(
-        "{contender} against {baseline}, {} primary {metrics}: {}.",
-        primary.len(),
-        clauses.join("; ")
-    )
-}
-
-/// The largest changes by name: `create MiB/s +5.2 %, read MiB/s +3.3 % and 2 more`.
-fn changes(found: &[&MetricComparison]) -> String {
-    let size = |c: &MetricComparison| c.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
-    let mut sorted = found.to_vec();
-    sorted.sort_by(|left, right| size(right).total_cmp(&size(left)));
-    let named = sorted.iter().take(NAMED).map(|c| match c.ratio {
-        Some(ratio) => format!("{} {:+.1}%", label(c), (ratio.value - 1.0) * 100.0),
-        None => label(c),
-    });
-    let named = named.collect::<Vec<_>>().join(", ");
-    match sorted.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
-/// How many rounds would settle all that is unclear.
-fn still_needed(found: &[&MetricComparison]) -> String {
-    match found.iter().map(|c| c.rounds_needed).collect::<Option<Vec<u32>>>() {
-        Some(needed) => match needed.iter().max() {
-            Some(most) => format!(" (about {most} rounds would settle it)"),
-            None => String::new(),
-        },
-        None => " (more rounds would hardly settle it all)".to_owned(),
-    }
 }

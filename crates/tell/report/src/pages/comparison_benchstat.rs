@@ -8,7 +8,8 @@ use std::io;
 use treering_analysis::compare::{MetricComparison, Outcome};
 use treering_model::Better;
 
-use super::comparison::{sentences, warnings};
+use super::comparison::warnings;
+use super::comparison_words::sentences;
 use crate::escape::visible;
 
 /// Writes units, then the values of each side.

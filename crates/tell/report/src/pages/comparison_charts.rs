@@ -1,37 +1,88 @@
 //! The charts of a comparison and its raw numbers, put together from the comparisons of a job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use treering_analysis::compare::{MetricComparison, Outcome};
 
-use super::comparison_tables::label;
+use super::comparison_tables::{by_metric, is_unbounded, label, shown_interval};
 use crate::charts::MOST_SIDES;
-use crate::{Block, Chart, Forest, ForestRow, RawList, Rounds, RoundsSide};
+use crate::{Block, Chart, Forest, ForestRow, RatioSide, Ratios, RawList, Rounds, RoundsSide};
 
 /// Charts of rounds that a job has at most.
 const MOST_CHARTS: usize = 12;
 
-/// The ratios of the primary metrics of a job, metric by metric.
+/// The ratios of all primary metrics, job by job and metric by metric.
 pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     let baseline = primary.first().map_or_else(String::new, |first| first.baseline.clone());
-    let rows = by_metric(primary).into_iter().flatten().map(row).collect();
+    let several = primary.iter().any(|one| one.title != primary[0].title);
+    let rows = by_metric(primary).into_iter().flatten().map(|one| row(one, several)).collect();
     Chart::Forest(Forest { baseline, rows })
 }
 
-/// The values of the primary metrics of a job, round by round, in at most so many charts.
+/// The primary metrics of a job by round, in at most so many charts: the ratio of each round, or
+/// the values of all trials where they are no pairs or have no ratio.
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     // Operations of one run are no rounds.
     let of_rounds: Vec<&MetricComparison> =
         primary.iter().copied().filter(|one| !one.within_one_run).collect();
-    let mut charts: Vec<Rounds> =
-        by_metric(&of_rounds).iter().flat_map(|one| of_metric(one)).collect();
+    let is_ratio = |one: &&MetricComparison| one.paired && one.ratio.is_some() && one.pairs() > 1;
+    let mut charts: Vec<Chart> = Vec::new();
+    for metric in by_metric(&of_rounds) {
+        let (with, without): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
+            metric.into_iter().partition(is_ratio);
+        charts.extend(with.chunks(MOST_SIDES - 1).map(|some| Chart::Ratios(ratios(some))));
+        charts.extend(of_metric(&without).into_iter().map(Chart::Rounds));
+    }
     let most = most.min(MOST_CHARTS);
     let left_out = charts.len().saturating_sub(most);
     charts.truncate(most);
-    if let Some(last) = charts.last_mut() {
-        last.left_out = left_out;
+    match charts.last_mut() {
+        Some(Chart::Ratios(last)) => last.left_out = left_out,
+        Some(Chart::Rounds(last)) => last.left_out = left_out,
+        _ => {}
     }
-    charts.into_iter().map(Chart::Rounds).collect()
+    charts
+}
+
+/// The ratio of each round of one metric; at least one comparison.
+fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
+    let first = comparisons[0];
+    let numbers: BTreeSet<u32> =
+        comparisons.iter().flat_map(|one| one.rounds.iter().copied()).collect();
+    let side = |one: &&MetricComparison| {
+        let of_round: BTreeMap<u32, f64> =
+            numbered(one).map(|(number, base, value)| (number, value / base)).collect();
+        let ratio = |number: &u32| of_round.get(number).copied().filter(|one| is_positive(*one));
+        RatioSide {
+            name: one.contender.clone(),
+            ratios: numbers.iter().map(ratio).collect(),
+            ratio: one
+                .ratio
+                .map(|ratio| ratio.value)
+                .filter(|one| is_positive(*one))
+                .unwrap_or(1.0),
+            interval: shown_interval(one)
+                .filter(|(low, high)| is_positive(*low) && is_positive(*high)),
+            unbounded: is_unbounded(one),
+        }
+    };
+    Ratios {
+        metric: label(first),
+        baseline: first.baseline.clone(),
+        better: first.better,
+        threshold: threshold(first),
+        numbers: numbers.iter().copied().collect(),
+        sides: comparisons.iter().map(side).collect(),
+        left_out: 0,
+    }
+}
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn threshold(one: &MetricComparison) -> f64 {
+    if is_positive(one.threshold) { one.threshold } else { 0.0 }
 }
 
 /// What was measured of the primary metrics. A baseline that several contenders share stands once.
@@ -75,33 +126,18 @@ fn job_name(one: &MetricComparison) -> String {
     if one.job.is_empty() { name } else { format!("{name}: {}", one.job) }
 }
 
-/// The comparisons of each metric, which are those of different contenders.
-fn by_metric<'c>(comparisons: &[&'c MetricComparison]) -> Vec<Vec<&'c MetricComparison>> {
-    let mut metrics: Vec<Vec<&MetricComparison>> = Vec::new();
-    for one in comparisons {
-        let same = |metric: &&mut Vec<&MetricComparison>| {
-            let first = metric[0];
-            first.scope == one.scope && first.name == one.name && first.unit == one.unit
-        };
-        match metrics.iter_mut().find(same) {
-            Some(metric) => metric.push(one),
-            None => metrics.push(vec![one]),
-        }
-    }
-    metrics
-}
-
-fn row(one: &MetricComparison) -> ForestRow {
-    let positive = |value: f64| value.is_finite() && value > 0.0;
-    let ratio = one.ratio.filter(|ratio| positive(ratio.value));
-    let interval = ratio.and_then(|ratio| ratio.interval);
+fn row(one: &MetricComparison, several_jobs: bool) -> ForestRow {
+    let ratio = one.ratio.map(|ratio| ratio.value).filter(|ratio| is_positive(*ratio));
+    let interval = ratio.and(shown_interval(one));
     ForestRow {
+        job: if several_jobs { one.title.clone() } else { String::new() },
         metric: label(one),
         contender: one.contender.clone(),
-        ratio: ratio.map(|ratio| ratio.value),
-        interval: interval.filter(|(low, high)| positive(*low) && positive(*high)),
+        ratio,
+        interval: interval.filter(|(low, high)| is_positive(*low) && is_positive(*high)),
+        unbounded: is_unbounded(one),
         verdict: one.verdict,
-        threshold: if positive(one.threshold) { one.threshold } else { 0.0 },
+        threshold: threshold(one),
         better: one.better,
     }
 }

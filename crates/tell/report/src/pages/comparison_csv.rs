@@ -9,7 +9,7 @@ use treering_model::Better;
 use super::comparison_json::Row;
 use crate::formats::csv::{text_field, write_record};
 
-const HEADER: [&str; 28] = [
+const HEADER: [&str; 33] = [
     "workload",
     "mode",
     "job",
@@ -38,6 +38,11 @@ const HEADER: [&str; 28] = [
     "rounds_needed",
     "within_one_run",
     "observed",
+    "title",
+    "same_as",
+    "decided_level",
+    "decided_low",
+    "decided_high",
 ];
 
 /// Writes header and rows.
@@ -84,5 +89,10 @@ fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
         row.rounds_needed.map_or_else(String::new, |rounds| rounds.to_string()),
         row.within_one_run.to_string(),
         row.observed.to_string(),
+        text_field(row.title),
+        text_field(row.same_as.unwrap_or_default()),
+        number(row.decided_level),
+        number(row.decided_low),
+        number(row.decided_high),
     ]
 }

@@ -6,12 +6,13 @@ use serde::Serialize;
 use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, SideSummary};
 use treering_model::{Better, Mode, Scope};
 
-use super::comparison::{sentences, warnings};
+use super::comparison::warnings;
+use super::comparison_words::sentences;
 use super::gate::gate_reasons;
 use crate::{Warning, json};
 
 /// The version of this JSON.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Document<'o> {
@@ -23,6 +24,7 @@ struct Document<'o> {
     contenders: Vec<Side<'o>>,
     cautions: Vec<Warning>,
     comparisons: Vec<Row<'o>>,
+    control: Vec<Row<'o>>,
 }
 
 #[derive(Serialize)]
@@ -46,6 +48,7 @@ pub(super) struct Row<'o> {
     pub(super) workload: &'o str,
     pub(super) mode: Mode,
     pub(super) job: &'o str,
+    pub(super) title: &'o str,
     pub(super) metric: String,
     pub(super) name: &'o str,
     pub(super) scope: &'o Scope,
@@ -67,6 +70,10 @@ pub(super) struct Row<'o> {
     pub(super) difference: Option<f64>,
     pub(super) difference_low: Option<f64>,
     pub(super) difference_high: Option<f64>,
+    pub(super) decided_level: Option<f64>,
+    pub(super) decided_low: Option<f64>,
+    pub(super) decided_high: Option<f64>,
+    pub(super) same_as: Option<&'o str>,
     pub(super) p: Option<f64>,
     pub(super) p_adjusted: Option<f64>,
     pub(super) primary: bool,
@@ -86,6 +93,7 @@ impl<'o> Row<'o> {
             workload: &one.workload,
             mode: one.mode,
             job: &one.job,
+            title: &one.title,
             metric: one.metric(),
             name: &one.name,
             scope: &one.scope,
@@ -107,6 +115,10 @@ impl<'o> Row<'o> {
             difference,
             difference_low,
             difference_high,
+            decided_level: one.decided.map(|decided| decided.level),
+            decided_low: one.decided.and_then(|decided| decided.interval).map(|ends| ends.0),
+            decided_high: one.decided.and_then(|decided| decided.interval).map(|ends| ends.1),
+            same_as: one.same_as.as_deref(),
             p: one.p,
             p_adjusted: one.p_adjusted,
             primary: one.primary,
@@ -137,6 +149,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         contenders: outcome.contenders.iter().map(side).collect(),
         cautions: warnings(outcome),
         comparisons: outcome.comparisons.iter().map(Row::of).collect(),
+        control: outcome.control.iter().map(Row::of).collect(),
     };
     json::write(&document, out)?;
     writeln!(out)

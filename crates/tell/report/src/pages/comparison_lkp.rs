@@ -6,7 +6,8 @@ use std::io;
 
 use treering_analysis::compare::{MetricComparison, Outcome};
 
-use super::comparison::{sentences, warnings};
+use super::comparison::warnings;
+use super::comparison_words::sentences;
 use crate::escape::ascii;
 
 /// Writes a table for each contender.

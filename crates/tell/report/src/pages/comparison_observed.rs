@@ -52,7 +52,8 @@ fn caption(seen: &[&MetricComparison]) -> String {
     let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
         "One trial a side: ratios show what happened once and prove nothing."
     } else {
-        "n: pairs of rounds; q: Benjamini-Hochberg. To look at and not to decide by."
+        "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. To \
+         look at and not to decide by."
     };
     let zeros = if seen.iter().any(|one| one.difference.is_some()) {
         " Where a value is not above zero, a difference with its unit stands for a ratio."
@@ -73,7 +74,7 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     }
     columns.push(Column::mixed("ratio"));
     if is_judged {
-        let interval = Column::range("95 % interval", Unit::Count);
+        let interval = Column::range("interval", Unit::Count);
         columns.extend([interval, Column::count("q"), Column::mixed("n")]);
     }
     columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);

@@ -1,6 +1,6 @@
 //! The tables of a comparison: sides, verdicts, and scores with time and CPU beside them.
 
-use treering_analysis::compare::{Estimate, MetricComparison, Outcome, SideSummary, Verdict};
+use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
 use treering_model::{Better, Scope, Unit};
 
 use super::identity::metric_words;
@@ -39,7 +39,7 @@ pub(super) fn sides(outcome: &Outcome) -> Table {
     table
 }
 
-/// Ratios and verdicts, primary metrics or the others.
+/// Ratios and verdicts, primary metrics or the others. Below a result stand its other units.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
     primary: bool,
@@ -52,7 +52,7 @@ pub(super) fn verdicts(
     columns.extend([
         Column::text("verdict"),
         Column::mixed("ratio"),
-        Column::range("95 % interval", Unit::Count),
+        Column::range("interval", Unit::Count),
         Column::count(if primary { "Holm p" } else { "q" }),
         Column::mixed("n"),
     ]);
@@ -60,40 +60,132 @@ pub(super) fn verdicts(
     if needs {
         columns.push(Column::count("needs"));
     }
-    columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
+    columns.extend([Column::mixed("base"), Column::mixed("new")]);
     let name = if primary { "primary" } else { "exploratory" };
     let keys = if several_contenders { 2 } else { 1 };
     let caption = caption(comparisons, primary, needs);
     let mut table = Table::new(name, &caption, columns).with_keys(keys);
-    for one in comparisons {
-        let mut cells = vec![Cell::text(label(one))];
+    for one in grouped(comparisons) {
+        let is_unit = one.same_as.is_some();
+        let name = if is_unit { format!("{OTHER_UNIT}{}", label(one)) } else { label(one) };
+        let mut cells = vec![Cell::text(name)];
         if several_contenders {
             cells.push(Cell::text(&one.contender));
         }
-        cells.extend([verdict(one), ratio(one), interval(one), probability(one), runs(one)]);
-        if needs {
-            cells.push(one.rounds_needed.map_or(Cell::Missing, |n| Cell::whole(u64::from(n))));
+        if is_unit {
+            cells.extend([Cell::text("as above"), ratio(one)]);
+            cells.extend([Cell::Missing, Cell::Missing, Cell::Missing]);
+        } else {
+            cells.extend([verdict(one), ratio(one), interval(one), probability(one), runs(one)]);
         }
-        cells.push(Cell::measured(one.baseline_median, one.unit));
-        cells.push(Cell::measured(one.contender_median, one.unit));
+        if needs {
+            cells.push(rounds_needed(one));
+        }
+        cells.push(value(one.baseline_median, one.unit));
+        cells.push(value(one.contender_median, one.unit));
         table.rows.push(cells);
     }
     table
 }
 
+/// What stands before the name of another unit of the result above.
+const OTHER_UNIT: &str = "= ";
+
+/// What fits a mail: the verdicts with their ratios, and nothing beside.
+pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool) -> Table {
+    let mut columns = vec![Column::long_text("metric")];
+    if several_contenders {
+        columns.push(Column::long_text("contender"));
+    }
+    columns.extend([
+        Column::text("verdict"),
+        Column::mixed("ratio"),
+        Column::range("interval", Unit::Count),
+        Column::mixed("n"),
+    ]);
+    let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
+    if needs {
+        columns.push(Column::count("needs"));
+    }
+    let keys = if several_contenders { 2 } else { 1 };
+    let caption = comparisons.first().map_or("", |first| first.title.as_str());
+    let mut table = Table::new("primary", caption, columns).with_keys(keys);
+    for one in comparisons {
+        let mut cells = vec![Cell::text(label(one))];
+        if several_contenders {
+            cells.push(Cell::text(&one.contender));
+        }
+        cells.extend([verdict(one), ratio(one), interval(one), runs(one)]);
+        if needs {
+            cells.push(rounds_needed(one));
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// The results by metric, each with its other units behind it; within a metric by contender.
+fn grouped<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
+    let mut rows: Vec<&MetricComparison> = Vec::new();
+    let is_of = |one: &MetricComparison, leader: &MetricComparison| {
+        one.same_as.as_deref() == Some(leader.metric().as_str())
+            && one.contender == leader.contender
+    };
+    for leaders in by_metric(comparisons).iter().filter(|all| all[0].same_as.is_none()) {
+        for leader in leaders.iter().filter(|one| one.same_as.is_none()) {
+            rows.push(leader);
+            rows.extend(comparisons.iter().filter(|one| is_of(one, leader)));
+        }
+    }
+    let left = comparisons.iter().filter(|one| !rows.iter().any(|row| std::ptr::eq(*row, **one)));
+    let left: Vec<&MetricComparison> = left.copied().collect();
+    rows.extend(left);
+    rows
+}
+
+/// The comparisons of each metric, which are those of different contenders.
+pub(super) fn by_metric<'c>(
+    comparisons: &[&'c MetricComparison],
+) -> Vec<Vec<&'c MetricComparison>> {
+    let mut metrics: Vec<Vec<&MetricComparison>> = Vec::new();
+    for one in comparisons {
+        let same = |metric: &&mut Vec<&MetricComparison>| {
+            let first = metric[0];
+            first.scope == one.scope
+                && first.name == one.name
+                && first.unit == one.unit
+                && first.title == one.title
+                && first.same_as.is_some() == one.same_as.is_some()
+        };
+        match metrics.iter_mut().find(same) {
+            Some(metric) => metric.push(one),
+            None => metrics.push(vec![one]),
+        }
+    }
+    metrics
+}
+
+/// What `interval` means in a table of corrected verdicts.
+pub(super) const INTERVAL: &str = "interval: at the level of the corrected test; it leaves out 1 \
+     exactly where the verdict is a difference.";
+
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
     let mut said = if primary {
-        "Primary metrics. Ratio: contender over baseline, with its interval; n: pairs of rounds."
+        "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
             .to_owned()
     } else {
         "Exploratory: all other metrics, to look at and not to decide by. q: Benjamini-Hochberg."
             .to_owned()
     };
+    said = format!("{said} {INTERVAL}");
+    if comparisons.iter().any(|c| is_unbounded(c)) {
+        said += " unbounded: too few rounds for any interval at that level.";
+    }
+    if comparisons.iter().any(|c| c.same_as.is_some()) {
+        said += " Behind =: the same result in another unit.";
+    }
     if comparisons.iter().any(|c| !c.paired) {
         said += " n with a plus: unpaired trials of both sides.";
-    }
-    if comparisons.iter().any(|c| c.few_rounds) {
-        said += " Few rounds: the intervals are Student's t and lean on normality.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
         said += " Where a value is not above zero, a difference with its unit stands for a ratio.";
@@ -109,28 +201,20 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     said
 }
 
-/// Each part of the trial: its score, with elapsed time and system CPU beside it.
+/// Each part of the trial: its score, with elapsed time and CPU beside it, a row for each side.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     let seconds = |name: &str| Column::number(name, Unit::Seconds).better(Better::Lower);
     let columns = vec![
         Column::long_text("part"),
-        Column::mixed("score base"),
-        Column::mixed("score new"),
-        seconds("elapsed base"),
-        seconds("elapsed new"),
-        seconds("system base"),
-        seconds("system new"),
-        seconds("CPU base"),
-        seconds("CPU new"),
+        Column::long_text("side"),
+        Column::mixed("score"),
+        seconds("elapsed"),
+        seconds("system"),
+        seconds("CPU"),
     ];
-    let (base, new) = comparisons
-        .first()
-        .map_or(("", ""), |first| (first.baseline.as_str(), first.contender.as_str()));
-    let caption = format!(
-        "Scores with elapsed time, system CPU and CPU in all beside them: medians. base is \
-         {base}, new is {new}. Of a kind of operation: seconds of one operation."
-    );
-    let mut table = Table::new("figures", &caption, columns);
+    let caption = "Scores with elapsed time, system CPU and CPU in all beside them: medians. Of a \
+                   kind of operation: seconds of one operation.";
+    let mut table = Table::new("figures", caption, columns).with_keys(2);
     let mut scopes: Vec<&Scope> = Vec::new();
     for one in comparisons {
         if !scopes.contains(&&one.scope) {
@@ -138,28 +222,44 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
         }
     }
     for scope in scopes {
-        let own = || comparisons.iter().filter(|one| one.scope == *scope);
-        let named = |names: &[&str]| own().find(|one| names.contains(&one.name.as_str()));
-        // Where the user chose what decides, a part without it still has its rate.
-        let rate = || own().find(|one| !matches!(one.unit, Unit::Seconds));
-        let score = own().find(|one| one.primary).or_else(rate);
-        let figures = [
-            score,
-            named(&["seconds", "elapsed_seconds"]),
-            named(&["system_cpu_seconds"]),
-            named(&["cpu_seconds", "operation_cpu_seconds"]),
-        ];
-        let mut cells = vec![Cell::text(part(scope))];
-        for one in figures {
-            let value = |of: fn(&MetricComparison) -> f64| {
-                one.map_or(Cell::Missing, |one| Cell::measured(of(one), one.unit))
-            };
-            cells.push(value(|one| one.baseline_median));
-            cells.push(value(|one| one.contender_median));
+        let own: Vec<&MetricComparison> =
+            comparisons.iter().copied().filter(|one| one.scope == *scope).collect();
+        let mut sides: Vec<&str> = Vec::new();
+        for one in &own {
+            if !sides.contains(&one.contender.as_str()) {
+                sides.push(&one.contender);
+            }
         }
-        table.rows.push(cells);
+        let base = own.first().map(|one| (one.baseline.as_str(), one.contender.as_str(), true));
+        for (name, against, is_base) in
+            base.into_iter().chain(sides.iter().map(|side| (*side, *side, false)))
+        {
+            let of_side: Vec<&MetricComparison> =
+                own.iter().copied().filter(|one| one.contender == against).collect();
+            table.rows.push(figures_of(scope, name, &of_side, is_base));
+        }
     }
     table
+}
+
+fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
+    let named = |names: &[&str]| own.iter().find(|one| names.contains(&one.name.as_str()));
+    // Where the user chose what decides, a part without it still has its rate.
+    let rate = || own.iter().find(|one| !matches!(one.unit, Unit::Seconds));
+    let score = own.iter().find(|one| one.primary).or_else(rate);
+    let figures = [
+        score,
+        named(&["seconds", "elapsed_seconds"]),
+        named(&["system_cpu_seconds"]),
+        named(&["cpu_seconds", "operation_cpu_seconds"]),
+    ];
+    let median =
+        |one: &MetricComparison| if is_base { one.baseline_median } else { one.contender_median };
+    let mut cells = vec![Cell::text(part(scope)), Cell::text(name)];
+    cells.extend(
+        figures.map(|one| one.map_or(Cell::Missing, |one| Cell::measured(median(one), one.unit))),
+    );
+    cells
 }
 
 pub(super) fn part(scope: &Scope) -> String {
@@ -202,12 +302,42 @@ pub(super) fn ratio(one: &MetricComparison) -> Cell {
     }
 }
 
+/// The interval that agrees with the verdict; of operations within one run their own.
 pub(super) fn interval(one: &MetricComparison) -> Cell {
-    let ends = |estimate: Estimate| estimate.interval;
-    match (one.ratio.and_then(ends), one.difference.and_then(ends)) {
-        (Some((low, high)), _) => Cell::between(of_ratio(low), of_ratio(high)),
-        (None, Some((low, high))) => Cell::range(low, high, one.unit),
-        (None, None) => Cell::Missing,
+    if is_unbounded(one) {
+        return Cell::text("unbounded");
+    }
+    match (shown_interval(one), one.ratio.is_some()) {
+        (Some((low, high)), true) => Cell::between(of_ratio(low), of_ratio(high)),
+        (Some((low, high)), false) => Cell::range(low, high, one.unit),
+        (None, _) => Cell::Missing,
+    }
+}
+
+/// The ends of the interval that a page shows.
+pub(super) fn shown_interval(one: &MetricComparison) -> Option<(f64, f64)> {
+    if one.within_one_run {
+        return one.ratio.or(one.difference)?.interval;
+    }
+    one.decided?.interval
+}
+
+/// Whether there are too few rounds for an interval that agrees with the corrected verdict.
+pub(super) fn is_unbounded(one: &MetricComparison) -> bool {
+    one.decided.is_some_and(|decided| decided.interval.is_none())
+}
+
+fn rounds_needed(one: &MetricComparison) -> Cell {
+    one.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
+}
+
+/// A value whose unit stands in the name of its row, unless it is read in a unit of its own.
+fn value(value: f64, unit: Unit) -> Cell {
+    let number = Number::measured(value, unit);
+    if number.style.scales() {
+        number.into()
+    } else {
+        Number { unit: String::new(), ..number }.into()
     }
 }
 

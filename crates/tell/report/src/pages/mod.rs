@@ -8,6 +8,7 @@ mod comparison_json;
 mod comparison_lkp;
 mod comparison_observed;
 mod comparison_tables;
+mod comparison_words;
 pub mod doctor_json;
 mod environment;
 pub mod extents;

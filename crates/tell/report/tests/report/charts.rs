@@ -229,8 +229,8 @@ fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
     let document = Document::parse(&xml).unwrap();
     let folded: Vec<Node<'_, '_>> =
         document.descendants().filter(|node| node.has_tag_name("details")).collect();
-    assert_eq!(folded.len(), 1);
-    let rows = folded[0].descendants().filter(|node| node.has_tag_name("tr")).count();
+    let whole = folded.iter().find(|fold| text_of(**fold).starts_with("The whole environment"));
+    let rows = whole.unwrap().descendants().filter(|node| node.has_tag_name("tr")).count();
     assert_eq!(rows, 1 + 4, "a fact a row");
 }
 
@@ -303,8 +303,8 @@ fn every_chart_is_a_file_of_its_own() {
     files.iter().for_each(|file| assert_drawing(&file.svg));
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     for name in [
-        "compilebench-native-ratios.svg",
-        "compilebench-native-rounds-create-mib-s.svg",
+        "ratios.svg",
+        "compilebench-native-ratio-by-round-create-mib-s.svg",
         "compilebench-native-latency-create.svg",
         "compilebench-native-rate-aging.svg",
         "compilebench-native-aging-read.svg",

@@ -113,16 +113,17 @@ fn nothing_is_loaded_from_anywhere() {
 }
 
 #[test]
-fn the_verdict_comes_first_then_the_doubts_then_the_figures() {
+fn the_verdict_comes_first_then_the_overview_the_cautions_the_figures_and_the_environment() {
     let text = of_outcome(&nine_rounds());
     let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}"));
     let order = [
         at("class=\"lead\""),
-        at("class=\"caution\""),
-        at("<table>"),
         at("class=\"chart forest\""),
-        at("class=\"chart rounds\""),
+        at("class=\"caution\""),
         at("aria-label=\"primary\""),
+        at("class=\"chart ratios\""),
+        at("aria-label=\"exploratory\""),
+        at("aria-label=\"sides\""),
         at("class=\"command\""),
         at("class=\"copied raw\""),
     ];
@@ -170,10 +171,10 @@ fn charts_show_every_ratio_and_every_trial() {
         };
         assert!(rows.iter().filter(told).count() >= 2);
     }
-    // Three metrics; nine rounds of ext4 and btrfs, eight of xfs, whose fourth trial failed.
+    // Three metrics in two drawings; nine rounds of btrfs, eight of xfs, whose fourth trial failed.
     let titles = document.descendants().filter(|node| node.has_tag_name("title")).map(text_of);
     let of_rounds = titles.filter(|title| title.contains(", round ")).count();
-    assert_eq!(of_rounds, 3 * (9 + 8 + 9));
+    assert_eq!(of_rounds, 2 * 3 * (8 + 9));
     assert!(!text.contains("xfs, round 4:") && text.contains("xfs, round 5:"));
     assert!(text.contains("btrfs, round 4:"));
 }
@@ -239,10 +240,12 @@ fn hostile_names_are_text() {
 #[test]
 fn a_chart_takes_what_no_comparison_gives() {
     let row = |ratio, interval| ForestRow {
+        job: HOSTILE.concat(),
         metric: HOSTILE.concat(),
         contender: String::new(),
         ratio,
         interval,
+        unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.0,
         better: Better::Lower,
@@ -282,10 +285,12 @@ fn a_chart_takes_what_no_comparison_gives() {
 #[test]
 fn a_wide_interval_ends_in_an_arrow() {
     let row = |interval| ForestRow {
+        job: String::new(),
         metric: "create MiB/s".to_owned(),
         contender: "xfs".to_owned(),
         ratio: Some(1.02),
         interval: Some(interval),
+        unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.02,
         better: Better::Higher,
@@ -341,7 +346,7 @@ fn a_job_has_at_most_twelve_charts_of_rounds() {
     let report = page(&large(50, 1), &View::default());
     let left_out: Vec<usize> = (report.blocks.iter())
         .filter_map(|block| match block {
-            Block::Chart(Chart::Rounds(rounds)) => Some(rounds.left_out),
+            Block::Chart(Chart::Ratios(ratios)) => Some(ratios.left_out),
             _ => None,
         })
         .collect();

@@ -52,6 +52,7 @@ fn table() -> impl Strategy<Value = Table> {
                 keys,
                 columns,
                 rows,
+                folded: None,
             },
         )
     })

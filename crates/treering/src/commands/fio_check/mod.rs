@@ -62,7 +62,7 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
         turns.push(turn);
     }
     let checked = Checked::new(&turns, sequences);
-    let format = OutputArgs { format: check.format.clone(), output: None };
+    let format = OutputArgs { format: check.format.clone(), ..OutputArgs::default() };
     output::write(&checked.page(), &format)?;
     Ok(if checked.agree() { ExitCode::SUCCESS } else { ExitCode::from(DIFFER) })
 }

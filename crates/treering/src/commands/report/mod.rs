@@ -28,6 +28,9 @@ use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
+/// Columns of a line of mail.
+const MAIL_COLUMNS: u16 = 72;
+
 /// Facts of a campaign's trials: what its plan says of judging, in the words of the options.
 pub(crate) const BASELINE_FACT: &str = "plan.baseline";
 pub(crate) const PRIMARY_FACT: &str = "plan.primary";
@@ -145,11 +148,14 @@ fn tell(
             environment: &environment,
             profiles: &profiles,
             observed: &observed,
+            brief: args.page.brief,
         };
         let page = page(&outcome, &view);
         if format.is_none() {
             let (format, output) = (args.page.format.clone(), args.page.output.clone());
-            output::write(&page, &OutputArgs { format, output })?;
+            // What is brief is meant for a mail.
+            let width = args.page.width.or(args.page.brief.then_some(MAIL_COLUMNS));
+            output::write(&page, &OutputArgs { format, output, width })?;
         }
         if let Some(dir) = &args.page.charts {
             charts::write(&page, dir)?;

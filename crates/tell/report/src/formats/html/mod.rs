@@ -148,7 +148,7 @@ fn one(block: &Block) -> Markup {
         },
         Block::Chart(chart) => chart.figure(),
         Block::Folded { title, table } => html! {
-            details { summary { (visible(title)) } (table::markup(table)) }
+            details class="beside" { summary { (visible(title)) } (table::markup(table)) }
         },
         Block::RawNumbers { lists } => of_raw_numbers(lists),
     }
@@ -167,23 +167,26 @@ fn of_pairs(pairs: &[Pair]) -> Markup {
     }
 }
 
-/// A box for each kind of caution: advice is given once.
+/// A line for each kind of caution, the gravest open: advice is given once.
 fn of_cautions(cautions: &[Warning]) -> Markup {
     html! {
         section class="cautions" aria-label="Cautions" {
-            @for of_kind in cautions.chunk_by(|one, next| one.code == next.code) {
-                @let Warning { code, advice, .. } = &of_kind[0];
-                div class="caution" {
-                    @if let [only] = of_kind {
-                        p {
-                            b { "⚠ Caution" } " " (visible(&only.message)) " "
-                            span class="code" { (visible(code)) }
-                        }
-                    } @else {
-                        p { b { "⚠ Cautions" } " " span class="code" { (visible(code)) } }
-                        ul { @for warning in of_kind { li { (visible(&warning.message)) } } }
+            @for (place, of_kind) in
+                cautions.chunk_by(|one, next| one.code == next.code).enumerate()
+            {
+                @let Warning { code, message, advice } = &of_kind[0];
+                details class="caution" open=[(place == 0).then_some("")] {
+                    summary {
+                        b { "⚠ Caution" } " " (visible(message)) " "
+                        @if of_kind.len() > 1 { "(and " (of_kind.len() - 1) " more) " }
+                        span class="code" { (visible(code)) }
                     }
-                    p class="advice" { "Advice: " (visible(advice)) "." }
+                    @if of_kind.len() > 1 {
+                        ul { @for warning in &of_kind[1..] { li { (visible(&warning.message)) } } }
+                    }
+                    @if !advice.is_empty() {
+                        p class="advice" { "Advice: " (visible(advice)) "." }
+                    }
                 }
             }
         }
@@ -209,13 +212,15 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
         text.push('\n');
     }
     html! {
-        h2 id="raw-numbers" { "Raw numbers" }
-        p {
-            "What was measured of the primary metrics, a column for each round (where rounds are "
-            "pairs: those that count), with tabs between them. A contender stands below the "
-            "baseline that it was compared with."
+        details class="beside" {
+            summary id="raw-numbers" { "Raw numbers" }
+            p {
+                "What was measured of the primary metrics, a column for each round (where rounds "
+                "are pairs: those that count), with tabs between them. A contender stands below "
+                "the baseline that it was compared with."
+            }
+            pre class="copied raw" { (text) }
         }
-        pre class="copied raw" { (text) }
     }
 }
 

@@ -13,6 +13,15 @@ use crate::{Align, Cell, Column, Table};
 const ONE_LINE: usize = 30;
 
 pub(super) fn markup(table: &Table) -> Markup {
+    match &table.folded {
+        Some(title) => html! {
+            details class="beside" { summary { (visible(title)) } (open(table)) }
+        },
+        None => open(table),
+    }
+}
+
+fn open(table: &Table) -> Markup {
     html! {
         @if !table.caption.is_empty() { p class="caption" { (visible(&table.caption)) } }
         @if table.rows.is_empty() {

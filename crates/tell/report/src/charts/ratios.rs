@@ -1,0 +1,205 @@
+//! The ratio of each round, contender over baseline, on a logarithmic axis: a mark for each round,
+//! the estimate as a line across, its interval as a swath.
+//!
+//! It is drawn twice, wide and narrow; the page's style shows the one that fits. Values of rounds
+//! that are no pairs are drawn in `rounds`.
+
+use maud::{Markup, html};
+use treering_model::Better;
+
+use super::axis::{Axis, Scale};
+use super::figure::{Entry, Figure};
+use super::mark::{change_text, line, mark, px, ratio_text};
+use super::plot::{class, dots, shape};
+use super::{RatioSide, Ratios};
+use crate::escape::visible;
+
+/// More marks than this are dots that cannot be pointed at.
+const SINGLE_MARKS: usize = 1500;
+
+/// No plot shows more than a thousandfold to either side.
+const FARTHEST: f64 = 6.9;
+
+/// Places of a layout.
+struct Layout {
+    size: (f64, f64),
+    across: (f64, f64),
+    down: (f64, f64),
+    /// How many rounds are numbered.
+    numbered: usize,
+}
+
+const WIDE: Layout =
+    Layout { size: (1100.0, 216.0), across: (60.0, 1096.0), down: (10.0, 176.0), numbered: 30 };
+const NARROW: Layout =
+    Layout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
+
+/// The chart in both layouts, for a page.
+pub(super) fn on_page(ratios: &Ratios) -> Markup {
+    let figure = figure(ratios);
+    html! {
+        figure class="chart ratios" {
+            figcaption {
+                (figure.words())
+                ul class="legend" { @for entry in &figure.legend { (entry.on_page()) } }
+            }
+            @for (name, layout) in [("wide", WIDE), ("narrow", NARROW)] {
+                (figure.svg(name, layout.size, &drawing(ratios, &layout)))
+            }
+            @if !figure.below.is_empty() { p class="aside" { (figure.below) } }
+        }
+    }
+}
+
+/// The chart in its wide layout.
+pub(super) fn figure(ratios: &Ratios) -> Figure {
+    let better = match ratios.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    let below = match ratios.left_out {
+        0 => String::new(),
+        more => format!("Charts left out here, their values being among the raw numbers: {more}."),
+    };
+    let (metric, baseline) = (visible(&ratios.metric), visible(&ratios.baseline));
+    Figure {
+        class: "ratios",
+        title: metric.clone(),
+        says: format!(", ratio to {baseline} by round, {better}."),
+        aside: String::new(),
+        key: "A mark is the ratio of a round, a line the estimate, the swath its interval."
+            .to_owned(),
+        legend: legend(ratios),
+        spoken: format!("{metric}: ratio to {baseline} of each round"),
+        size: WIDE.size,
+        drawing: drawing(ratios, &WIDE),
+        below,
+    }
+}
+
+fn legend(ratios: &Ratios) -> Vec<Entry> {
+    let entry = |(place, side): (usize, &RatioSide)| {
+        let interval = match side.interval {
+            Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
+            None if side.unbounded => " (unbounded)".to_owned(),
+            None => String::new(),
+        };
+        Entry {
+            class: class(place + 1, ratios.sides.len() + 1),
+            shape: shape(place + 1),
+            name: visible(&side.name),
+            text: format!("{}{interval}", ratio_text(side.ratio)),
+        }
+    };
+    ratios.sides.iter().enumerate().map(entry).collect()
+}
+
+/// The lowest and the highest ratio of the axis: every round, and the band around 1.
+fn ends(ratios: &Ratios) -> (f64, f64) {
+    let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
+    let mut ends = (-margin, margin);
+    let all = ratios
+        .sides
+        .iter()
+        .flat_map(|side| side.ratios.iter().flatten().copied().chain(std::iter::once(side.ratio)));
+    for ratio in all.filter(|ratio| ratio.is_finite() && *ratio > 0.0) {
+        let log = ratio.ln().clamp(-FARTHEST, FARTHEST);
+        ends = (ends.0.min(log), ends.1.max(log));
+    }
+    let room = (ends.1 - ends.0) * 0.06;
+    ((ends.0 - room).exp(), (ends.1 + room).exp())
+}
+
+fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
+    let axis = Axis::new(Scale::Log, ends(ratios), (layout.down.1, layout.down.0));
+    let count = ratios.numbers.len().max(1);
+    let slot = (layout.across.1 - layout.across.0) / count as f64;
+    let factor = 1.0 + ratios.threshold.max(0.0);
+    let (top, bottom) = (axis.place(factor), axis.place(1.0 / factor));
+    let one = axis.place(1.0);
+    let (left, right) = layout.across;
+    html! {
+        rect class="band" x=(px(left)) y=(px(top)) width=(px(right - left))
+            height=(px(bottom - top)) {}
+        @for (value, text) in axis.ticks(5) {
+            @let y = axis.place(value);
+            (line("grid", (left, y), (right, y)))
+            text class="tick" x=(px(left - 6.0)) y=(px(y + 4.0)) text-anchor="end" { (text) }
+        }
+        (line("one", (left, one), (right, one)))
+        (numbers(ratios, layout, slot))
+        @for (place, side) in ratios.sides.iter().enumerate() {
+            (estimate(side, &class(place + 1, ratios.sides.len() + 1), layout, &axis))
+        }
+        @for (place, side) in ratios.sides.iter().enumerate() {
+            (marks(ratios, side, place, layout, &axis))
+        }
+    }
+}
+
+/// The estimate across all rounds, on its interval.
+fn estimate(side: &RatioSide, class: &str, layout: &Layout, axis: &Axis) -> Markup {
+    let (left, right) = layout.across;
+    let y = axis.place(side.ratio);
+    html! {
+        g class=(class) {
+            title { (visible(&side.name)) ": " (ratio_text(side.ratio)) }
+            @if let Some((low, high)) = side.interval {
+                @let (top, bottom) = (axis.place(high), axis.place(low));
+                path class="swath" d=(format!("M{} {}H{}V{}H{}Z", px(left), px(top), px(right),
+                    px(bottom), px(left))) {}
+            }
+            (line("median", (left, y), (right, y)))
+        }
+    }
+}
+
+/// The marks of a contender, moved a little aside so that those of a round stand side by side.
+fn marks(ratios: &Ratios, side: &RatioSide, place: usize, layout: &Layout, axis: &Axis) -> Markup {
+    let sides = ratios.sides.len() as f64;
+    let slot = (layout.across.1 - layout.across.0) / ratios.numbers.len().max(1) as f64;
+    let apart = (slot * 0.8 / sides).min(16.0);
+    let size = (apart * 0.48).clamp(1.5, 5.0);
+    let x = |round: usize| {
+        let middle = layout.across.0 + slot * (round as f64 + 0.5);
+        middle + (place as f64 - (sides - 1.0) / 2.0) * apart
+    };
+    let points =
+        side.ratios.iter().enumerate().filter_map(|(round, ratio)| Some((round, (*ratio)?)));
+    let class = class(place + 1, ratios.sides.len() + 1);
+    html! {
+        @if ratios.numbers.len() * ratios.sides.len() > SINGLE_MARKS {
+            g class=(class) { (dots(points.map(|(round, ratio)| (x(round), axis.place(ratio))))) }
+        } @else {
+            @for (round, ratio) in points {
+                g class=(class) {
+                    title {
+                        (visible(&side.name)) ", round "
+                        (ratios.numbers.get(round).copied().unwrap_or_default()) ": "
+                        (ratio_text(ratio)) " = " (change_text(ratio))
+                    }
+                    (mark(shape(place + 1), x(round), axis.place(ratio), size))
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of the rounds below the plot; of many every second, fifth, tenth …
+fn numbers(ratios: &Ratios, layout: &Layout, slot: f64) -> Markup {
+    let count = ratios.numbers.len();
+    let least = count.div_ceil(layout.numbered).max(1);
+    let powers = (0..7).map(|power| 10usize.pow(power));
+    let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
+    let step = nice.find(|step| *step >= least).unwrap_or(least);
+    let middle = f64::midpoint(layout.across.0, layout.across.1);
+    html! {
+        @for (place, number) in ratios.numbers.iter().enumerate().step_by(step) {
+            text class="tick" x=(px(layout.across.0 + slot * (place as f64 + 0.5)))
+                y=(px(layout.down.1 + 17.0)) text-anchor="middle" { (number) }
+        }
+        text class="hint" x=(px(middle)) y=(px(layout.size.1 - 4.0)) text-anchor="middle" {
+            "round"
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a comparison says first: one verdict for one quantity, a headline that names jobs,
+//! intervals that agree with verdicts, an overview before everything else, and a brief page for
+//! mails.
+
+use treering_analysis::compare::{
+    Factor, MetricComparison, Outcome, Side, Terms, Verdict, compare,
+};
+use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, Work};
+use treering_report::formats::plain::Plain;
+use treering_report::formats::terminal::Terminal;
+use treering_report::pages::comparison::{View, page};
+use treering_report::{Block, Chart};
+
+use crate::comparison::{nine_rounds, side, trial};
+use crate::html::html;
+use crate::rendered;
+
+/// Three jobs of a plan with three variants, as `[job]` names them. Of the last the noise is wide.
+fn three_by_three(rounds: usize) -> Outcome {
+    let jobs = ["small files", "large files", "mail"];
+    let side = |name: &str, late: i64, factor: f64| {
+        let of_job = |(place, job): (usize, &&str)| -> Vec<Trial> {
+            let one = |round: usize| {
+                let wild = [1.3, 0.7, 1.0, 1.5, 0.8, 1.2, 0.6, 1.1, 0.9][(round + place * 2) % 9];
+                let wild = if place == 2 && late > 0 { wild } else { 1.0 };
+                let mut trial = trial(round % 9, late, 1.0, "ext4");
+                trial.beginning.started_unix_ms += i64::try_from(round * 9 + place).unwrap() * 3000;
+                trial.beginning.parameters = vec![("job".to_owned(), (*job).to_owned())];
+                let campaign: TrialId = "0193a1b2-c3d4-7000-8000-000000000001".parse().unwrap();
+                trial.beginning.cell = Some(Cell {
+                    campaign,
+                    plan: "filesystems".to_owned(),
+                    digest: "d".to_owned(),
+                    variant: name.to_owned(),
+                    job: (*job).to_owned(),
+                    round: u32::try_from(round).unwrap() + 1,
+                    role: CellRole::Round,
+                });
+                let factor = factor.powi(i32::try_from(place).unwrap() + 1) * wild;
+                for metric in &mut trial.metrics {
+                    match metric.unit {
+                        Unit::MibPerSecond => metric.value *= factor,
+                        _ => metric.value /= factor,
+                    }
+                }
+                trial
+            };
+            (0..rounds).map(one).collect()
+        };
+        let trials = jobs.iter().enumerate().flat_map(of_job).collect();
+        Side { name: name.to_owned(), factor: Factor::Variant, trials }
+    };
+    let contenders = [side("xfs", 500, 1.12), side("btrfs", 900, 0.9)];
+    compare(&side("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()
+}
+
+fn of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
+    outcome.comparisons.iter().find(|one| one.metric() == metric).unwrap()
+}
+
+#[test]
+fn one_quantity_has_one_verdict_in_all_its_units() {
+    let outcome = nine_rounds();
+    for one in outcome.comparisons.iter().filter(|one| one.name == "seconds") {
+        let leader = outcome
+            .comparisons
+            .iter()
+            .find(|other| other.contender == one.contender && Some(other.metric()) == one.same_as);
+        let leader = leader.unwrap();
+        assert!(leader.primary && leader.name == "mib_per_second" && !one.primary);
+        assert_eq!((one.verdict, one.p, one.p_adjusted), (leader.verdict, None, None));
+    }
+    // CPU time is a quantity of its own.
+    assert_eq!(of(&outcome, "create/cpu_seconds").same_as, None);
+}
+
+/// Runs that are ended by time all last as long: that says nothing of the rate.
+#[test]
+fn rates_and_seconds_of_unequal_work_are_different_quantities() {
+    let timed = |name: &str, late: i64, factor: f64, limit: bool| {
+        let mut side = side(name, late, 1.0, 9);
+        for (round, trial) in side.trials.iter_mut().enumerate() {
+            let noise = 1.0 + round as f64 / 1000.0;
+            let rate = Metric::new(
+                "operations_per_second",
+                Scope::Trial,
+                900.0 * factor * noise,
+                Unit::OpsPerSecond,
+                Better::Higher,
+            );
+            trial.metrics = vec![rate.primary()];
+            trial.wall_ns = if limit { 30_000_000_000 } else { (3e10 / factor / noise) as u64 };
+            if limit {
+                let (name, value) = (Work::FACT.to_owned(), Work::Timed.name().to_owned());
+                trial.facts.push(Fact { name, value });
+            }
+        }
+        side
+    };
+    for (limit, factor) in [(true, 1.01), (true, 1.2)] {
+        let sides = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
+        let outcome = compare(&sides.0, &[sides.1], &Terms::default()).unwrap();
+        assert_eq!(of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
+    }
+    let sides = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
+    let outcome = compare(&sides.0, &[sides.1], &Terms::default()).unwrap();
+    let same = of(&outcome, "elapsed_seconds").same_as.clone();
+    assert_eq!(same.as_deref(), Some("operations_per_second"));
+}
+
+#[test]
+fn what_the_user_chose_leads_its_quantity() {
+    let terms = Terms { primary: vec!["create/seconds".to_owned()], ..Terms::default() };
+    let outcome = compare(&side("ext4", 0, 1.0, 9), &[side("xfs", 500, 1.08, 9)], &terms).unwrap();
+    assert!(of(&outcome, "create/seconds").primary);
+    let other = of(&outcome, "create/mib_per_second");
+    assert_eq!(other.same_as.as_deref(), Some("create/seconds"));
+    assert_eq!(other.verdict, Verdict::Better);
+}
+
+#[test]
+fn the_headline_names_jobs_and_what_is_typical() {
+    let outcome = three_by_three(12);
+    let text = rendered(&page(&outcome, &View::default()), &Plain { width: 400 });
+    let xfs = text.lines().find(|line| line.starts_with("xfs against ext4")).unwrap();
+    assert!(xfs.contains("better at"), "{xfs}");
+    assert!(
+        xfs.contains(
+            "typically +12 % (create of small files), at most +25 % (create of large files)"
+        ),
+        "{xfs}"
+    );
+    assert!(xfs.contains("unclear at 3 of 9 (about "), "{xfs}");
+    // With one job it stands once, behind the sides.
+    let text = rendered(&page(&nine_rounds(), &View::default()), &Plain { width: 400 });
+    assert!(text.contains(
+        "xfs against ext4, compilebench: worse at read (-8.0 %); better at create (+8.0 %); the \
+         same at delete."
+    ));
+}
+
+#[test]
+fn shown_intervals_agree_with_corrected_verdicts() {
+    for outcome in [nine_rounds(), three_by_three(8), three_by_three(12)] {
+        for one in outcome.comparisons.iter().filter(|one| one.same_as.is_none()) {
+            let decided = one.decided.unwrap();
+            let leaves_out = decided.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+            let differs = matches!(one.verdict, Verdict::Better | Verdict::Worse | Verdict::Small);
+            assert_eq!(leaves_out, differs, "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn the_overview_comes_first_and_the_gravest_caution_is_open() {
+    let outcome = three_by_three(12);
+    let report = page(&outcome, &View::default());
+    let primary = outcome.comparisons.iter().filter(|one| one.primary).count();
+    let rows: Vec<usize> = report
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Chart(Chart::Forest(forest)) => Some(forest.rows.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rows, [primary]);
+    let text = html(&report);
+    let cautions = text.matches("<details class=\"caution\"").count();
+    assert_eq!(text.matches("<details class=\"caution\" open=\"\">").count(), cautions.min(1));
+    let at = |what: &str| text.find(what).unwrap();
+    assert!(at("class=\"chart forest\"") < at("<table>"));
+    assert!(at("aria-label=\"primary\"") < at("aria-label=\"sides\""));
+}
+
+#[test]
+fn the_brief_page_fits_a_mail_and_splits_no_table() {
+    for outcome in [nine_rounds(), three_by_three(12), three_by_three(3)] {
+        let view =
+            View { command: "treering report --plan filesystems", brief: true, ..View::default() };
+        let text = rendered(&page(&outcome, &view), &Plain { width: 72 });
+        assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 72), "{text}");
+        let jobs = text.lines().filter(|line| line.starts_with("metric")).count();
+        let known: std::collections::BTreeSet<&str> =
+            outcome.comparisons.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(jobs, known.len(), "{text}");
+        assert!(!text.contains("advice:") && !text.contains("Exploratory"), "{text}");
+        assert!(text.lines().count() < 80, "{text}");
+    }
+}
+
+#[test]
+fn a_table_of_verdicts_is_whole_in_a_hundred_columns() {
+    let report = page(&three_by_three(12), &View::default());
+    for text in [
+        rendered(&report, &Plain { width: 100 }),
+        rendered(&report, &Terminal { width: 100, colour: false }),
+    ] {
+        let heads = text.lines().filter(|line| line.starts_with("metric"));
+        assert!(
+            heads.clone().all(|head| head.contains("verdict") && head.contains("new")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_control_says_what_could_have_been_found() {
+    let terms = Terms::default();
+    let (base, again) = (side("ext4", 0, 1.0, 9), side("ext4 again", 300, 1.001, 9));
+    let mut outcome = compare(&base, &[side("xfs", 500, 1.08, 9)], &terms).unwrap();
+    outcome.check_control(&base, &again, &terms).unwrap();
+    assert_eq!(outcome.control.len(), 3);
+    let text = rendered(&page(&outcome, &View::default()), &Plain { width: 400 });
+    let said = text.lines().find(|line| line.starts_with("Control: ")).unwrap();
+    assert!(said.contains("ext4 against itself, 9 rounds: differences below "), "{said}");
+    assert!(said.contains("could not have been found"), "{said}");
+}
