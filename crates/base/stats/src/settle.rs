@@ -105,8 +105,7 @@ impl Unsettled {
 }
 
 /// The quantile of Student's t that belongs to one of the normal distribution, by the expansion in
-/// one over the degrees of freedom. Within 3 % from five of them on, which is better than the spread
-/// is known.
+/// one over the degrees of freedom. Within 3 % from five of them on: the spread is known less well.
 ///
 /// Source: Abramowitz & Stegun, 26.7.5.
 fn student(normal: f64, freedom: f64) -> f64 {

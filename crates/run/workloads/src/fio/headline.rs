@@ -57,8 +57,8 @@ impl Headline {
         }
     }
 
-    /// The metrics of clones that each go these directions; in the order of the clones. Their values
-    /// mean nothing.
+    /// The metrics of clones that each move data in these directions, in the order of the clones.
+    /// Their values mean nothing.
     pub(super) fn foreseen(mut self, directions: impl Iterator<Item = Vec<Way>>) -> Vec<Metric> {
         let mut latency = Latencies::default();
         latency.add(1);
