@@ -147,10 +147,7 @@ fn tell(refusal: &Failure, fio: &Path) {
     let why = faults.next().unwrap_or_default();
     let others = faults.count();
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-    say(&format!(
-        "treering: {} runs this job: {why}{more}",
-        fio.display()
-    ));
+    say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
 }
 
 /// Starts it where we are, with our input, and passes on what it says.
@@ -268,7 +265,8 @@ mod tests {
 
     #[test]
     fn treerings_own_options_are_not_handed_on() {
-        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read --output o -";
+        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read \
+                    --output o -";
         let asked = asked(line);
         assert_eq!(asked.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
         assert_eq!((asked.label.as_str(), asked.dry_run, asked.no_store), ("x", true, false));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::jobfile::Section;
-use super::land::Name;
+use super::land::{Name, spelled};
 use super::tausworthe::{Seeds, Use};
 
 /// One clone of a job.
@@ -31,6 +31,11 @@ impl Worker {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Its files as the original spells them.
+    pub(super) fn spelled(&self) -> Vec<String> {
+        (0..self.job.files).map(|file| spelled(&self.job, self.number, file)).collect()
     }
 
     /// Microseconds that it waits before it begins.

@@ -4,9 +4,7 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{
-    Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way,
-};
+use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
 use super::values::{Amount, Given};
 
 /// The engine moves no more in a call.
@@ -296,6 +294,8 @@ impl Section {
                 }
             }
             "unified_rw_reporting" => given.word(&[("none", ()), ("0", ())])?,
+            "log_offset" => self.logs.offsets = given.switch()?,
+            "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
             "write_bw_log" => self.logs.bandwidth = Some(prefix(given)?),

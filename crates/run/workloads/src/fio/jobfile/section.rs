@@ -130,6 +130,11 @@ impl Engine {
         !matches!(self, Self::Null | Self::FileStat | Self::FileDelete)
     }
 
+    /// Whether the original says what the disk did meanwhile.
+    pub(crate) const fn tells_disk(self) -> bool {
+        !self.works_by_opening() && !matches!(self, Self::Null)
+    }
+
     /// Whether what is read and written may be in the page cache.
     pub(crate) const fn uses_cache(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)

@@ -198,7 +198,8 @@ impl Section {
         all.push(("disable_clat", switch(self.told.disable_clat)));
         all.push(("disable_slat", switch(self.told.disable_slat)));
         all.push(("disable_bw", switch(self.told.disable_bw)));
-        let Wanted { latencies, bandwidth, iops, average_ms, together } = &self.logs;
+        let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
+            &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
         {
@@ -210,6 +211,8 @@ impl Section {
         }
         all.push(("log_avg_msec", average_ms.to_string()));
         all.push(("per_job_logs", switch(!together)));
+        all.push(("log_offset", switch(*offsets)));
+        all.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));
     }
 }
 
