@@ -40,7 +40,7 @@ impl Worker {
 
     /// Microseconds that it waits before it begins.
     pub(super) fn start_delay_us(&self) -> u64 {
-        let (least, most) = (self.job.start_delay_us, self.job.start_delay_most_us);
+        let [least, most] = self.job.start_delay_us;
         least + self.seeds.generator(Use::StartDelay).below(most.saturating_sub(least))
     }
 

@@ -197,9 +197,9 @@ impl Section {
             "ramp_time" => self.ramp_us = given.time_us(1_000_000)?,
             "startdelay" => {
                 let (least, most) = given.text.split_once('-').unwrap_or((given.text, given.text));
-                self.start_delay_us = given.part(least).time_us(1_000_000)?;
-                self.start_delay_most_us = given.part(most).time_us(1_000_000)?;
-                if self.start_delay_most_us < self.start_delay_us {
+                let time = |text| given.part(text).time_us(1_000_000);
+                self.start_delay_us = [time(least)?, time(most)?];
+                if !self.start_delay_us.is_sorted() {
                     let right = "write the shorter one first, as 1-2";
                     return Err(given.refuse("is no range of times", right));
                 }

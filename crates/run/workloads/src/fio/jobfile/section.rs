@@ -333,9 +333,8 @@ pub(crate) struct Section {
     pub(crate) runtime_us: u64,
     pub(crate) time_based: bool,
     pub(crate) ramp_us: u64,
-    pub(crate) start_delay_us: u64,
-    /// The longest delay, where it is drawn.
-    pub(crate) start_delay_most_us: u64,
+    /// The shortest and the longest.
+    pub(crate) start_delay_us: [u64; 2],
     pub(crate) loops: u64,
     pub(crate) group_reporting: bool,
     pub(crate) new_group: bool,
@@ -423,8 +422,7 @@ impl Section {
             runtime_us: 0,
             time_based: false,
             ramp_us: 0,
-            start_delay_us: 0,
-            start_delay_most_us: 0,
+            start_delay_us: [0; 2],
             loops: 1,
             group_reporting: false,
             new_group: false,

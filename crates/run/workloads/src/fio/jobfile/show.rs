@@ -159,7 +159,7 @@ impl Section {
         all.push(("runtime", time(self.runtime_us)));
         all.push(("time_based", switch(self.time_based)));
         all.push(("ramp_time", time(self.ramp_us)));
-        let (least, most) = (self.start_delay_us, self.start_delay_most_us);
+        let [least, most] = self.start_delay_us;
         let delay = if most > least { format!("{least}us-{most}us") } else { time(least) };
         all.push(("startdelay", delay));
         all.push(("loops", self.loops.to_string()));
