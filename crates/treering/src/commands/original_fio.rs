@@ -1,7 +1,8 @@
-//! fio under its own name: a command line that is not run natively is given to the installed fio as
-//! it stands, its output is passed through, and what it reports is kept as a trial.
+//! fio under its own name: a command line that is not run natively is given to the installed fio
+//! as it stands, its output is passed through, and what it reports is kept as a trial.
 //!
-//! Which job is run natively is decided in `classic.rs`; how fio's reports are read, in the importer.
+//! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
+//! importer.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
