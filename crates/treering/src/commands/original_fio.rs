@@ -1,7 +1,8 @@
-//! fio under its own name: a command line that is not run natively is given to the installed fio as
-//! it stands, its output is passed through, and what it reports is kept as a trial.
+//! fio under its own name: a command line that is not run natively is given to the installed fio
+//! as it stands, its output is passed through, and what it reports is kept as a trial.
 //!
-//! Which job is run natively is decided in `classic.rs`; how fio's reports are read, in the importer.
+//! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
+//! importer.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -147,10 +148,7 @@ fn tell(refusal: &Failure, fio: &Path) {
     let why = faults.next().unwrap_or_default();
     let others = faults.count();
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-    say(&format!(
-        "treering: {} runs this job: {why}{more}",
-        fio.display()
-    ));
+    say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
 }
 
 /// Starts it where we are, with our input, and passes on what it says.
@@ -268,7 +266,8 @@ mod tests {
 
     #[test]
     fn treerings_own_options_are_not_handed_on() {
-        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read --output o -";
+        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read \
+                    --output o -";
         let asked = asked(line);
         assert_eq!(asked.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
         assert_eq!((asked.label.as_str(), asked.dry_run, asked.no_store), ("x", true, false));

@@ -11,10 +11,11 @@ use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, traced, tre
 use crate::program;
 use crate::trial::{again, failure, last};
 
-/// Writes a job file and runs it as the original would.
+/// Writes a job file and runs it as the original would, where no fio is installed that could.
 fn run(program: &Program, job: &str, words: &[&str]) -> Ran {
     fs::write(program.home().join("j.fio"), job).unwrap();
-    program.run(["fio", "j.fio"].iter().chain(words))
+    let mut command = program.command(["fio", "j.fio"].iter().chain(words));
+    Ran::of(command.env("PATH", "/no/such/directory"))
 }
 
 /// Runs it natively in `d`.
@@ -62,7 +63,7 @@ fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
 }
 
 /// Jobs of which the work is fixed.
-const JOBS: [&str; 6] = [
+const JOBS: [&str; 18] = [
     "[a]\nrw=randread\nsize=256k\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nnumjobs=2\ngroup_reporting\nthread\n",
     "[a]\nrw=write\nbs=64k\nsize=1m\nend_fsync=1\n[b]\nstonewall\nrw=read\nbssplit=4k/60:8k/40\n\
@@ -71,6 +72,18 @@ const JOBS: [&str; 6] = [
      file_service_type=random:4\n",
     "[a]\nrw=randread\nsize=512k\nioengine=libaio\niodepth=8\ndirect=1\n",
     "[a]\nrw=randwrite\nsize=256k\nio_size=700k\nioengine=io_uring\niodepth=4\n",
+    "[a]\nrw=write\nsize=256k\noffset_increment=10%\nnumjobs=3\nfilename=x\n",
+    "[a]\nrw=write\nsize=256k\noffset=10%\nbs=3k\n",
+    "[a]\nrw=randread\nsize=256k\nioengine=libaio\niodepth=4\niodepth_batch=16\n",
+    "[a]\nrw=randread\nsize=256k\nioengine=libaio\niodepth=4\nslat_percentiles=1\n",
+    "[a]\nrw=randread\nsize=256k\nlat_percentiles=1\nclat_percentiles=0\n",
+    "[a]\nrw=randrw\nsize=256k\nioengine=null\nfsync=8\n",
+    "[a]\nrw=write\nsize=256k\nfdatasync=4\n",
+    "[a]\nrw=write\nsize=256k\nioengine=filecreate\nnrfiles=8\ncreate_on_open=1\n",
+    "[a]\nrw=randrw\nsize=256k\ngtod_reduce=1\n",
+    "[a]\nrw=randrw\nsize=256k\ndisable_bw=1\nzero_buffers=1\n",
+    "[a]\nrw=write\nsize=64k\nstartdelay=0-1\nmem=malloc\n",
+    "[a]\nrw=randrw\nsize=256k\nclat_percentiles=0\nfsync=4\nnumjobs=2\ngroup_reporting\n",
 ];
 
 #[test]

@@ -55,6 +55,9 @@ mod filebench;
 /// fio, beside the original where it is installed.
 mod fio;
 
+/// fio under its own name, where the original does the work.
+mod original_fio;
+
 /// fio done by the installed fio.
 mod with_fio;
 

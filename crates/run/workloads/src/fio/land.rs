@@ -91,11 +91,7 @@ impl Land {
         let below =
             |file: &Name| [beside(file.directory).as_bytes(), b"/", file.name.as_bytes()].concat();
         let of = |(number, file): (u64, &Name)| {
-            hash(&if self.classic {
-                whole(directory_of(job, clone), &path_of(job, clone, number)).into_bytes()
-            } else {
-                below(file)
-            })
+            hash(&if self.classic { spelled(job, clone, number).into_bytes() } else { below(file) })
         };
         (0..).zip(files).map(of).collect()
     }
@@ -185,6 +181,11 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
         Some(named) => named.clone(),
         None => format_name(&job.filename_format, &job.heading.title, clone, number),
     }
+}
+
+/// The path of a clone's file as the original spells it.
+pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
+    whole(directory_of(job, clone), &path_of(job, clone, number))
 }
 
 /// As the original: the directory, a slash, and the name, however that begins.

@@ -1,8 +1,9 @@
-//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`.
+//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
+//! `write_iolog`, of which a line is `MICROSECONDS FILE WHAT [OFFSET BYTES]`.
 //!
 //! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
 //! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
-//! requests of such a time; else for one.
+//! requests of such a time; else for one. With `log_offset` the offset stands behind the bytes.
 
 use std::fmt::Write;
 
@@ -18,6 +19,13 @@ const CLAT: usize = 1;
 const LAT: usize = 2;
 const BANDWIDTH: usize = 3;
 const IOPS: usize = 4;
+/// Kinds of lines of `write_iolog`: a request, and a file that is opened or closed.
+pub(super) const ISSUED: u64 = 5;
+pub(super) const OPENED: u64 = 6;
+pub(super) const CLOSED: u64 = 7;
+/// The direction of a sync, and of one of data only.
+pub(super) const SYNC: u64 = 3;
+pub(super) const DATA_SYNC: u64 = 4;
 /// Stands for all that was left out.
 pub(super) const CUT: u64 = u64::MAX;
 
@@ -31,12 +39,17 @@ pub(crate) struct Wanted {
     pub(crate) average_ms: u64,
     /// Whether all clones write into the same files.
     pub(crate) together: bool,
+    /// Whether a line tells the offset of its request.
+    pub(crate) offsets: bool,
+    /// The file that gets every request: `write_iolog`.
+    pub(crate) requests: Option<String>,
 }
 
 impl Wanted {
     /// Whether there is one.
     pub(crate) fn is_any(&self) -> bool {
-        self.latencies.is_some() || self.bandwidth.is_some() || self.iops.is_some()
+        let all = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
+        all.iter().any(|one| one.is_some())
     }
 
     fn prefix(&self, kind: usize) -> Option<&str> {
@@ -48,8 +61,9 @@ impl Wanted {
     }
 }
 
-/// A line with its kind: kind, milliseconds, value, direction, bytes.
-pub(super) type Line = [u64; 5];
+/// A line with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
+/// `write_iolog` have microseconds, and the number of the file as their value.
+pub(super) type Line = [u64; 6];
 
 /// A time that one line stands for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +81,7 @@ pub(super) struct Ended {
     /// Read 0, written 1.
     pub(super) way: usize,
     pub(super) bytes: u64,
+    pub(super) offset: u64,
     /// Where it was queued.
     pub(super) slat_ns: Option<u64>,
     pub(super) clat_ns: u64,
@@ -100,14 +115,15 @@ impl Logs {
 
     /// A request ended.
     pub(super) fn ended(&mut self, ended: Ended) {
-        let Ended { at_ms, way, bytes, slat_ns, clat_ns } = ended;
+        let Ended { at_ms, way, bytes, offset, slat_ns, clat_ns } = ended;
+        let of = (way, bytes, offset);
         self.last_ms = at_ms;
         if self.wanted.latencies.is_some() {
             if let Some(slat_ns) = slat_ns {
-                self.latency(SLAT, at_ms, way, bytes, slat_ns);
+                self.latency(SLAT, at_ms, of, slat_ns);
             }
-            self.latency(CLAT, at_ms, way, bytes, clat_ns);
-            self.latency(LAT, at_ms, way, bytes, clat_ns + slat_ns.unwrap_or(0));
+            self.latency(CLAT, at_ms, of, clat_ns);
+            self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
         }
         if self.wanted.average_ms > 0 {
             self.rates[way][0] += bytes;
@@ -118,17 +134,18 @@ impl Logs {
         if self.wanted.bandwidth.is_some() {
             let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
             let kib = u64::try_from(kib).unwrap_or(u64::MAX);
-            self.push([BANDWIDTH as u64, at_ms, kib, way as u64, bytes]);
+            self.push([BANDWIDTH as u64, at_ms, kib, way as u64, bytes, offset]);
         }
         if self.wanted.iops.is_some() {
-            self.push([IOPS as u64, at_ms, 1, way as u64, bytes]);
+            self.push([IOPS as u64, at_ms, 1, way as u64, bytes, offset]);
         }
     }
 
-    fn latency(&mut self, kind: usize, at_ms: u64, way: usize, bytes: u64, ns: u64) {
+    fn latency(&mut self, kind: usize, at_ms: u64, of: (usize, u64, u64), ns: u64) {
+        let (way, bytes, offset) = of;
         let average_ms = self.wanted.average_ms;
         if average_ms == 0 {
-            self.push([kind as u64, at_ms, ns, way as u64, bytes]);
+            self.push([kind as u64, at_ms, ns, way as u64, bytes, offset]);
             return;
         }
         let window = &mut self.windows[kind][way];
@@ -146,7 +163,7 @@ impl Logs {
             std::mem::replace(&mut self.windows[kind][way], Window { began_ms, sum: 0, count: 0 });
         if count > 0 {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
-            self.push([kind as u64, at_ms, mean, way as u64, 0]);
+            self.push([kind as u64, at_ms, mean, way as u64, 0, 0]);
         }
     }
 
@@ -161,18 +178,27 @@ impl Logs {
                 continue;
             }
             if self.wanted.bandwidth.is_some() {
-                self.push([BANDWIDTH as u64, at_ms, bytes * 1000 / ms / 1024, way as u64, 0]);
+                let kib = bytes * 1000 / ms / 1024;
+                self.push([BANDWIDTH as u64, at_ms, kib, way as u64, 0, 0]);
             }
             if self.wanted.iops.is_some() {
-                self.push([IOPS as u64, at_ms, requests * 1000 / ms, way as u64, 0]);
+                self.push([IOPS as u64, at_ms, requests * 1000 / ms, way as u64, 0, 0]);
             }
+        }
+    }
+
+    /// What happens to a file, where every request is taken down: microseconds, the file's number,
+    /// the direction, bytes and the offset.
+    pub(super) fn issued(&mut self, kind: u64, [us, file, way, bytes, offset]: [u64; 5]) {
+        if self.wanted.requests.is_some() {
+            self.push([kind, us, file, way, bytes, offset]);
         }
     }
 
     fn push(&mut self, line: Line) {
         match self.lines.len() {
             0..LINES_MAX => self.lines.push(line),
-            LINES_MAX => self.lines.push([CUT; 5]),
+            LINES_MAX => self.lines.push([CUT; 6]),
             _ => {}
         }
     }
@@ -195,9 +221,11 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
         let Some(prefix) = job.logs.prefix(kind) else { continue };
         let prefix = if prefix.is_empty() { &job.name } else { prefix };
         let mut text = String::new();
-        for [_, ms, value, way, bytes] in lines.iter().filter(|line| line[0] == kind as u64) {
+        let all = lines.iter().filter(|line| line[0] == kind as u64);
+        for [_, ms, value, way, bytes, offset] in all {
+            let offset = if job.logs.offsets { format!(" {offset},") } else { String::new() };
             // Writing into a string cannot fail.
-            let _ = writeln!(text, "{ms}, {value}, {way}, {bytes}, 0");
+            let _ = writeln!(text, "{ms}, {value}, {way}, {bytes},{offset} 0");
         }
         let path = if job.logs.together {
             format!("{prefix}_{name}.log")
@@ -209,17 +237,51 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
     files
 }
 
+/// What `write_iolog` writes of a clone whose files have these names.
+pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
+    let mut text = "fio version 3 iolog\n".to_owned();
+    // Writing into a string cannot fail.
+    names.iter().for_each(|name| {
+        let _ = writeln!(text, "0 {name} add");
+    });
+    for [kind, us, file, way, bytes, offset] in lines {
+        let name = usize::try_from(*file).ok().and_then(|file| names.get(file));
+        let name = name.map_or("", String::as_str);
+        let _ = match (*kind, *way) {
+            (OPENED, _) => writeln!(text, "{us} {name} open"),
+            (CLOSED, _) => writeln!(text, "{us} {name} close"),
+            (ISSUED, way) => {
+                let what = match way {
+                    0 => "read",
+                    SYNC => "sync",
+                    DATA_SYNC => "datasync",
+                    _ => "write",
+                };
+                writeln!(text, "{us} {name} {what} {offset} {bytes}")
+            }
+            _ => Ok(()),
+        };
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Ended, Logs, Wanted};
 
     fn wanted(average_ms: u64) -> Wanted {
         let prefix = || Some("p".to_owned());
-        Wanted { latencies: prefix(), bandwidth: prefix(), iops: prefix(), average_ms, together: false }
+        Wanted {
+            latencies: prefix(),
+            bandwidth: prefix(),
+            iops: prefix(),
+            average_ms,
+            ..Wanted::default()
+        }
     }
 
     fn ended(at_ms: u64, way: usize, clat_ns: u64) -> Ended {
-        Ended { at_ms, way, bytes: 4096, slat_ns: None, clat_ns }
+        Ended { at_ms, way, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
     }
 
     #[test]
@@ -228,16 +290,16 @@ mod tests {
         logs.ended(ended(3, 1, 1_000_000));
         logs.ended(Ended { slat_ns: Some(5), ..ended(4, 0, 10) });
         let lines = logs.take();
-        let wanted: [[u64; 5]; 9] = [
-            [1, 3, 1_000_000, 1, 4096],
-            [2, 3, 1_000_000, 1, 4096],
-            [3, 3, 4000, 1, 4096],
-            [4, 3, 1, 1, 4096],
-            [0, 4, 5, 0, 4096],
-            [1, 4, 10, 0, 4096],
-            [2, 4, 15, 0, 4096],
-            [3, 4, 400_000_000, 0, 4096],
-            [4, 4, 1, 0, 4096],
+        let wanted: [[u64; 6]; 9] = [
+            [1, 3, 1_000_000, 1, 4096, 512],
+            [2, 3, 1_000_000, 1, 4096, 512],
+            [3, 3, 4000, 1, 4096, 512],
+            [4, 3, 1, 1, 4096, 512],
+            [0, 4, 5, 0, 4096, 512],
+            [1, 4, 10, 0, 4096, 512],
+            [2, 4, 15, 0, 4096, 512],
+            [3, 4, 400_000_000, 0, 4096, 512],
+            [4, 4, 1, 0, 4096, 512],
         ];
         assert_eq!(lines, wanted);
         assert!(Logs::new(&Wanted::default()).is_none());
@@ -258,7 +320,12 @@ mod tests {
         }
         assert_eq!(
             logs.take(),
-            [[3, 100, 80, 0, 0], [4, 100, 20, 0, 0], [3, 100, 40, 1, 0], [4, 100, 10, 1, 0]]
+            [
+                [3, 100, 80, 0, 0, 0],
+                [4, 100, 20, 0, 0, 0],
+                [3, 100, 40, 1, 0, 0],
+                [4, 100, 10, 1, 0, 0]
+            ]
         );
     }
 }

@@ -73,14 +73,6 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::long("max-jobs", ValueKind::Number, None, "How many clones there may be in all."),
     OptionSpec::long("readonly", ValueKind::Flag, None, "Refuse jobs that write."),
     OptionSpec::long("parse-only", ValueKind::Flag, None, "Read the jobs and do nothing."),
-    OptionSpec {
-        support: Support::Rejected("treering says nothing of it; see --show-options"),
-        ..OptionSpec::long("debug", ValueKind::Text, None, "Say how it goes.")
-    },
-    OptionSpec {
-        support: Support::Rejected("the server of fio is not part of treering"),
-        ..OptionSpec::long("client", ValueKind::Text, None, "Run on another machine.")
-    },
 ];
 
 /// Options of the native command line and of plans.

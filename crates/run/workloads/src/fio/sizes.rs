@@ -86,9 +86,7 @@ pub(super) fn extents(
     let mut longer = (size - each * count) / least;
     let mut files = Vec::with_capacity(found.len());
     for &found_bytes in found {
-        // As the original: of a file that is not there the size is what it will get of `size`.
-        let whole = if found_bytes == 0 { size / count } else { found_bytes };
-        let offset = start(job, clone, whole);
+        let offset = start(job, clone, found_bytes);
         let bytes = match job.file_size {
             None => {
                 let more = if longer > 0 { least } else { 0 };
@@ -144,7 +142,12 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let offset = of(job.offset).saturating_add(more);
     let is_share = |amount| matches!(amount, Amount::Percent(1..));
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
-    if aligns { offset - offset % job.least_block() } else { offset }
+    // Shares end at the next multiple of a request.
+    if aligns {
+        offset.checked_next_multiple_of(job.least_block()).unwrap_or(offset)
+    } else {
+        offset
+    }
 }
 
 fn drawn(low: u64, high: u64, least: u64, draws: &mut Tausworthe) -> u64 {

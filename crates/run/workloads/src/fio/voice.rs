@@ -137,7 +137,7 @@ impl Voice {
         let job = Arc::clone(&self.scene.workers[number].job);
         let files = logs::files(&job, number + 1, lines);
         let mut said = Said::default();
-        if lines.last() == Some(&[CUT; 5]) {
+        if lines.last() == Some(&[CUT; 6]) {
             said.err = format!(
                 "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
                 job.name.escape_debug()
@@ -152,6 +152,15 @@ impl Voice {
             } else {
                 said.files.push((path, text));
             }
+        }
+        if let Some(path) = &job.logs.requests {
+            let path = self.settled(path);
+            let text = logs::requests(&self.scene.workers[number].spelled(), lines);
+            // As the original: what is in the file stays.
+            let before = || std::fs::read_to_string(&path).unwrap_or_default();
+            let whole = self.shared_logs.entry(path.clone()).or_insert_with(before);
+            whole.push_str(&text);
+            said.files.push((path, whole.clone()));
         }
         said
     }
@@ -196,6 +205,9 @@ impl Voice {
     fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
         let mut jobs = self.scene.jobs.iter();
+        if jobs.clone().all(|job| !job.engine.tells_disk()) {
+            return None;
+        }
         if jobs.any(|job| job.given.iter().chain(&job.given_globally).any(is_off)) {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::jobfile::Section;
-use super::land::Name;
+use super::land::{Name, spelled};
 use super::tausworthe::{Seeds, Use};
 
 /// One clone of a job.
@@ -33,9 +33,14 @@ impl Worker {
         all
     }
 
+    /// Its files as the original spells them.
+    pub(super) fn spelled(&self) -> Vec<String> {
+        (0..self.job.files).map(|file| spelled(&self.job, self.number, file)).collect()
+    }
+
     /// Microseconds that it waits before it begins.
     pub(super) fn start_delay_us(&self) -> u64 {
-        let (least, most) = (self.job.start_delay_us, self.job.start_delay_most_us);
+        let [least, most] = self.job.start_delay_us;
         least + self.seeds.generator(Use::StartDelay).below(most.saturating_sub(least))
     }
 

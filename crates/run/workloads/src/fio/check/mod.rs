@@ -81,7 +81,7 @@ const LOGGED_SECONDS: u64 = 1;
 pub fn sequences(settings: &Settings) -> Result<Sequences, ConfigError> {
     let alone = |job: &mut Section| {
         job.clones = 1;
-        (job.ramp_us, job.start_delay_us, job.start_delay_most_us) = (0, 0, 0);
+        (job.ramp_us, job.start_delay_us) = (0, [0; 2]);
     };
     let path = program_of(settings);
     let settings = &straightened(settings);

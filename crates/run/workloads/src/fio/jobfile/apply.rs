@@ -4,9 +4,7 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{
-    Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way,
-};
+use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
 use super::values::{Amount, Given};
 
 /// The engine moves no more in a call.
@@ -199,9 +197,9 @@ impl Section {
             "ramp_time" => self.ramp_us = given.time_us(1_000_000)?,
             "startdelay" => {
                 let (least, most) = given.text.split_once('-').unwrap_or((given.text, given.text));
-                self.start_delay_us = given.part(least).time_us(1_000_000)?;
-                self.start_delay_most_us = given.part(most).time_us(1_000_000)?;
-                if self.start_delay_most_us < self.start_delay_us {
+                let time = |text| given.part(text).time_us(1_000_000);
+                self.start_delay_us = [time(least)?, time(most)?];
+                if !self.start_delay_us.is_sorted() {
                     let right = "write the shorter one first, as 1-2";
                     return Err(given.refuse("is no range of times", right));
                 }
@@ -296,6 +294,8 @@ impl Section {
                 }
             }
             "unified_rw_reporting" => given.word(&[("none", ()), ("0", ())])?,
+            "log_offset" => self.logs.offsets = given.switch()?,
+            "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
             "write_bw_log" => self.logs.bandwidth = Some(prefix(given)?),

@@ -49,6 +49,7 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "disable_bw"
             | "gtod_reduce"
             | "per_job_logs"
+            | "log_offset"
             | "zero_buffers"
             | "disk_util"
             | "write_lat_log"
@@ -140,7 +141,7 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
         return refuse("ioengine=ftruncate with reads", "write rw=write or rw=randwrite");
     }
     let syncs = job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close;
-    if syncs && !job.engine.is_without_files() {
+    if syncs && job.engine != Engine::Null {
         return refuse("a sync with an engine that moves no data", WITH_FIO);
     }
     if job.create_on_open && !job.engine.is_without_files() {

@@ -107,6 +107,8 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("unified_rw_reporting", "unified_rw_reporting"),
     ("mixed", "unified_rw_reporting"),
     ("per_job_logs", "per_job_logs"),
+    ("log_offset", "log_offset"),
+    ("write_iolog", "write_iolog"),
     ("mem", "mem"),
     ("iomem", "mem"),
     ("io_submit_mode", "io_submit_mode"),
@@ -179,13 +181,11 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "other logs of requests",
         &[
-            "write_iolog",
             "write_hist_log",
             "log_entries",
             "log_hist_msec",
             "log_hist_coarseness",
             "log_max_value",
-            "log_offset",
             "log_prio",
             "log_compression",
             "log_compression_cpus",

@@ -40,7 +40,7 @@ pub(super) fn all(errors: Vec<ConfigError>) -> ConfigError {
     let more = count.saturating_sub(SHOWN_MAX);
     if more > 0 {
         whole.message += &format!("{last}\nand {more} more");
-        last = "\n  hint: correct these first".to_owned();
+        "\n  hint: correct these first".clone_into(&mut last);
     }
     whole.hint = last.strip_prefix("\n  hint: ").map(str::to_owned);
     whole

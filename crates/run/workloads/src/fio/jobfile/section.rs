@@ -130,6 +130,11 @@ impl Engine {
         !matches!(self, Self::Null | Self::FileStat | Self::FileDelete)
     }
 
+    /// Whether the original says what the disk did meanwhile.
+    pub(crate) const fn tells_disk(self) -> bool {
+        !self.works_by_opening() && !matches!(self, Self::Null)
+    }
+
     /// Whether what is read and written may be in the page cache.
     pub(crate) const fn uses_cache(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
@@ -328,9 +333,8 @@ pub(crate) struct Section {
     pub(crate) runtime_us: u64,
     pub(crate) time_based: bool,
     pub(crate) ramp_us: u64,
-    pub(crate) start_delay_us: u64,
-    /// The longest delay, where it is drawn.
-    pub(crate) start_delay_most_us: u64,
+    /// The shortest and the longest.
+    pub(crate) start_delay_us: [u64; 2],
     pub(crate) loops: u64,
     pub(crate) group_reporting: bool,
     pub(crate) new_group: bool,
@@ -418,8 +422,7 @@ impl Section {
             runtime_us: 0,
             time_based: false,
             ramp_us: 0,
-            start_delay_us: 0,
-            start_delay_most_us: 0,
+            start_delay_us: [0; 2],
             loops: 1,
             group_reporting: false,
             new_group: false,

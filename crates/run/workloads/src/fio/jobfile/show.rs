@@ -159,7 +159,7 @@ impl Section {
         all.push(("runtime", time(self.runtime_us)));
         all.push(("time_based", switch(self.time_based)));
         all.push(("ramp_time", time(self.ramp_us)));
-        let (least, most) = (self.start_delay_us, self.start_delay_most_us);
+        let [least, most] = self.start_delay_us;
         let delay = if most > least { format!("{least}us-{most}us") } else { time(least) };
         all.push(("startdelay", delay));
         all.push(("loops", self.loops.to_string()));
@@ -198,7 +198,8 @@ impl Section {
         all.push(("disable_clat", switch(self.told.disable_clat)));
         all.push(("disable_slat", switch(self.told.disable_slat)));
         all.push(("disable_bw", switch(self.told.disable_bw)));
-        let Wanted { latencies, bandwidth, iops, average_ms, together } = &self.logs;
+        let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
+            &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
         {
@@ -210,6 +211,8 @@ impl Section {
         }
         all.push(("log_avg_msec", average_ms.to_string()));
         all.push(("per_job_logs", switch(!together)));
+        all.push(("log_offset", switch(*offsets)));
+        all.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));
     }
 }
 

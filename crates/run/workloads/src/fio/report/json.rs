@@ -54,7 +54,9 @@ pub(super) fn report(
     }
     let jobs = rows.iter().map(|row| job(rows, row, when, plus)).collect();
     document.push(field("jobs", Json::Array(jobs)));
-    document.push(field("disk_util", Json::Array(when.disk.iter().map(disk).collect())));
+    if let Some(watched) = &when.disk {
+        document.push(field("disk_util", Json::Array(vec![disk(watched)])));
+    }
     let mut out = String::new();
     put(&mut out, &Json::Object(document), 0);
     out.push('\n');

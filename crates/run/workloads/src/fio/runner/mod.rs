@@ -17,7 +17,7 @@ use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
 use super::land::Land;
 use super::layout::names;
-use super::logs::{Ended, Logs};
+use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
@@ -134,6 +134,10 @@ impl Runner {
             (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
             (Doing::Move(_), &Outcome::Failed(errno)) => self.failed(errno),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
+            // As the original counts them.
+            (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
+                self.tally.ways[Way::Read.place()].short += 1;
+            }
             (Doing::Sync { counts: true, .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
             }
@@ -155,7 +159,7 @@ impl Runner {
         let tells = !self.worker.job.engine.works_by_opening();
         if let Some(ns) = self.clock.took().filter(|_| tells) {
             self.tally.took(way, ns);
-            self.log(way, bytes, None, ns);
+            self.log(wanted, bytes, None, ns);
         }
         self.tally.depths[0] += 1;
         self.tally.submits[1] += 1;
@@ -181,12 +185,30 @@ impl Runner {
 
     /// Takes down a request, where that is asked for.
     #[inline]
-    fn log(&mut self, way: usize, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
+    fn log(&mut self, wanted: Wanted, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
         if let Some(logs) = &mut self.logs
             && let Some(at_ms) = self.clock.logged_ms()
         {
-            logs.ended(Ended { at_ms, way, bytes, slat_ns, clat_ns });
+            let (way, offset) = (wanted.way.place(), wanted.offset);
+            logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
         }
+    }
+
+    /// Takes down what is about to be done to a file, where every request is wanted.
+    fn log_issue(&mut self, doing: Doing) {
+        let Some(logs) = &mut self.logs else { return };
+        let (kind, file, way, bytes, offset) = match doing {
+            Doing::Open(file) => (OPENED, file, 0, 0, 0),
+            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
+            Doing::Move(Wanted { file, way, offset, bytes }) => {
+                (ISSUED, file, way.place() as u64, bytes, offset)
+            }
+            Doing::Sync { file, data_only, .. } => {
+                (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
+            }
+            _ => return,
+        };
+        logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
     }
 
     /// Counts the bytes of a request, and sees whether a pause is due.
@@ -380,6 +402,7 @@ impl Script for Runner {
                 return None;
             }
         };
+        self.log_issue(self.doing);
         Some(self.step())
     }
 

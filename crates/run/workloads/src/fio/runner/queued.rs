@@ -87,6 +87,7 @@ impl Runner {
     /// Takes a request; gives the batch to the kernel when it is large enough.
     pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
         let tag = self.queued.free.pop()?;
+        self.log_issue(Doing::Move(wanted));
         let file = self.slots.of(wanted.file);
         let Wanted { way, offset: position, bytes, .. } = wanted;
         let writes = way == Way::Write;
@@ -150,7 +151,7 @@ impl Runner {
             self.tally.took(way, clat_ns);
             self.tally.ways[way].slat.add(slat_ns);
             self.tally.ways[way].lat.add(slat_ns + clat_ns);
-            self.log(way, wanted.bytes, Some(slat_ns), clat_ns);
+            self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {
             Ok(bytes) => self.counted(wanted, u64::from(bytes)),

@@ -89,7 +89,7 @@ mod tests {
     fn a_link_to_ourselves_is_no_installed_fio() {
         let dir = temp_dir();
         let [ours, plain, theirs] = ["ours", "plain", "theirs"].map(|name| dir.path().join(name));
-        [&ours, &plain, &theirs].map(|dir| fs::create_dir(dir).unwrap());
+        [&ours, &plain, &theirs].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
         symlink("/proc/self/exe", ours.join("fio")).unwrap();
         fs::write(plain.join("fio"), "").unwrap();
         fs::write(theirs.join("fio"), "#!/bin/sh\n").unwrap();

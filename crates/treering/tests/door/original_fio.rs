@@ -1,0 +1,213 @@
+//! fio under its own name: what is not native is given to the installed fio, and what it reports is
+//! kept.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::Value;
+use treering_model::Mode;
+use treering_testkit::{LoopFs, Program, Ran, require_root, skip};
+
+use crate::program;
+use crate::trial::last;
+
+/// Whether the original is here; says so when it is not.
+fn is_missing() -> bool {
+    let is_there = Command::new("fio").arg("--version").output().is_ok();
+    if !is_there {
+        skip("fio is not installed");
+    }
+    !is_there
+}
+
+const VERIFIED: &str = "[a]\nrw=write\nsize=64k\nverify=md5\n";
+
+fn written(program: &Program, job: &str) {
+    fs::write(program.home().join("j.fio"), job).unwrap();
+}
+
+/// Runs it where no fio is installed.
+fn alone(program: &Program, words: &[&str]) -> Ran {
+    let mut command = program.command(["fio"].iter().chain(words));
+    Ran::of(command.env("PATH", "/no/such/directory"))
+}
+
+#[test]
+fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    written(&program, VERIFIED);
+    let ran = program.run(["fio", "j.fio", "--label", "mine"]).ends_with(0);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "{ran}");
+    assert!(lines[0].contains("/fio runs this job: j.fio:4:8: verify: 'md5'"), "{ran}");
+    assert!(ran.stdout.contains("Run status group 0 (all jobs):"), "{ran}");
+    let trial = last(&program);
+    assert_eq!((trial.beginning.label.as_str(), trial.beginning.mode), ("mine", Mode::Classic));
+    let fact = |name: &str| {
+        let found = trial.facts.iter().find(|fact| fact.name == name);
+        found.map(|fact| fact.value.clone()).unwrap_or_default()
+    };
+    assert_eq!(fact("fio.command"), "fio j.fio");
+    assert!(fact("fio.reason").contains("verify"));
+    assert!(!trial.metrics.is_empty());
+    // The report in a file is read there.
+    program.run(["fio", "j.fio", "--output=r.json", "--output-format=json"]).ends_with(0);
+    let report = fs::read(program.home().join("r.json")).unwrap();
+    assert!(serde_json::from_slice::<Value>(&report).is_ok());
+    assert!(fact("fio.command") != last(&program).facts.last().unwrap().value);
+}
+
+#[test]
+fn faults_and_questions_are_answered_by_fio() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    written(&program, "[a]\nsize=64k\nrw=sideways\n");
+    program.run(["fio", "j.fio"]).ends_with(1).complains("fio: failed parsing rw=sideways");
+    let ran = program.run(["fio", "--cmdhelp=rw"]).ends_with(0);
+    assert!(ran.stdout.contains("readwrite"), "{ran}");
+    written(&program, VERIFIED);
+    let mut command = program.command(["fio", "j.fio", "--dry-run"]);
+    let ran = Ran::of(command.env("TREERING_QUIET", "1")).ends_with(0);
+    assert_eq!(ran.stderr, "", "{ran}");
+    assert!(!program.home().join("a.0.0").exists());
+    assert!(
+        program.run(["list"]).stdout.contains("There are no trials") || !program.data().exists()
+    );
+}
+
+#[test]
+fn a_link_that_finds_itself_first_runs_the_other_fio() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    written(&program, VERIFIED);
+    let links = program.home().join("links");
+    fs::create_dir(&links).unwrap();
+    symlink(env!("CARGO_BIN_EXE_treering"), links.join("fio")).unwrap();
+    let others = std::env::var("PATH").unwrap();
+    let run = |path: String| {
+        let mut command = Command::new(links.join("fio"));
+        Ran::of(program.prepare(&mut command).arg("j.fio").env("PATH", path))
+    };
+    run(format!("{}:{others}", links.display())).ends_with(0).complains("runs this job");
+    run(links.display().to_string()).ends_with(1).complains("install fio");
+}
+
+#[test]
+fn without_fio_all_faults_are_told_at_once() {
+    let program = program();
+    written(&program, "[a]\nrw=sideways\nsize=1m\nverify=md5\nbogus=1\n");
+    let ran = alone(&program, &["j.fio"]).ends_with(1);
+    for place in ["j.fio:2:4: rw", "j.fio:4:8: verify", "j.fio:5:1: 'bogus'", "install fio"] {
+        assert!(ran.stderr.contains(place), "{place}: {ran}");
+    }
+    assert!(!ran.stderr.contains("--with-fio"), "{ran}");
+    assert_eq!(alone(&program, &["--version"]).ends_with(0).stdout, "fio-3.33\n");
+}
+
+#[test]
+fn program_options_that_need_no_fio_are_taken() {
+    let program = program();
+    written(&program, "[a]\nrw=read\nsize=64k\n");
+    let ran = alone(&program, &["j.fio", "--parse-only"]).ends_with(0);
+    assert_eq!(ran.stdout, "");
+    let words =
+        ["--readonly", "--max-jobs=1", "--eta-newline=1", "--alloc-size=9", "--append-terse"];
+    let words = [&["j.fio"], &words[..]].concat();
+    let ran = alone(&program, &words).ends_with(0);
+    assert!(ran.stdout.contains("3;fio-3.33;a;0;0;64;"), "{ran}");
+    assert!(ran.stdout.contains("Run status group 0"), "{ran}");
+    written(&program, "[a]\nrw=write\nsize=64k\nnumjobs=2\n");
+    alone(&program, &["j.fio", "--readonly"]).ends_with(1).complains("[a] writes");
+    alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(1).complains("2 clones");
+}
+
+#[test]
+fn a_link_is_followed_and_stays() {
+    let program = program();
+    let home = program.home();
+    fs::write(home.join("target"), "short").unwrap();
+    symlink("target", home.join("link")).unwrap();
+    for rw in ["write", "read"] {
+        let words = ["--name=a", "--size=64k", "--filename=link", "--rw", rw];
+        alone(&program, &words).ends_with(0);
+        assert!(fs::symlink_metadata(home.join("link")).unwrap().is_symlink());
+        assert_eq!(fs::metadata(home.join("target")).unwrap().len(), 65536);
+    }
+}
+
+#[test]
+fn a_path_may_have_any_character() {
+    let program = program();
+    let words = ["--name=a", "--size=4k", "--rw=write", "--filename=x;y#z"];
+    alone(&program, &words).ends_with(0);
+    assert!(program.home().join("x;y#z").is_file());
+}
+
+#[test]
+fn no_room_is_the_error_of_the_job() {
+    require_root!();
+    let (program, place) = (program(), LoopFs::in_memory(16));
+    let directory = format!("--directory={}", place.path().display());
+    for engine in ["psync", "libaio"] {
+        let engine = format!("--ioengine={engine}");
+        let words = ["--name=a", "--size=64m", "--rw=write", "--bs=64k", "--fallocate=none"];
+        let more = [directory.as_str(), engine.as_str(), "--output-format=json", "--unlink=1"];
+        let ran = alone(&program, &[&words[..], &more[..]].concat()).ends_with(1);
+        let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(document["jobs"][0]["error"], 28, "{ran}");
+    }
+}
+
+#[test]
+fn every_request_is_logged_with_its_offset() {
+    let program = program();
+    let job = "[a]\nrw=write\nsize=12k\nwrite_iolog=io\nwrite_bw_log=w\nlog_offset=1\n\
+               per_job_logs=0\n";
+    written(&program, job);
+    alone(&program, &["j.fio"]).ends_with(0);
+    let text = |name: &str| fs::read_to_string(program.home().join(name)).unwrap();
+    let without_times: Vec<String> = text("io")
+        .lines()
+        .map(|line| line.trim_start_matches(|c: char| c.is_ascii_digit()).trim().to_owned())
+        .collect();
+    let wanted = [
+        "fio version 3 iolog",
+        "a.0.0 add",
+        "a.0.0 open",
+        "a.0.0 write 0 4096",
+        "a.0.0 write 4096 4096",
+        "a.0.0 write 8192 4096",
+        "a.0.0 close",
+    ];
+    assert_eq!(without_times, wanted);
+    let offsets: Vec<String> =
+        text("w_bw.log").lines().map(|line| line.split(", ").nth(4).unwrap().to_owned()).collect();
+    assert_eq!(offsets, ["0", "4096", "8192"]);
+}
+
+#[test]
+fn rates_of_a_group_are_those_of_all_its_clones() {
+    let program = program();
+    let job = "[a]\nrw=randread\nsize=1m\nioengine=null\ntime_based\nruntime=2\nrate_iops=1000\n\
+               numjobs=4\nthread\ngroup_reporting\n";
+    written(&program, job);
+    let ran = alone(&program, &["j.fio", "--output-format=json"]).ends_with(0);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let read = &document["jobs"][0]["read"];
+    let number = |name: &str| read[name].as_f64().unwrap();
+    // Where nothing else hinders them it is 4000; one clone alone cannot make more than 1000.
+    let samples = number("iops_samples");
+    assert!(samples == 0.0 || number("iops_max") >= number("iops_min"));
+    if number("iops") > 2500.0 && samples >= 8.0 {
+        assert!(number("iops_mean") > 2000.0, "{read}");
+        assert!(number("bw_mean") > 8000.0, "{read}");
+    }
+}
