@@ -1,6 +1,7 @@
 //! Every command of README.md and docs/ is run as it is printed, on an ext4 with 20 GB of room and
 //! with 8 GB of address space. What is long is interrupted after some seconds: it has been
-//! accepted and has begun its work then. What is not run as printed stands in the tables, each with a reason.
+//! accepted and has begun its work then. What is not run as printed stands in the tables, each with
+//! a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod blocks;

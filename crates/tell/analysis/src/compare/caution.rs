@@ -245,10 +245,6 @@ impl ComparisonCautionCode {
             Self::MixedSide => {
                 "choose trials that were made under the same conditions (`treering list`)"
             }
-            Self::TrialsExcluded => {
-                "judge by their reasons whether they had to go; --include-excluded shows the \
-                 comparison with them, `treering include` takes the exclusion back"
-            }
             Self::DevicesDiffer
             | Self::SameDisk
             | Self::PlacesUnknown
@@ -263,7 +259,8 @@ impl ComparisonCautionCode {
             | Self::Drifting
             | Self::Unstable
             | Self::MetricMissing
-            | Self::TrialCautions => self.advice_about_rounds(),
+            | Self::TrialCautions
+            | Self::TrialsExcluded => self.advice_about_rounds(),
         }
     }
 
@@ -293,6 +290,10 @@ impl ComparisonCautionCode {
     /// What to do about rounds that say too little.
     const fn advice_about_rounds(self) -> &'static str {
         match self {
+            Self::TrialsExcluded => {
+                "judge by their reasons whether they had to go; --include-excluded shows the \
+                 comparison with them, `treering include` takes the exclusion back"
+            }
             Self::TooFewRounds => "run more rounds; until then no difference can be shown",
             Self::TooShort => {
                 "measure for longer (more runs, files or time): one write-back of the kernel, or \

@@ -116,7 +116,14 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
     cautions.extend(too_few_rounds(&comparisons));
     let contenders = contenders.iter().map(summary).collect();
     let (control, accepted) = (Vec::new(), Vec::new());
-    Ok(Outcome { baseline: summary(baseline), contenders, cautions, comparisons, control, accepted })
+    Ok(Outcome {
+        baseline: summary(baseline),
+        contenders,
+        cautions,
+        comparisons,
+        control,
+        accepted,
+    })
 }
 
 /// The comparisons with their verdicts, the questions being of one family.

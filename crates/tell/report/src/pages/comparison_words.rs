@@ -55,8 +55,7 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
         thousands(&first.runs().to_string())
     );
     let names = Names::of(outcome);
-    let mut found: Vec<(f64, &MetricComparison)> =
-        outcome
+    let mut found: Vec<(f64, &MetricComparison)> = outcome
         .control
         .iter()
         .filter_map(|one| Some((outcome.smallest_detectable(one)?, one)))
