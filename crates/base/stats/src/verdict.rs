@@ -210,8 +210,9 @@ fn finding(
     let effect = comparison.effect();
     let margin = margin(comparison.scale, criteria.effect_threshold);
     if p_adjusted < plan.alpha {
-        // The slack keeps a ratio of exactly 1.02 at the threshold of 2 %.
-        if effect.abs() < margin * (1.0 - 1e-12) {
+        // An estimate of nothing has no direction, even where any difference matters. The slack
+        // keeps a ratio of exactly 1.02 at the threshold of 2 %.
+        if effect == 0.0 || effect.abs() < margin * (1.0 - 1e-12) {
             return Ok(Finding::Small);
         }
         let higher = effect > 0.0;
@@ -300,6 +301,19 @@ mod tests {
             Criteria { direction: Direction::LowerIsBetter, ..throughput(Role::Primary) };
         let question = Question { comparison: compared(1.05, 1.0, 10), criteria };
         assert_eq!(judge(&question, ALPHA).unwrap().finding, Finding::Worse);
+    }
+
+    /// Six rounds of 26 with an error each, the rest without: a difference is shown, and the
+    /// estimate over all rounds is nothing.
+    #[test]
+    fn an_estimate_of_nothing_is_neither_better_nor_worse() {
+        let errors: Vec<f64> = (0..26).map(|round| if round < 6 { 1.0 } else { 0.0 }).collect();
+        let comparison = compare_paired(&[0.0; 26], &errors, Scale::Difference, ALPHA).unwrap();
+        assert_eq!(comparison.effect(), 0.0);
+        let direction = Direction::LowerIsBetter;
+        let criteria = Criteria { direction, role: Role::Primary, effect_threshold: 0.0 };
+        let found = judge(&Question { comparison, criteria }, ALPHA).unwrap().finding;
+        assert_eq!(found, Finding::Small);
     }
 
     #[test]
