@@ -14,11 +14,12 @@ pub(crate) const TABLE: [(u8, &str); 11] = [
     ),
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`run fio --check`: fio and treering differ"),
-    (2, "the command line, or a file it names, is wrong; nothing was done"),
+    (2, "the command line, or a file it names, is wrong or not there; nothing was done"),
     (
         3,
         "the machine lacks something: a filesystem that tells where files lie (`layout`), a \
-         directory that cannot be written, a store that cannot be opened, too little room",
+         directory that cannot be written, a store that cannot be opened or takes no more results, \
+         too little room; of a trial that came to its end: something of it could not be removed",
     ),
     (
         4,

@@ -106,9 +106,10 @@ pub(crate) struct QuickArgs {
     /// The workload.
     #[arg(long, default_value = "compilebench", conflicts_with = "plan")]
     pub(crate) workload: String,
-    /// Bytes of each loop image; its blocks are allocated beforehand.
-    #[arg(long, default_value = "1GiB", conflicts_with = "plan")]
-    pub(crate) size: String,
+    /// Bytes of each loop image; its blocks are allocated beforehand [default: 1GiB, and as many
+    /// more as the job needs].
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) size: Option<String>,
     /// Block devices to make the filesystems on, instead of loop images.
     #[arg(long, value_delimiter = ',', value_name = "DEVICE,…",
         conflicts_with_all = ["plan", "size", "images", "directories"])]

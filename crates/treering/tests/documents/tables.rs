@@ -16,7 +16,6 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("--with-fio=/opt/fio/bin/fio", "--with-fio", "a fio of the reader's own"),
     ("/usr/share/dbench/client.txt", "$LOAD", "comes with dbench, which may be absent"),
     ("-c client.txt", "-c $LOAD", "comes with dbench"),
-    ("in 1 2 3 4 5 6 7 8 9 10;", "in 1;", "ten rounds are ten times the same command"),
     ("in 1 2 3 4 5 6;", "in 1;", "six times the same command"),
     (
         "in 1 2 3; do for fill in 25% 65%; do for runs in 0 60;",
@@ -27,6 +26,14 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
         "--dataset linux-6.1-small --initial-dirs 3 --label",
         "--dataset ./DATASETS --initial-dirs 1 --runs 1 --label",
         "must run to its end",
+    ),
+    ("label 0192a3b4 0192a3c1", "label last", "trials of the reader's"),
+    ("exclude 0192a3b4", "exclude last", "a trial of the reader's"),
+    ("include 0192a3b4", "include last", "a trial of the reader's"),
+    (
+        "-- grep -r 'not in any file' /mnt/aged/w",
+        "-- find /mnt/aged/w -type f -exec md5sum {} +",
+        "grep ends with 1, and treering with it, where it finds nothing",
     ),
     ("yes > /dev/null & yes > /dev/null &", ":", "loads the machine of the other tests"),
     ("echo 3 > /proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),
@@ -52,6 +59,7 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
 pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("apt-get download linux-source", "builds two kernels from sources of a distribution"),
     ("record_dataset linux-6.1 $trees", "reads the two kernels"),
+    ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 
 /// Programs that stand in for others, and why.
@@ -92,6 +100,8 @@ for version in 6.1.170-3 6.1.192-2; do
 done
 tar cf linux.tar tree
 cp examples/plans/demo.toml plan.toml
+cp tree/Makefile big.db
+cp tree/Makefile log.db
 truncate -s 64M aged.img
 mkfs.ext4 -q -F aged.img
 truncate -s 3G "$TOOLS/disk"

@@ -58,7 +58,7 @@ parent.postMessage("SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify({
   outside, overlapping,
   before, after: names(),
   drawings: drawings.length,
-  forest: count("figure.forest"), rounds: count("figure.rounds"),
+  forest: count("figure.forest"), rounds: count("figure.ratios"),
   latencies: count("figure.latencies"), course: count("figure.course"),
   aging: count("figure.aging"), details: count("details"), buttons: count("button"),
   titles: count("figure.chart title"), images: count("img"),
@@ -204,7 +204,7 @@ fn a_browser_shows_it_all_and_asks_for_nothing() {
             assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");
         }
         assert_eq!(seen["harmed"], false, "{said}");
-        assert_eq!((&seen["images"], &seen["details"]), (&0.into(), &1.into()), "{said}");
+        assert_eq!((&seen["images"], &seen["details"]), (&0.into(), &8.into()), "{said}");
         assert_eq!(seen["width"], width, "{said}");
         assert!(seen["scroll"].as_u64() <= Some(width.into()), "{said}");
         let counts = ["forest", "rounds", "latencies", "course", "aging"].map(|sort| &seen[sort]);

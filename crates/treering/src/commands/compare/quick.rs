@@ -8,21 +8,23 @@ use treering_campaign::plan::{
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::{DeviceSpec, Variant};
+use treering_script::TargetFacts;
 use treering_sys::is_root;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
+const GIB: u64 = 1 << 30;
 /// The filesystems of the quick plan, as far as they can be made.
 const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// The plan of these options.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
-    let variants = variants(args, lab)?;
+    let jobs = vec![job(args)?];
+    let variants = variants(args, lab, &jobs)?;
     let threshold =
         args.threshold.as_deref().map(|text| percentage("--threshold", text)).transpose();
-    let jobs = vec![job(args)?];
     let judging = Judging { primary: primary(args, &jobs)?, threshold: threshold? };
     let stopping = stopping(args, family(variants.len(), &jobs, &judging))?;
     Ok(Plan {
@@ -94,7 +96,7 @@ fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {
     })
 }
 
-fn variants(args: &QuickArgs, lab: &Lab) -> Result<Vec<Variant>, Failure> {
+fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Variant>, Failure> {
     let is_root = is_root();
     if !args.directories.is_empty() {
         return directories(args.directories.clone());
@@ -105,7 +107,7 @@ fn variants(args: &QuickArgs, lab: &Lab) -> Result<Vec<Variant>, Failure> {
         })?;
         return directories(vec![here, PathBuf::from("/dev/shm")]);
     }
-    let device = device(args)?;
+    let device = device(args, jobs)?;
     let names = names(args, lab)?;
     Ok(names
         .into_iter()
@@ -121,16 +123,25 @@ fn variants(args: &QuickArgs, lab: &Lab) -> Result<Vec<Variant>, Failure> {
         .collect())
 }
 
-fn device(args: &QuickArgs) -> Result<DeviceSpec, Failure> {
+fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> {
     if !args.device.is_empty() {
         return Ok(DeviceSpec::Block { paths: args.device.clone() });
     }
-    let bytes = size("--size", &args.size)?;
+    let asked = args.size.as_deref().map(|text| size("--size", text)).transpose()?;
+    let bytes = asked.unwrap_or_else(|| room(jobs));
     let mut device = loop_device(bytes);
     if let DeviceSpec::Loop { directory, .. } = &mut device {
         directory.clone_from(&args.images);
     }
     Ok(device)
+}
+
+/// The size of an image with room for each job: what it needs at most and half as much again for
+/// the filesystem's own, in whole GiB.
+fn room(jobs: &[PlannedJob]) -> u64 {
+    let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
+    let most = needs.max().unwrap_or(0);
+    most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
 }
 
 /// The filesystems asked for, or those of the usual ones that can be made.
