@@ -106,7 +106,8 @@ fn the_spread_of_extreme_values_is_still_judged() {
         effect_threshold: 1.0,
     };
     let verdict = stats::judge(&stats::Question { comparison, criteria }, stats::ALPHA).unwrap();
-    assert_eq!(verdict.finding, stats::Finding::Unclear { rounds_needed: None });
+    // Two and three runs are too few to know the noise: the fewest that can show anything.
+    assert_eq!(verdict.finding, stats::Finding::Unclear { rounds_needed: Some(4) });
 }
 
 #[test]
