@@ -175,7 +175,7 @@ fn verdict(
     };
     let plan = PowerPlan { alpha, comparisons, ..PowerPlan::default() };
     Ok(Verdict {
-        finding: finding(comparison, criteria, p_adjusted, &plan, smallest_rounds)?,
+        finding: finding(comparison, criteria, p_adjusted, &plan, smallest_rounds),
         role: criteria.role,
         p_adjusted,
         family,
@@ -200,12 +200,12 @@ fn finding(
     p_adjusted: Option<f64>,
     plan: &PowerPlan,
     floor: u32,
-) -> Result<Finding, StatsError> {
+) -> Finding {
     let Some(p_adjusted) = p_adjusted else {
-        return Ok(Finding::SingleRun);
+        return Finding::SingleRun;
     };
     if comparison.is_single_run() {
-        return Ok(Finding::SingleRun);
+        return Finding::SingleRun;
     }
     let effect = comparison.effect();
     let margin = margin(comparison.scale, criteria.effect_threshold);
@@ -213,21 +213,21 @@ fn finding(
         // An estimate of nothing has no direction, even where any difference matters. The slack
         // keeps a ratio of exactly 1.02 at the threshold of 2 %.
         if effect == 0.0 || effect.abs() < margin * (1.0 - 1e-12) {
-            return Ok(Finding::Small);
+            return Finding::Small;
         }
         let higher = effect > 0.0;
         let wanted = criteria.direction == Direction::HigherIsBetter;
-        return Ok(if higher == wanted { Finding::Better } else { Finding::Worse });
+        return if higher == wanted { Finding::Better } else { Finding::Worse };
     }
     let working = |end: f64| comparison.scale.to_working(end);
     let within = comparison.equivalence_interval.is_some_and(|interval| {
         -margin <= working(interval.low) && working(interval.high) <= margin
     });
     if within && !comparison.few_rounds {
-        return Ok(Finding::Same);
+        return Finding::Same;
     }
     let rounds_needed = rounds_to_settle(comparison, effect, margin, plan, floor);
-    Ok(Finding::Unclear { rounds_needed })
+    Finding::Unclear { rounds_needed }
 }
 
 /// The rounds that would settle it. Below six rounds nobody knows the noise: the fewest with which

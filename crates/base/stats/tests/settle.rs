@@ -3,6 +3,8 @@
 //! Seeded simulations. A campaign of a family of metrics is run with a few rounds; of each that
 //! ends unclear a new campaign is run with as many rounds as were asked for.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use treering_stats::{
     ALPHA, Criteria, Direction, Finding, Question, Role, Scale, compare_paired, judge_family,
 };

@@ -357,7 +357,8 @@ fn a_file_has_the_figures_of_the_recording() {
     let mut entries = vec![Entry::note(Entry::BEGIN_NS, 0)];
     let mut requests = ten();
     requests.iter_mut().for_each(|one| {
-        (one.queued, one.issued, one.done) = (one.queued + 5000, one.issued + 5000, one.done + 5000)
+        (one.queued, one.issued, one.done) =
+            (one.queued + 5000, one.issued + 5000, one.done + 5000);
     });
     entries.extend(events(&requests).into_iter().map(Entry::Event));
     let mut recorded = Analyst::new(0);

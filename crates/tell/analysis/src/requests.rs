@@ -289,8 +289,10 @@ mod tests {
             metric("latency_ns_max", "Flush", 7.0, 12),
             metric("flush_time_percent", "", 9.0, 2),
         ];
-        let labels: Vec<String> =
-            requests(&trial("dbench", metrics.clone())).iter().map(|row| row.label()).collect();
+        let labels: Vec<String> = requests(&trial("dbench", metrics.clone()))
+            .iter()
+            .map(super::RequestFigures::label)
+            .collect();
         assert_eq!(labels, ["all", "all read", "Flush"]);
         assert_eq!(requests(&trial("compilebench", metrics)), []);
     }

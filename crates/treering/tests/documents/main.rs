@@ -69,8 +69,9 @@ fn every_page_with_commands_is_tested() {
     let mut pages = vec!["README.md".to_owned()];
     for dir in ["docs", "docs/workloads"] {
         for entry in fs::read_dir(top.join(dir)).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ending| ending == "md") {
+                let name = path.file_name().unwrap().to_str().unwrap();
                 pages.push(format!("{dir}/{name}"));
             }
         }

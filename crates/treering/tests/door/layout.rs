@@ -615,7 +615,7 @@ fn files_have_their_extents_listed_as_filefrag_has_them() {
     let (one, two) = (image.mounted.join("one"), image.mounted.join("two"));
     for block in 0..6u64 {
         for path in [&one, &two] {
-            let file = File::options().create(true).append(false).write(true).open(path).unwrap();
+            let file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
             file.write_all_at(&[1; 4096], block * 8192).unwrap();
             file.sync_all().unwrap();
         }

@@ -46,10 +46,10 @@ fn jobs_and_variants_stand_in_each_place_equally_often() {
     for round in &measured {
         assert_eq!(round.len(), 12, "three variants and a control, by three jobs");
         first_jobs[blocks(round)[0]] += 1;
-        for job in 0..3 {
+        for (job, places) in first_of_job.iter_mut().enumerate() {
             let first = round.iter().find(|cell| cell.job == job).unwrap();
             let place = if first.role == CellRole::Control { 3 } else { first.variant };
-            first_of_job[job][place] += 1;
+            places[place] += 1;
         }
     }
     // Twelve rounds from the second on: a square may be cut off at both ends.

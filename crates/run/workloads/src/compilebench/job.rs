@@ -231,14 +231,14 @@ impl Job for AgingJob {
             Shape::Classic(shape) => {
                 let runs = shape.runs.min(FORESEEN_RUNS);
                 let initial_dirs = shape.initial_dirs.min(FORESEEN_TREES);
-                let shape = ClassicShape { runs, initial_dirs, ..shape.clone() };
+                let shape = ClassicShape { initial_dirs, runs, ..shape.clone() };
                 classic_plan::phases(&shape, &facts.existing)
             }
             Shape::Native { shape, fill } => {
                 let trees = if fill.is_some() { FORESEEN_TREES } else { shape.initial_dirs };
                 let (runs, initial_dirs) =
                     (shape.runs.min(FORESEEN_RUNS), trees.min(FORESEEN_TREES));
-                native_plan::phases(&NativeShape { runs, initial_dirs, ..shape.clone() })
+                native_plan::phases(&NativeShape { initial_dirs, runs, ..shape.clone() })
             }
         };
         phases.retain(|phase| phase.name != NATIVE_ORDER);

@@ -2,6 +2,8 @@
 //! intervals that agree with verdicts, an overview before everything else, and a brief page for
 //! mails.
 
+use std::time::Duration;
+
 use treering_analysis::compare::{
     Factor, MetricComparison, Outcome, Side, Terms, Verdict, compare,
 };
@@ -89,7 +91,8 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
                 Better::Higher,
             );
             trial.metrics = vec![rate.primary()];
-            trial.wall_ns = if limit { 30_000_000_000 } else { (3e10 / factor / noise) as u64 };
+            let seconds = if limit { 30.0 } else { 30.0 / factor / noise };
+            trial.wall_ns = u64::try_from(Duration::from_secs_f64(seconds).as_nanos()).unwrap();
             if limit {
                 let (name, value) = (Work::FACT.to_owned(), Work::Timed.name().to_owned());
                 trial.facts.push(Fact { name, value });
