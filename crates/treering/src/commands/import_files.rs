@@ -1,6 +1,6 @@
 //! The files of an import: named ones, and those in directories of results of MMTests. What is to
-//! be read more than once and cannot be (standard input, files that `gzip` or `xz` packed) is unpacked
-//! into memory, and into a file without a name where it is long.
+//! be read more than once and cannot be (standard input, files that `gzip` or `xz` packed) is
+//! unpacked into memory, and into a file without a name where it is long.
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};

@@ -102,9 +102,10 @@ impl Summary {
         let metric = |name: &str, value: f64, unit, better| {
             Metric::new(name, Scope::Kind(kind.clone()), value, unit, better).of_tasks(row.runs)
         };
-        let mean = match in_seconds(row.tally) {
-            true => metric("seconds", row.mean, Unit::Seconds, Better::Lower),
-            false => metric("mean_mib_per_second", row.mean, Unit::MibPerSecond, Better::Higher),
+        let mean = if in_seconds(row.tally) {
+            metric("seconds", row.mean, Unit::Seconds, Better::Lower)
+        } else {
+            metric("mean_mib_per_second", row.mean, Unit::MibPerSecond, Better::Higher)
         };
         let cpu = row.user_seconds + row.system_seconds;
         [mean.primary(), metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower)]

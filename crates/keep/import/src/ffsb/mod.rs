@@ -1,8 +1,8 @@
 //! Reports of FFSB 6.0-RC2: the profile as it prints it, the table of operations, throughput,
 //! latency of calls, CPU.
 //!
-//! A transaction of FFSB is a block for operations on data and an operation for all others. How many
-//! operations ran it does not print: they are a metric only where what it prints determines them.
+//! A transaction of FFSB is a block for operations on data and an operation for all others. How
+//! many operations ran it does not print: a metric only where what it prints determines them.
 
 mod lines;
 mod operations;
@@ -116,11 +116,9 @@ impl Report {
                 }
             }
             Line::Setting(name, value) => {
-                match (name.as_str(), whole(&value)) {
-                    ("write_size", Some(bytes)) => self.write_sizes.push(bytes),
-                    ("write_blocksize", Some(bytes)) => self.write_blocks.push(bytes),
-                    _ => {}
-                }
+                let bytes = whole(&value);
+                self.write_sizes.extend(bytes.filter(|_| name == "write_size"));
+                self.write_blocks.extend(bytes.filter(|_| name == "write_blocksize"));
                 let section = match (self.filesystems, self.groups) {
                     (0, 0 | 1) | (1, _) => String::new(),
                     (0, group) => format!("group {} ", group - 1),
@@ -164,12 +162,7 @@ impl Report {
             Line::CallsBegin => self.call_blocks += 1,
             Line::Cpu(what, percent) => {
                 self.is_complete = what == "CPU Utilization";
-                let name = match what {
-                    "User Time" => "user_cpu_percent",
-                    "System Time" => "system_cpu_percent",
-                    _ => "cpu_percent",
-                };
-                trial.metrics.push(of_run(name, percent, Unit::Percent, Better::Lower));
+                trial.metrics.push(cpu(what, percent));
             }
             Line::Group(_) | Line::Furniture => {}
         }
@@ -269,6 +262,16 @@ impl Report {
             self.trial.cautions.push(caution);
         }
     }
+}
+
+/// A share of the CPUs.
+fn cpu(what: &str, percent: f64) -> Metric {
+    let name = match what {
+        "User Time" => "user_cpu_percent",
+        "System Time" => "system_cpu_percent",
+        _ => "cpu_percent",
+    };
+    of_run(name, percent, Unit::Percent, Better::Lower)
 }
 
 /// A figure of the whole run.

@@ -58,8 +58,8 @@ impl Evidence<'_> {
     fn counted(&self) -> Option<u64> {
         let calls = self.calls.filter(|calls| *calls > 0)?;
         let without = |row: &&OpRow| matches!(row.op.as_str(), "createdir" | "metaop");
-        let others = self.rows.iter().filter(without).map(|row| row.transactions);
-        others.fold(Some(calls), |sum, more| sum?.checked_add(more))
+        let mut others = self.rows.iter().filter(without).map(|row| row.transactions);
+        others.try_fold(calls, u64::checked_add)
     }
 
     /// How many operations of a kind ran, where its transactions say it.
