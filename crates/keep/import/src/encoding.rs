@@ -50,12 +50,19 @@ pub(crate) fn survey(
     }
 }
 
+/// Whether a line ends here.
+pub(crate) const fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
 /// What was seen of a file so far.
 #[derive(Default)]
 struct Look {
     offset: u64,
     line: usize,
     line_began: u64,
+    /// Whether the present line has ended with CR, unless LF follows.
+    is_returned: bool,
     starts: Vec<Start>,
     /// The beginning of the present line.
     heading: Vec<u8>,
@@ -76,8 +83,16 @@ impl Look {
         }
         self.check(bytes);
         let mut rest = bytes;
-        while !rest.is_empty() {
-            let feed = rest.iter().position(|byte| *byte == b'\n');
+        while let Some(first) = rest.first() {
+            // Several CR, and LF behind them, end one line.
+            if self.is_returned && *first != b'\r' {
+                self.is_returned = false;
+                self.offset += u64::from(*first == b'\n');
+                rest = &rest[usize::from(*first == b'\n')..];
+                self.end_line();
+                continue;
+            }
+            let feed = rest.iter().position(|byte| is_line_end(*byte));
             let part = &rest[..feed.unwrap_or(rest.len())];
             let room = HEADING_BYTES_MOST.saturating_sub(self.heading.len());
             self.heading.extend_from_slice(&part[..part.len().min(room)]);
@@ -86,13 +101,13 @@ impl Look {
                 let mebibytes = LINE_BYTES_MOST >> 20;
                 return Err(ImportError::LongLine { line: self.line + 1, mebibytes });
             }
-            rest = match feed {
-                Some(feed) => &rest[feed + 1..],
-                None => &[],
-            };
-            if feed.is_some() {
+            let Some(feed) = feed else { break };
+            if rest[feed] == b'\n' {
                 self.end_line();
+            } else {
+                self.is_returned = true;
             }
+            rest = &rest[feed + 1..];
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ mod encoding;
 mod log;
 mod mmtests;
 mod number;
+mod prefix;
 mod source;
 mod stretch;
 mod trial;

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
-use crate::encoding::{Encoding, decode, survey};
+use crate::encoding::{Encoding, decode, is_line_end, survey};
+use crate::prefix::{Prefixes, without_escapes};
 use crate::source::{ImportError, Source};
 
 /// So many lines may one line of a tool have become.
@@ -169,12 +170,14 @@ impl<'t> Log<'t> {
                 Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
             },
         };
+        let text = without_escapes(text);
+        let prefixes = Prefixes::of(lines_of(&text));
         let place = |line: &str| {
             let at = line.as_ptr().addr() - text.as_ptr().addr();
             let number = |place: usize| u32::try_from(place).unwrap_or(0);
             (number(at), number(at + line.len()))
         };
-        let lines = text.lines().map(|line| place(plain(line))).collect();
+        let lines = lines_of(&text).map(|line| place(prefixes.without(plain(line)))).collect();
         self.lowest.set(self.lowest.get().min(number));
         Piece { text, lines }
     }
@@ -238,6 +241,22 @@ impl Bytes<'_> {
         }
         Ok(got)
     }
+}
+
+/// The lines of a text, as [`survey`] counts them: LF, CR LF and bare CR end a line, and several CR
+/// are one.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.bytes().position(is_line_end).unwrap_or(rest.len());
+        let (line, behind) = rest.split_at(end);
+        let behind = behind.trim_start_matches('\r');
+        rest = behind.strip_prefix('\n').unwrap_or(behind);
+        Some(line)
+    })
 }
 
 /// A line without `> ` before it, as answers quote, and without blanks behind it.

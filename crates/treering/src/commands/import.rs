@@ -9,7 +9,7 @@ use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId}
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
-use super::import_files::{self, File, Stand};
+use super::import_files::{self, File, Files, Stand};
 use super::output;
 use crate::arguments::ImportArgs;
 use crate::clock;
@@ -26,8 +26,12 @@ const ITERATION_FACT: &str = "import.mmtests_iteration";
 
 /// Imports them.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let files = import_files::read(&args.files)?;
+    let Files { files, failures } = import_files::read(&args.files);
+    let mut failures = failures.into_iter();
     if files.iter().all(|file| file.scan.outlines.is_empty()) {
+        if let Some(failure) = failures.next() {
+            return Err(failure);
+        }
         let remarks: Vec<String> = remarks(&files);
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         let message = format!("no output that is known is in {}", names.join(", "));
@@ -43,6 +47,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         if args.dry_run { None } else { Some(Keeper::open(args.store.store.as_deref())?) };
     let mut rows = Vec::new();
     let mut notes = remarks(&files);
+    let first_failure = failures.next();
+    notes.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
         let source = file.reopened()?;
@@ -66,7 +72,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
     }
     output::write(&page(&rows, &notes, args.dry_run), &args.output)?;
-    Ok(ExitCode::SUCCESS)
+    // What could be read is kept, whatever could not.
+    first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 fn remarks(files: &[File]) -> Vec<String> {

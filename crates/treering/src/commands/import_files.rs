@@ -1,6 +1,6 @@
 //! The files of an import: named ones, and those in directories of results of MMTests. What is to
-//! be read more than once and cannot be (standard input, files that `gzip` packed) is unpacked into
-//! memory, and into a file without a name where it is long.
+//! be read more than once and cannot be (standard input, files that `gzip` or `xz` packed) is
+//! unpacked into memory, and into a file without a name where it is long.
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
+use liblzma::read::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use treering_import::{Importing, ResultFile, Scan, Source, beginnings, results};
 use treering_model::{Fingerprint, TrialId};
 
@@ -23,6 +25,8 @@ const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// How files begin that `gzip` packed, and those of `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+/// What `xz -9` needs to be unpacked is 65 MiB; files that need more are refused.
+const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// Results stand no deeper than this below the directory that is named, among no more files.
 const DEPTH_MOST: usize = 8;
 const FILES_MOST: usize = 100_000;
@@ -48,17 +52,35 @@ pub(super) struct Stand {
     pub(super) began_unix_ms: Option<i64>,
 }
 
+/// What could be read, and why the rest could not.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) files: Vec<File>,
+    pub(super) failures: Vec<Failure>,
+}
+
 /// Reads them, directories in the order of their runs and iterations.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<File>, Failure> {
-    let mut files = Vec::new();
+pub(super) fn read(paths: &[PathBuf]) -> Files {
+    let mut all = Files::default();
     for path in paths {
         if path.is_dir() {
-            of_directory(path, &mut files)?;
+            if let Err(failure) = of_directory(path, &mut all) {
+                all.failures.push(failure);
+            }
         } else {
-            files.push(of_file(path)?);
+            all.add(of_file(path));
         }
     }
-    Ok(files)
+    all
+}
+
+impl Files {
+    fn add(&mut self, read: Result<File, Failure>) {
+        match read {
+            Ok(file) => self.files.push(file),
+            Err(failure) => self.failures.push(failure),
+        }
+    }
 }
 
 impl File {
@@ -125,23 +147,24 @@ fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint
     let mut told = Told::of(BufReader::new(from));
     let mut head = Vec::new();
     told.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
-    if head == XZ {
-        let message = format!("{} is packed with xz, which is not unpacked here", path.display());
-        let hint = format!("`unxz -k {}`, and import what comes out", path.display());
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
-    }
-    let is_packed = head.starts_with(&GZIP);
+    let (is_gzip, is_xz) = (head.starts_with(&GZIP), head == XZ);
     let mut whole: Chain<_, &mut Told<_>> = Cursor::new(head).chain(&mut told);
     let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);
     let mut spool = Spool::default();
-    let what = if is_packed {
-        let mut plain = MultiGzDecoder::new(packed.by_ref()).take(FILE_BYTES_MAX + 1);
-        io::copy(&mut plain, &mut spool).map_err(wrong)?;
-        " when it is unpacked"
-    } else {
-        io::copy(&mut packed, &mut spool).map_err(wrong)?;
-        ""
+    let mut spooled = |plain: &mut dyn Read| {
+        io::copy(&mut plain.take(FILE_BYTES_MAX + 1), &mut spool).map_err(wrong)
     };
+    let mut what = " when it is unpacked";
+    if is_gzip {
+        spooled(&mut MultiGzDecoder::new(packed.by_ref()))?;
+    } else if is_xz {
+        let decoder = Stream::new_stream_decoder(XZ_MEMORY_BYTES_MAX, CONCATENATED);
+        let decoder = decoder.map_err(|error| wrong(error.into()))?;
+        spooled(&mut XzDecoder::new_stream(packed.by_ref(), decoder))?;
+    } else {
+        spooled(&mut packed)?;
+        what = "";
+    }
     if packed.limit() == 0 || spool.bytes > FILE_BYTES_MAX {
         return Err(too_long(path, what));
     }
@@ -230,11 +253,11 @@ fn nameless() -> io::Result<fs::File> {
 }
 
 /// Reads the outputs in a directory of results.
-fn of_directory(path: &Path, files: &mut Vec<File>) -> Result<(), Failure> {
+fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
     // The names above it may be those of the run and the iteration.
     let whole = path.canonicalize().map_err(|error| unread(path, &error))?;
     let mut paths = Vec::new();
-    walk(&whole, DEPTH_MOST, &mut paths).map_err(|error| unread(path, &error))?;
+    walk(&whole, DEPTH_MOST, &mut paths, &mut all.failures);
     let found = results(&paths);
     if found.is_empty() {
         let message = format!("{}: no results of MMTests are in this directory", path.display());
@@ -253,8 +276,7 @@ fn of_directory(path: &Path, files: &mut Vec<File>) -> Result<(), Failure> {
             _ => began(result),
         };
         last = Some((result, began));
-        let file = of_file(own)?;
-        files.push(File {
+        all.add(of_file(own).map(|file| File {
             name: own.strip_prefix(&above).unwrap_or(own).to_string_lossy().into_owned(),
             stand: Some(Stand {
                 run: result.run.clone(),
@@ -263,7 +285,7 @@ fn of_directory(path: &Path, files: &mut Vec<File>) -> Result<(), Failure> {
                 began_unix_ms: began,
             }),
             ..file
-        });
+        }));
     }
     Ok(())
 }
@@ -284,15 +306,19 @@ fn began(result: &ResultFile) -> Option<i64> {
 }
 
 /// The files below a directory whose names are text; links are not followed.
-fn walk(directory: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
+fn walk(directory: &Path, depth: usize, found: &mut Vec<String>, failures: &mut Vec<Failure>) {
+    let mut visit = |entry: io::Result<fs::DirEntry>| -> io::Result<()> {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() && depth > 0 {
-            walk(&path, depth - 1, found)?;
+            walk(&path, depth - 1, found, failures);
         } else if kind.is_file() && found.len() < FILES_MOST {
             found.extend(path.to_str().map(str::to_owned));
         }
+        Ok(())
+    };
+    let visited = fs::read_dir(directory).and_then(|mut entries| entries.try_for_each(&mut visit));
+    if let Err(error) = visited {
+        failures.push(unread(directory, &error));
     }
-    Ok(())
 }

@@ -254,6 +254,13 @@ fn gzip(text: &str) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
+/// What `xz` makes of a text.
+fn xz(text: &str) -> Vec<u8> {
+    let mut packed = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
 /// Results of MMTests: two runs of as many iterations, of fs_mark with one thread and with two, of
 /// fio, filebench, dbench, blogbench and bonnie++.
 fn write_results(program: &Program) {
@@ -297,7 +304,7 @@ fn write_results(program: &Program) {
             write("filebench", "model", b"webproxy\n");
             write("filebench", "webproxy-1.1", filebench(rate).as_bytes());
             write("filebench", "webproxy-1.2", b"nothing came of it\n");
-            write("dbench4", "dbench-1.log.gz", &gzip(&dbench(rate, &[500, 700])));
+            write("dbench4", "dbench-1.log.xz", &xz(&dbench(rate, &[500, 700])));
             write("blogbench", "blogbench-1.log", blogbench("blogbench-1.1", 6, rate).as_bytes());
             let line = format!(
                 "1.98,2.00a,oak,1,1400000000,1G,,8192,5,,,{}00,9,1024,4,,,4096,6,106.5,5,,,,,,,,,,,,,\
@@ -356,9 +363,27 @@ fn packed_files_are_unpacked_and_directories_of_others_refused() {
     assert_eq!(count(&program), 2);
     fs::write(program.home().join("torn.gz"), &gzip(&text)[..60]).unwrap();
     program.run(["import", "torn.gz"]).ends_with(2).complains("torn.gz");
-    fs::write(program.home().join("a.xz"), b"\xfd7zXZ\0rest").unwrap();
-    program.run(["import", "a.xz"]).ends_with(2).complains("unxz");
+    let packed = [xz(&text), xz(&text.replace("/m/0", "/m/1"))].concat();
+    fs::write(program.home().join("a.xz"), &packed).unwrap();
+    program.run(["import", "a.xz"]).ends_with(0);
+    assert_eq!(count(&program), 6, "both of two streams");
+    fs::write(program.home().join("torn.xz"), &packed[..90]).unwrap();
+    program.run(["import", "torn.xz"]).ends_with(2).complains("torn.xz");
     program.run(["import", "."]).ends_with(2).complains("no results of MMTests");
+}
+
+#[test]
+fn one_file_that_cannot_be_read_does_not_stop_the_others() {
+    let program = program();
+    write_results(&program);
+    let torn = program.home().join("log/base/iter-0/fio/logs/fio.log.gz");
+    fs::write(&torn, &gzip("fio")[..12]).unwrap();
+    program.run(["import", "log"]).ends_with(2).complains("fio.log.gz");
+    assert_eq!(count(&program), 2 * 2 * 7 - 1);
+    fs::write(program.home().join("a.log"), log([10, 11, 12, 13, 14, 15], "11")).unwrap();
+    let said = program.run(["import", "missing", "a.log", "none"]).ends_with(2);
+    assert!(said.stderr.contains("missing") && said.stdout.contains("none: "), "{said}");
+    assert_eq!(count(&program), 2 * 2 * 7 + 1);
 }
 
 /// Runs a classic command line and imports what it said: the trial of the run, and the one of its

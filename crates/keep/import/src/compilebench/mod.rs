@@ -10,6 +10,7 @@ mod summary;
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use crate::log::Log;
+use crate::number::whole;
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins};
@@ -31,10 +32,9 @@ impl Importer for Compilebench {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         let read = log.read(at, line).map(|(line, _)| line);
         match read {
-            Some(Line::Opening { .. } | Line::Operation(_)) => true,
-            Some(Line::Row(_) | Line::NoRuns(_) | Line::Caught(_) | Line::Furniture) | None => {
-                false
-            }
+            // A row: the summary alone, as it is published.
+            Some(Line::Opening { .. } | Line::Operation(_) | Line::Row(_)) => true,
+            Some(Line::NoRuns(_) | Line::Caught(_) | Line::Furniture) | None => false,
         }
     }
 
@@ -136,11 +136,13 @@ impl Run {
             self.remarks.push(Remark { line: at + 1, what });
         }
         let wanted = self.opening.as_ref().map_or(u64::MAX, |(_, dirs, _)| *dirs);
-        let number = initial.len() as u64;
-        let is_initial = kind == "create"
-            && later.is_empty()
-            && number < wanted
-            && task.subject == format!("kernel-{number}");
+        // Later trees have numbers drawn above those; lines may be missing.
+        let number = task.subject.strip_prefix("kernel-").and_then(whole);
+        let follows = |number: u64| match &self.opening {
+            Some(_) => number < wanted,
+            None => number == initial.len() as u64,
+        };
+        let is_initial = kind == "create" && later.is_empty() && number.is_some_and(follows);
         let (kind, tally) = if is_initial {
             ("initial create", "intial create")
         } else {
@@ -166,7 +168,12 @@ impl Run {
             trial.parameter("initial-dirs", initial_dirs);
             trial.parameter("runs", runs);
         }
-        trial.metrics = self.summary.metrics(&self.phases);
+        let has_lines = self.phases.iter().any(|tasks| !tasks.is_empty());
+        trial.metrics = if has_lines {
+            self.summary.metrics(&self.phases)
+        } else {
+            self.summary.metrics_alone()
+        };
         for (tasks, name) in std::mem::take(&mut self.phases).into_iter().zip(PHASES) {
             add_phase(&mut trial, name, tasks);
         }
@@ -181,7 +188,12 @@ impl Run {
             remarks.push(Remark { line: at + 1, what });
         }
         remarks.append(&mut self.remarks);
-        remarks.extend(self.summary.disagreements());
+        if has_lines {
+            remarks.extend(self.summary.disagreements());
+        } else if self.summary.is_begun() {
+            let what = "the summary without the lines of the run: its averages are taken";
+            remarks.push(Remark { line: at + 1, what: what.to_owned() });
+        }
         trial
     }
 }

@@ -89,6 +89,28 @@ impl Summary {
         kinds.iter().flat_map(|(kind, tasks)| self.of_kind(kind, tasks)).collect()
     }
 
+    /// The averages as printed, where there are no lines: of each row, since the work and the time
+    /// behind them are not known.
+    pub(super) fn metrics_alone(&self) -> Vec<Metric> {
+        let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
+        rows.filter(|row| row.runs > 0).flat_map(Self::of_row).collect()
+    }
+
+    fn of_row(row: &Row) -> [Metric; 2] {
+        // The kind is called as that of whole logs where the row is all of it.
+        let kind = row.tally.replace("intial", "initial");
+        let metric = |name: &str, value: f64, unit, better| {
+            Metric::new(name, Scope::Kind(kind.clone()), value, unit, better).of_tasks(row.runs)
+        };
+        let mean = if in_seconds(row.tally) {
+            metric("seconds", row.mean, Unit::Seconds, Better::Lower)
+        } else {
+            metric("mean_mib_per_second", row.mean, Unit::MibPerSecond, Better::Higher)
+        };
+        let cpu = row.user_seconds + row.system_seconds;
+        [mean.primary(), metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower)]
+    }
+
     fn of_kind(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
         let count = tasks.len() as f64;
         let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();

@@ -28,6 +28,8 @@ pub(super) enum Line {
     Transactions(f64),
     /// Bytes read or written per second.
     Throughput(&'static str, f64),
+    /// The calls of a thread group follow.
+    CallsBegin,
     /// Latency of a kind of call in milliseconds: least, mean, most; how many.
     Call(&'static str, [f64; 3], u64),
     /// User, system or all CPU in percent.
@@ -91,6 +93,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
         [percent, "System", "Time"] => cpu("System Time", percent),
         [percent, "CPU", "Utilization"] => cpu("CPU Utilization", percent),
         ["aging", "is", how @ ("on" | "off")] => Some(setting("aging", how)),
+        ["System", "Call", "Latency", ..] => Some(Line::CallsBegin),
         ["bound", "to", "fs", number] => Some(setting("bound to fs", number)),
         [size, "(", .., "->", weight, _] => size_weight(size, weight),
         [size, rest, "->", weight, _] if rest.starts_with('(') => size_weight(size, weight),
@@ -198,7 +201,7 @@ fn is_furniture(words: &[&str]) -> bool {
         | ["Aging", "ThreadGroup", ..]
         | ["aging", "fs", ..] => true,
         [syncing, "sec"] => syncing.starts_with("Syncing()..."),
-        ["FFSB", "benchmark", "finished", ..] | ["System", "Call", "Latency", ..] => true,
+        ["FFSB", "benchmark", "finished", ..] => true,
         [range, ..] => range.starts_with("msec_range["),
         [] => false,
     }

@@ -1,9 +1,8 @@
 //! Reports of FFSB 6.0-RC2: the profile as it prints it, the table of operations, throughput,
 //! latency of calls, CPU.
 //!
-//! A transaction of FFSB is a block for operations on data and an operation for all others, so that
-//! transactions per second mean little. How many operations ran is worked out from the shares that
-//! it prints.
+//! A transaction of FFSB is a block for operations on data and an operation for all others. How
+//! many operations ran it does not print: a metric only where what it prints determines them.
 
 mod lines;
 mod operations;
@@ -14,12 +13,12 @@ use treering_model::{
 };
 
 use crate::log::Log;
-use crate::number::{ctime_unix_ms, decimal, nanoseconds};
+use crate::number::{ctime_unix_ms, decimal, nanoseconds, whole};
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins};
 use lines::{Line, OpRow, line};
-use operations::operations;
+use operations::Evidence;
 
 /// Reads reports of FFSB.
 pub(crate) struct Ffsb;
@@ -30,7 +29,13 @@ impl Importer for Ffsb {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        matches!(line(log.line(at)), Some(Line::Started(_)))
+        let said = line(log.line(at));
+        said.is_some_and(|said| match said {
+            Line::Started(_) => true,
+            // A log of which the head was cut off.
+            Line::StartingAt(_) | Line::Took(_) | Line::TableBegins => true,
+            _ => false,
+        })
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
@@ -38,19 +43,22 @@ impl Importer for Ffsb {
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
-            if next > at && any_begins(log, next) {
+            let read = log.read(next, line);
+            let is_own = read.as_ref().is_some_and(|(said, _)| *said != Line::Furniture);
+            if next > at && !is_own && any_begins(log, next) {
                 break;
             }
-            let read = log.read(next, line);
             let Some((said, count)) = read else {
                 stretch.pass(log);
                 log.forget_before(next);
                 continue;
             };
-            let is_last = matches!(said, Line::Cpu("CPU Utilization", _));
+            if next > at && report.is_over(&said) {
+                break;
+            }
             report.take(said);
             stretch.take(log, count);
-            if is_last {
+            if report.is_complete {
                 break;
             }
         }
@@ -71,9 +79,28 @@ struct Report {
     /// How many thread groups and filesystems came so far.
     groups: u32,
     filesystems: u32,
+    /// Bytes of a write and of its blocks, by thread group.
+    write_sizes: Vec<u64>,
+    write_blocks: Vec<u64>,
+    /// Opens, unlinks and stats of all blocks of calls, and how many blocks there were.
+    calls: u64,
+    call_blocks: u32,
+    /// Whether its last line was read.
+    is_complete: bool,
 }
 
 impl Report {
+    /// Whether this line is of another report.
+    fn is_over(&self, said: &Line) -> bool {
+        let has_begun = self.trial.started_unix_ms.is_some() || self.seconds.is_some();
+        match said {
+            Line::Started(_) => true,
+            Line::StartingAt(_) => has_begun || !self.rows.is_empty(),
+            Line::Took(_) => self.seconds.is_some() || !self.rows.is_empty(),
+            _ => false,
+        }
+    }
+
     fn take(&mut self, said: Line) {
         let trial = &mut self.trial;
         match said {
@@ -89,6 +116,9 @@ impl Report {
                 }
             }
             Line::Setting(name, value) => {
+                let bytes = whole(&value);
+                self.write_sizes.extend(bytes.filter(|_| name == "write_size"));
+                self.write_blocks.extend(bytes.filter(|_| name == "write_blocksize"));
                 let section = match (self.filesystems, self.groups) {
                     (0, 0 | 1) | (1, _) => String::new(),
                     (0, group) => format!("group {} ", group - 1),
@@ -117,7 +147,8 @@ impl Report {
             Line::Transactions(rate) => {
                 let name = "transactions_per_second";
                 trial.metrics.retain(|metric| metric.name != name);
-                trial.metrics.push(of_run(name, rate, Unit::OpsPerSecond, Better::Higher));
+                let rate = of_run(name, rate, Unit::OpsPerSecond, Better::Higher);
+                trial.metrics.push(rate.primary());
             }
             Line::Throughput(direction, bytes) => {
                 let name = format!("{direction}_mib_per_second");
@@ -128,21 +159,28 @@ impl Report {
             Line::Call(call, [least, mean, most], calls) => {
                 self.call(call, [least, mean, most], calls);
             }
+            Line::CallsBegin => self.call_blocks += 1,
             Line::Cpu(what, percent) => {
-                let name = match what {
-                    "User Time" => "user_cpu_percent",
-                    "System Time" => "system_cpu_percent",
-                    _ => "cpu_percent",
-                };
-                trial.metrics.push(of_run(name, percent, Unit::Percent, Better::Lower));
+                self.is_complete = what == "CPU Utilization";
+                trial.metrics.push(cpu(what, percent));
             }
             Line::Group(_) | Line::Furniture => {}
         }
     }
 
     fn call(&mut self, call: &str, times_ms: [f64; 3], calls: u64) {
-        let count = of_run(&format!("{call}_calls"), calls as f64, Unit::Count, Better::Higher);
-        self.trial.metrics.push(count);
+        if matches!(call, "open" | "unlink" | "stat") {
+            self.calls = self.calls.saturating_add(calls);
+        }
+        let name = format!("{call}_calls");
+        match self.trial.metrics.iter_mut().find(|metric| metric.name == name) {
+            // Of another thread group.
+            Some(count) => count.value += calls as f64,
+            None => {
+                let count = of_run(&name, calls as f64, Unit::Count, Better::Higher);
+                self.trial.metrics.push(count);
+            }
+        }
         for (name, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
             let name = format!("{call}_latency_ns_{name}");
             let metric = of_run(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
@@ -155,31 +193,64 @@ impl Report {
 
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
         let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
-        let Some(seconds) = self.seconds.filter(|seconds| *seconds > 0.0) else {
-            remark("the report has no results; kept as interrupted".to_owned());
+        if self.trial.workload.is_empty() {
+            self.trial.workload = "ffsb";
+            self.trial.fact(IMPORT_FACT, "ffsb");
+            remark("the head of the report is missing: how it was run is not known".to_owned());
+        }
+        self.trial.is_interrupted = !self.is_complete;
+        if self.rows.is_empty() && self.seconds.is_none() {
             self.trial.is_interrupted = true;
+            remark("the report has no results; kept as interrupted".to_owned());
             return self.trial;
-        };
+        }
+        if !self.is_complete {
+            remark("the report is cut off; kept as interrupted".to_owned());
+        }
         for row in &self.rows {
             self.trial.metrics.extend(of_row(row));
         }
-        self.trial.phases.push(PhaseTotals {
-            name: "benchmark".to_owned(),
-            wall_ns: self.trial.wall_ns,
-            ..PhaseTotals::default()
-        });
-        self.trial.metrics.push(of_run("elapsed_seconds", seconds, Unit::Seconds, Better::Lower));
-        match operations(&self.rows) {
+        let seconds = self.seconds.filter(|seconds| *seconds > 0.0);
+        if let Some(seconds) = seconds {
+            self.trial.phases.push(PhaseTotals {
+                name: "benchmark".to_owned(),
+                wall_ns: self.trial.wall_ns,
+                ..PhaseTotals::default()
+            });
+            let elapsed = of_run("elapsed_seconds", seconds, Unit::Seconds, Better::Lower);
+            self.trial.metrics.push(elapsed);
+        }
+        // The last table of a report that was cut off may be of one thread group.
+        match self.evidence().operations().filter(|_| self.is_complete) {
             Some(operations) => self.operations(operations, seconds),
-            None => remark("how many operations ran cannot be told from the shares".to_owned()),
+            None => remark(
+                "how many operations ran is not determined by the report: transactions are \
+                 compared"
+                    .to_owned(),
+            ),
         }
         self.trial
     }
 
-    fn operations(&mut self, operations: u64, seconds: f64) {
-        let rate = operations as f64 / seconds;
-        let rate = of_run("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
-        self.trial.metrics.push(rate.primary());
+    fn evidence(&self) -> Evidence<'_> {
+        let blocks = |(size, block): (&u64, &u64)| (*block > 0).then(|| size.div_ceil(*block));
+        let mut appends = self.write_sizes.iter().zip(&self.write_blocks).map(blocks);
+        let first = appends.next().flatten();
+        let is_same = appends.all(|other| other == first);
+        let is_whole = self.groups > 0 && self.call_blocks == self.groups;
+        Evidence {
+            rows: &self.rows,
+            append_blocks: first.filter(|_| is_same),
+            calls: is_whole.then_some(self.calls),
+        }
+    }
+
+    fn operations(&mut self, operations: u64, seconds: Option<f64>) {
+        if let Some(seconds) = seconds {
+            let rate = operations as f64 / seconds;
+            let rate = of_run("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
+            self.trial.metrics.push(rate);
+        }
         let count = of_run("operations", operations as f64, Unit::Count, Better::Higher);
         self.trial.metrics.push(count);
         if operations < OPERATIONS_FEW {
@@ -191,6 +262,16 @@ impl Report {
             self.trial.cautions.push(caution);
         }
     }
+}
+
+/// A share of the CPUs.
+fn cpu(what: &str, percent: f64) -> Metric {
+    let name = match what {
+        "User Time" => "user_cpu_percent",
+        "System Time" => "system_cpu_percent",
+        _ => "cpu_percent",
+    };
+    of_run(name, percent, Unit::Percent, Better::Lower)
 }
 
 /// A figure of the whole run.

@@ -51,6 +51,11 @@ impl Importer for FsMark {
         let mut table = Table::from(next);
         table.read(self, log, at);
         table.tell(&mut trial);
+        if let Some(line) = table.ran_out_at {
+            trial.is_interrupted = true;
+            let what = "a directory ran out of room; kept as interrupted".to_owned();
+            remarks.push(Remark { line: line + 1, what });
+        }
         if table.rows.is_empty() {
             let what = "fs_mark has no row: its run failed or its output was cut".to_owned();
             remarks.push(Remark { line: at + 1, what });
@@ -110,11 +115,13 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
 struct Table {
     rows: Vec<Row>,
     stretch: Stretch,
+    /// The line that says that there was too little room.
+    ran_out_at: Option<usize>,
 }
 
 impl Table {
     const fn from(line: usize) -> Self {
-        Self { rows: Vec::new(), stretch: Stretch::from(line) }
+        Self { rows: Vec::new(), stretch: Stretch::from(line), ran_out_at: None }
     }
 
     fn read(&mut self, importer: &FsMark, log: &Log<'_>, at: usize) {
@@ -135,6 +142,10 @@ impl Table {
                     self.stretch.take(log, count);
                 }
                 _ => match closing(log.line(here)) {
+                    Some(Closing::NoSpace) => {
+                        self.ran_out_at = Some(here);
+                        self.stretch.take(log, 1);
+                    }
                     Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(log, 1),
                     None => self.stretch.pass(log),
                 },

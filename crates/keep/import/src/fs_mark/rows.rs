@@ -59,6 +59,8 @@ pub(super) fn is_heading(text: &str) -> bool {
 pub(super) enum Closing {
     /// Of the newer version: its mean and percentiles of the rows.
     Statistic,
+    /// It gave up: a directory had too little room for the next files.
+    NoSpace,
     /// The rest of the names of verbose columns, on a line of their own.
     Verbose,
 }
@@ -68,6 +70,7 @@ pub(super) fn closing(text: &str) -> Option<Closing> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["Average" | "p50" | "p90" | "p99", "Files/sec:", _] => Some(Closing::Statistic),
+        ["Insufficient", "free", "space", "in", ..] => Some(Closing::NoSpace),
         [name, "(Min/Avg/Max)", ..] if CALLS.contains(&name.to_lowercase().as_str()) => {
             Some(Closing::Verbose)
         }

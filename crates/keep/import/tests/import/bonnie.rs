@@ -165,7 +165,7 @@ fn what_is_cut_or_out_of_range_is_no_figure() {
     let imported = import(format!("{cut}\n\n\nand text, of words, and, more\n").as_bytes());
     assert!(imported.found.is_empty());
     assert_eq!(imported.remarks.len(), 1, "{:?}", imported.remarks);
-    let odd = line().replace(",512,", ",99999999999999999999,").replace(",9,", ",\u{1b}[1m,");
+    let odd = line().replace(",512,", ",99999999999999999999,").replace(",9,", ",\u{7}1m,");
     let imported = import(odd.as_bytes());
     let trial = only(&imported);
     assert_eq!(value(trial, "per-char write", "mib_per_second"), None);

@@ -117,10 +117,10 @@ fn what_does_not_agree_is_told_with_its_line() {
     let said = told(&strange);
     assert!(said[0].starts_with("8: stat of kernel-9, which the lines before do not explain"));
     assert_eq!(said.len(), 3, "{said:?}");
-    let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{1b}[31m");
-    assert!(told(&hidden)[0].starts_with("8: stat of kernel- [31m, which"), "{:?}", told(&hidden));
+    let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{7}31m");
+    assert!(told(&hidden)[0].starts_with("8: stat of kernel- 31m, which"), "{:?}", told(&hidden));
     let dmesg = COMPILEBENCH.replace("stat dir", "[ 12.3] XFS (loop0): what\nstat dir");
-    assert_eq!(told(&dmesg), ["8: not understood and skipped: `[ 12.3] XFS (loop0): what`"]);
+    assert_eq!(told(&dmesg), ["8: not understood and skipped: `XFS (loop0): what`"]);
     let cut = COMPILEBENCH.split("\nrun complete").next().unwrap();
     assert_eq!(
         told(cut),
@@ -143,6 +143,47 @@ fn fs_mark_is_read_row_by_row() {
     // 200 files in one second and two.
     assert!((metric(trial, &Scope::Trial, "classic_files_per_second") - 200.0 / 3.0).abs() < 1e-9);
     assert_eq!(trial.phases.iter().map(|phase| phase.files).collect::<Vec<_>>(), [100, 100]);
+}
+
+#[test]
+fn a_run_of_fs_mark_that_found_too_little_room_is_interrupted() {
+    let said = "Insufficient free space in /m/0 to create 100 new files, exiting\n";
+    let imported = import(format!("{FS_MARK}{said}").as_bytes());
+    let trial = only(&imported);
+    assert!(trial.is_interrupted && trial.phases.len() == 2);
+    assert!(imported.remarks[0].what.contains("ran out of room"), "{:?}", imported.remarks);
+    // On standard error, which is not buffered, it may come before the rows.
+    let imported = import(FS_MARK.replace("     6 ", &format!("{said}     6 ")).as_bytes());
+    assert!(only(&imported).is_interrupted);
+}
+
+#[test]
+fn a_summary_of_compilebench_alone_is_a_trial() {
+    let summary = COMPILEBENCH.split("==\n").nth(1).unwrap();
+    let imported = import(format!("Results:\n\n{summary}").as_bytes());
+    let trial = only(&imported);
+    assert!(!trial.is_interrupted && trial.phases.is_empty());
+    let kind = |name: &str| Scope::Kind(name.to_owned());
+    assert_eq!(metric(trial, &kind("initial create"), "mean_mib_per_second"), 16.68);
+    assert_eq!(metric(trial, &kind("delete tree"), "seconds"), 4.0);
+    assert_eq!(metric(trial, &kind("read compiled tree"), "cpu_seconds"), 7.0);
+    assert_eq!(imported.remarks.len(), 1, "{:?}", imported.remarks);
+    // Behind lines that were lost it is the end of the same run.
+    assert_eq!(import(COMPILEBENCH.as_bytes()).found.len(), 1);
+}
+
+#[test]
+fn an_initial_tree_behind_a_lost_line_is_no_later_create() {
+    let lost = "create dir kernel-0 222MB in 20.00 seconds (11.12 MB/s)\n";
+    let imported = import(COMPILEBENCH.replace(lost, "").as_bytes());
+    let trial = only(&imported);
+    let initial: Vec<&str> = trial
+        .tasks
+        .iter()
+        .filter(|task| task.kind == "initial create")
+        .map(|task| task.subject.as_str())
+        .collect();
+    assert_eq!(initial, ["kernel-1"]);
 }
 
 #[test]
@@ -169,6 +210,34 @@ fn logs_survive_mails_line_ends_and_quotation() {
         assert_eq!(only(&imported), wanted, "{what}");
     }
     assert_eq!(import(around.as_bytes()).skipped_lines, 5);
+}
+
+#[test]
+fn logs_survive_terminals_and_recorders() {
+    let fs_mark = FS_MARK.trim();
+    for (text, wanted) in
+        [(COMPILEBENCH, import(COMPILEBENCH.as_bytes())), { (fs_mark, import(fs_mark.as_bytes())) }]
+    {
+        let before = |prefix: &str| -> String {
+            text.lines().map(|line| format!("{prefix}{line}\n")).collect()
+        };
+        let progress = text.replace('\n', "\r\n").replacen("\r\n", "\r\r\n", 3);
+        for (what, text) in [
+            ("CR", text.replace('\n', "\r")),
+            ("progress", progress),
+            ("colours", before("\u{1b}[32m").replace('\n', "\u{1b}[0m\u{1b}[K\n")),
+            ("ts", before("Nov 22 17:35:09 ")),
+            ("ISO", before("[2026-11-22T17:35:09.123456+00:00] ")),
+            ("kernel", before("[   12.345678] ")),
+            ("syslog", before("Nov  2 17:35:09 oak run.sh[12]: ")),
+            ("logger", before("Nov  2 17:35:09 oak root: ")),
+            ("quoted", before("> 17:35:09 ")),
+        ] {
+            let imported = import(text.as_bytes());
+            assert_eq!(imported.remarks, [], "{what}");
+            assert_eq!(only(&imported), only(&wanted), "{what}");
+        }
+    }
 }
 
 #[test]

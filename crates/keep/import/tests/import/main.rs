@@ -4,6 +4,7 @@
 mod blogbench;
 mod bonnie;
 mod dbench;
+mod ffsb;
 mod filebench;
 mod fio;
 mod hostile;
