@@ -219,7 +219,7 @@ fn logs_survive_terminals_and_recorders() {
         [(COMPILEBENCH, import(COMPILEBENCH.as_bytes())), { (fs_mark, import(fs_mark.as_bytes())) }]
     {
         let before = |prefix: &str| -> String {
-            text.lines().map(|line| format!("{prefix}{line}\n")).collect()
+            text.lines().flat_map(|line| [prefix, line, "\n"]).collect()
         };
         let progress = text.replace('\n', "\r\n").replacen("\r\n", "\r\r\n", 3);
         for (what, text) in [
