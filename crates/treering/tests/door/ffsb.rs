@@ -458,7 +458,8 @@ fn profiles_are_compared_in_a_plan() {
 #[test]
 fn sizes_are_drawn_as_by_the_original_where_that_is_asked_for() {
     let program = program();
-    let text = "[filesystem]\nlocation=w\nnum_files=4000\nsize_weight 1 33\nsize_weight 2 67\n[end]\n";
+    let text =
+        "[filesystem]\nlocation=w\nnum_files=4000\nsize_weight 1 33\nsize_weight 2 67\n[end]\n";
     fs::write(program.home().join("p"), text).unwrap();
     let share = |more: &[&str]| {
         program.run(["ffsb", "p", "--seed", "3"].iter().chain(more)).ends_with(0);
