@@ -345,7 +345,10 @@ fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
     let program = program();
     let profile = Profile::new("num_files=3", "stat_weight=1\nop_delay=100");
     let profile = profile.top("callout = echo hello there > said; exit 7");
-    profile.run(&program).ends_with(0);
+    let ran = profile.run(&program).ends_with(0);
+    let (before, after) = ran.stdout.split_once("executing callout: \n echo hello").unwrap();
+    assert!(before.contains("Syncing()") && after.contains("Starting Actual Benchmark"), "{ran}");
+    assert!(!ran.stdout.contains("Throughput Results"), "nothing was moved: {ran}");
     let said = program.home().join("said");
     assert_eq!(fs::read_to_string(&said).unwrap(), "hello there\n");
     fs::remove_file(&said).unwrap();
@@ -481,6 +484,10 @@ fn without_sizes_files_are_empty() {
     fs::write(program.home().join("p"), text).unwrap();
     let ran = program.run(["ffsb", "p"]).ends_with(0);
     assert!(ran.stdout.contains("\t min file size    = 0\t(0B)\n"), "{ran}");
+    assert!(
+        ran.stdout.contains("\n\nOnly creating the fileset, not running benchmark.\n"),
+        "{ran}"
+    );
     let files = fs::read_dir(program.home().join("w/data")).unwrap();
     let sizes: Vec<u64> = files.map(|file| file.unwrap().metadata().unwrap().len()).collect();
     assert_eq!(sizes, [0, 0, 0]);

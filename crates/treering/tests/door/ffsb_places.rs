@@ -49,7 +49,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
     // The same again is taken when that is asked for.
     let made = inodes(&place);
     let ran = with(1, 20).run(&program).ends_with(0);
-    assert!(ran.stdout.contains("reusing existing fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
     assert_eq!(inodes(&place), made);
     let ran = with(0, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
@@ -99,7 +99,7 @@ fn a_large_file_of_an_earlier_run_is_read_at_random() {
     let mut profile = Profile::new("", "read_random=1\nread_weight=1\nreadall_weight=0");
     profile.files = "num_files=1\nreuse=1\nmin_filesize=4403m\nmax_filesize=4403m".to_owned();
     let ran = profile.run(&program).ends_with(0);
-    assert!(ran.stdout.contains("reusing existing fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
     assert!(rows(&ran.stdout)[0].transactions > 0);
     assert_eq!(file.metadata().unwrap().len(), 4403 << 20);
 }
@@ -287,7 +287,7 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         // What it leaves itself is taken over, although 30,001 bytes became 32,768.
         direct.clone().seconds(0).run(&program).ends_with(0);
         let ran = direct.seconds(0).run(&program).ends_with(0);
-        assert!(ran.stdout.contains("reusing existing fileset "), "{ran}");
+        assert!(ran.stdout.contains("checking existing fs: "), "{ran}");
     }
 }
 
