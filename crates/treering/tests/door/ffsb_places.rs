@@ -41,7 +41,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
         Profile::new(&files, "stat_weight=1").seconds(0)
     };
     let ran = with(1, 20).run(&program).ends_with(0);
-    assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("recreating new fileset\n"), "{ran}");
     assert_eq!(data(&place), names(20));
     assert_eq!(fs::read_dir(place.join("meta")).unwrap().count(), 0);
     let dirs = fs::read_dir(place.join("data")).unwrap();
@@ -82,7 +82,7 @@ fn files_that_no_run_can_have_made_are_not_taken_over() {
         let profile = Profile::new(&files, "delete_weight=1").seconds(100_000);
         let ran = profile.run(&program).ends_with(1).complains("no files are left");
         assert_eq!(rows(&ran.stdout)[0].transactions, 2);
-        assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
+        assert!(ran.stdout.contains("recreating new fileset\n"), "{ran}");
     }
 }
 
@@ -280,7 +280,7 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         let direct = profile.top("directio=1");
         let ran = direct.run(&program).ends_with(0);
         ran.clone().complains("whole blocks of 4096 bytes");
-        assert!(ran.stdout.contains("creating new fileset ") && !ran.stderr.contains("fails"));
+        assert!(ran.stdout.contains("recreating new fileset") && !ran.stderr.contains("fails"));
         let sizes: Vec<u64> = tree_of(&location).into_values().collect();
         assert!(sizes.iter().all(|bytes| bytes % 4096 == 0), "{kind}: {sizes:?}");
         assert_eq!(rows(&ran.stdout).len(), 10, "{ran}");
