@@ -25,6 +25,8 @@ pub enum MakeRoots {
     WithParents,
     /// It alone.
     OneLevel,
+    /// Nothing: the tool needs it to exist.
+    Never,
 }
 
 /// Words of the imitated tool, with their newlines.

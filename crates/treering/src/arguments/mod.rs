@@ -1,8 +1,10 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
 mod annotating;
+mod classic;
 mod comparing;
 mod layout;
+mod links;
 mod quantities;
 mod tracing;
 
@@ -17,6 +19,7 @@ use treering_workloads::dbench::BLOCKS_MAX;
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
 pub(crate) use layout::LayoutArgs;
+pub(crate) use links::LinksArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size};
 pub(crate) use tracing::{
@@ -43,7 +46,7 @@ const AFTER_HELP: &str = "\
 A first run, in an empty directory on the filesystem to be aged:
   treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
 
-Under a link with the name of an imitated tool (ln -s treering compilebench) treering is that tool.
+Under a link with the name of an imitated tool treering is that tool; treering links DIR makes them.
 ";
 
 fn after_help() -> String {
@@ -81,6 +84,8 @@ pub(crate) enum Verb {
     Layout(LayoutArgs),
     /// What the lab can make here, and what killed runs left in it.
     Lab(LabArgs),
+    /// Make links with the names of the imitated tools: compilebench, fs_mark, fio and the others.
+    Links(LinksArgs),
     /// Remove what a killed run left in a directory.
     Clean(CleanArgs),
     /// Print the completion script of a shell.
@@ -435,6 +440,7 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
         rest.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     // Words that are no text are no settings either.
     let rest = words.map_or(rest, |words| {
+        let words = classic::in_full(workload.manifest().classic, words);
         workload.classic_words(words).into_iter().map(OsString::from).collect()
     });
     let name = workload.manifest().name;
@@ -490,25 +496,11 @@ fn classic_command(workload: &'static dyn Workload) -> Command {
         .args(manifest.classic.iter().map(argument));
     // The doc comment of the group would stand in for the words on the command.
     let command = AnyRunArgs::augment_args(base).about(about).long_about(None);
-    if manifest.name == DBENCH { with_generate(command) } else { command }
+    classic::with_more(command, manifest.name)
 }
 
 /// The workload of which the original can do the job too.
 pub(crate) const FIO: &str = "fio";
-/// The workload whose loads can be made.
-const DBENCH: &str = "dbench";
-
-fn with_generate(command: Command) -> Command {
-    let generate = GenerateArgs::augment_args(Command::new("generate"))
-        .about("Write a load file with the mix of the original's, under names of its own")
-        .long_about(None);
-    command
-        .subcommand(generate)
-        .subcommand_negates_reqs(true)
-        .args_conflicts_with_subcommands(true)
-        .disable_help_subcommand(true)
-}
-
 fn native_command(workload: &'static dyn Workload) -> Command {
     let manifest = workload.manifest();
     let base = Command::new(manifest.name)

@@ -196,12 +196,24 @@ fn done(words: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes the directories, unless a killed run has left its trees there.
-fn take(tool: &Impersonation) -> Result<Workplace, LabError> {
-    let place = match (tool.make_roots, tool.roots.as_slice()) {
-        (MakeRoots::WithParents, [alone]) => Workplace::take(alone)?,
-        (_, several) => Workplace::take_roots(several)?,
+/// Takes the directories, unless a killed run has left its trees there. Where one is missing that
+/// the tool does not make, or that cannot be made, the tool itself fails.
+fn take(tool: &Impersonation) -> Result<Workplace, Failure> {
+    if tool.make_roots == MakeRoots::Never {
+        for root in &tool.roots {
+            root.read_dir().map_err(|error| {
+                Failure::new(Kind::Classic, format!("open {} failed: {error}", root.display()))
+            })?;
+        }
+    }
+    let taken = match (tool.make_roots, tool.roots.as_slice()) {
+        (MakeRoots::WithParents, [alone]) => Workplace::take(alone),
+        (_, several) => Workplace::take_roots(several),
     };
+    let place = taken.map_err(|error| match error {
+        LabError::Io { what: "cannot make", .. } => Failure::of(Kind::Classic, &error),
+        error => error.into(),
+    })?;
     place.refuse_leftovers()?;
     Ok(place)
 }

@@ -16,6 +16,7 @@ mod import;
 mod import_files;
 mod lab;
 mod layout;
+mod links;
 mod list;
 mod native;
 mod original_fio;
@@ -91,6 +92,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Layout(args) => layout::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Trace(args) => trace::run(&args),
+        Verb::Links(args) => links::run(&args),
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions { shell } => {
             completions(shell);

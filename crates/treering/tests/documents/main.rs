@@ -157,6 +157,11 @@ fn prepared(program: &Program) -> PathBuf {
          ulimit -v 8388608\n\
          name=${{0##*/}}\n\
          said=$(mktemp $TOOLS/said.XXXXXX)\n\
+         # The links lead to this script instead of past it.\n\
+         if [ \"$name $1\" = \"treering links\" ]; then\n\
+         for tool in {real}/*; do ln -sf \"$TOOLS/treering\" \"$2/${{tool##*/}}\"; done\n\
+         exit 0\n\
+         fi\n\
          timeout --foreground -s INT -k 60 ${{LIMIT:-{SECONDS}}} {real}/$name \"$@\" 2>$said\n\
          code=$?\n\
          cat $said >&2\n\

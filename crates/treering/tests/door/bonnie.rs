@@ -373,7 +373,7 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
     says("-u root -c 0", "-c: from 1 to 200");
     says("-u root -s 0 -n 0", "there is no test");
     says("-u root extra", "extra");
-    says("-u root -p 0", "-p: '0' is neither");
+    says("-u root -p x", "-p: 'x' is neither");
     says("-u root -p 2 -y s", "not both");
 }
 
@@ -471,4 +471,15 @@ fn files_are_those_of_the_user_who_was_named() {
     assert!(ran.stderr.contains("Permission denied"), "{ran}");
     chown(&dir, Some(12_345), Some(678)).unwrap();
     classic(&program, &words).ends_with(0);
+}
+
+/// As `atoi` reads them: what stands behind the number has no effect, and 0 makes no semaphores.
+#[test]
+fn units_of_memory_and_no_processes_are_read_as_by_the_original() {
+    require_root!();
+    let program = program();
+    let small = classic(&program, "-d . -u root -n 0 -r 16m -s 31m").ends_with(1);
+    assert!(small.stderr.contains("RAM is 16M."), "{small}");
+    let ran = classic(&program, "-d . -u root -n 0 -r 0 -s 1m -p 0 -f").ends_with(0);
+    assert!(ran.stdout.contains("1.98,2.00a,"), "{ran}");
 }

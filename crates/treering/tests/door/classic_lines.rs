@@ -329,3 +329,16 @@ fn a_run_without_operations_ends_after_the_initial_creates() {
     assert!(program.home().join("a/b/w").is_dir(), "missing parents are made");
     assert_eq!(cautions(&last(&program)), ["store_staged", "too_short"]);
 }
+
+#[test]
+fn abbreviations_are_those_of_the_original_and_words_without_an_option_are_ignored() {
+    let program = prepared();
+    let outline = |words: &[&str]| {
+        let before = ["compilebench", "--dry-run", "-s", "lists", "-i", "1", "-r", "2"];
+        program.run(before.iter().chain(words)).ends_with(0).stdout
+    };
+    assert_eq!(outline(&["--no-s", "more", "words"]), outline(&["-n"]));
+    let words = ["compilebench", "-D", "w", "-s", "lists", "-i1", "-r0", "--no-s", "w2"];
+    program.run(words).ends_with(0);
+    assert!(!program.home().join("w2").exists());
+}

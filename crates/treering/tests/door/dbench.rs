@@ -18,6 +18,7 @@ const ORIGINAL: &str = "/usr/bin/dbench";
 fn with_load(blocks: &str) -> Program {
     let program = program();
     let words = ["dbench", "generate", "--blocks", blocks, "-o", "load.txt"];
+    fs::create_dir(program.home().join("w")).unwrap();
     let made = program.run(words).ends_with(0);
     assert_eq!((made.stdout.as_str(), made.stderr.as_str()), ("", ""));
     program
@@ -257,6 +258,7 @@ fn what_is_wrong_is_told_in_the_words_of_the_original_or_with_its_place() {
 #[test]
 fn a_client_that_cannot_go_on_ends_it_for_all() {
     let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
     load(&program, "Mkdir \"/clients\" *\nSleep 10 *\nUnlink \"/clients/none\" NT_STATUS_OK\n");
     let ran = program.run(["dbench", "-c", "load.txt", "-D", "w", "2"]).ends_with(1);
     assert!(ran.stdout.contains(" failed at line 3\nChild failed with status 1\n"), "{ran}");
@@ -312,6 +314,7 @@ fn lines_and_the_mix_are_those_of_the_original() {
     let Some(theirs) = original(place.path(), &words) else { return };
     let left = paths(&place.path().join("clients"));
     let at = place.path().join("ours");
+    fs::create_dir(&at).unwrap();
     let at = at.to_str().unwrap();
     let words = ["dbench", "-t", "3", "-c", "load.txt", "-D", at, "2", "--per-client-results"];
     let ours: Ran = program.run(words).ends_with(0);
@@ -332,4 +335,13 @@ fn lines_and_the_mix_are_those_of_the_original() {
     for shape in &ours {
         assert!(theirs.contains(shape), "{shape:?} is not the original's: {theirs:?}");
     }
+}
+
+/// The original makes nothing above `clients`.
+#[test]
+fn a_missing_directory_is_not_made_and_the_run_fails() {
+    let program = with_load("1");
+    let words = ["dbench", "-D", "none", "-c", "load.txt", "-t", "1", "1"];
+    program.run(words).ends_with(1).complains("open none failed: No such file or directory");
+    assert!(!program.home().join("none").exists());
 }

@@ -345,7 +345,10 @@ fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
     let program = program();
     let profile = Profile::new("num_files=3", "stat_weight=1\nop_delay=100");
     let profile = profile.top("callout = echo hello there > said; exit 7");
-    profile.run(&program).ends_with(0);
+    let ran = profile.run(&program).ends_with(0);
+    let (before, after) = ran.stdout.split_once("executing callout: \n echo hello").unwrap();
+    assert!(before.contains("Syncing()") && after.contains("Starting Actual Benchmark"), "{ran}");
+    assert!(!ran.stdout.contains("Throughput Results"), "nothing was moved: {ran}");
     let said = program.home().join("said");
     assert_eq!(fs::read_to_string(&said).unwrap(), "hello there\n");
     fs::remove_file(&said).unwrap();
@@ -452,4 +455,40 @@ fn profiles_are_compared_in_a_plan() {
     for dir in ["a", "b"] {
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
+}
+
+/// The shares of sizes that the published table has with FFSB 6.0-RC2: 4 KiB in 25.8 % for 33.
+#[test]
+fn sizes_are_drawn_as_by_the_original_where_that_is_asked_for() {
+    let program = program();
+    let text =
+        "[filesystem]\nlocation=w\nnum_files=4000\nsize_weight 1 33\nsize_weight 2 67\n[end]\n";
+    fs::write(program.home().join("p"), text).unwrap();
+    let share = |more: &[&str]| {
+        program.run(["ffsb", "p", "--seed", "3"].iter().chain(more)).ends_with(0);
+        let files = fs::read_dir(program.home().join("w/data")).unwrap();
+        let lengths = files.map(|file| file.unwrap().metadata().unwrap().len());
+        let lengths: Vec<u64> = lengths.collect();
+        assert_eq!(lengths.len(), 4000);
+        lengths.iter().filter(|&&length| length == 1).count() as f64 / 40.0
+    };
+    let (as_asked, as_original) = (share(&[]), share(&["--sizes-as-original"]));
+    assert!((as_asked - 33.0).abs() < 3.0, "{as_asked}");
+    assert!((as_original - 25.8).abs() < 3.0, "{as_original}");
+}
+
+#[test]
+fn without_sizes_files_are_empty() {
+    let program = program();
+    let text = "[filesystem]\nlocation=w\nnum_files=3\n[end]\n";
+    fs::write(program.home().join("p"), text).unwrap();
+    let ran = program.run(["ffsb", "p"]).ends_with(0);
+    assert!(ran.stdout.contains("\t min file size    = 0\t(0B)\n"), "{ran}");
+    assert!(
+        ran.stdout.contains("\n\nOnly creating the fileset, not running benchmark.\n"),
+        "{ran}"
+    );
+    let files = fs::read_dir(program.home().join("w/data")).unwrap();
+    let sizes: Vec<u64> = files.map(|file| file.unwrap().metadata().unwrap().len()).collect();
+    assert_eq!(sizes, [0, 0, 0]);
 }

@@ -41,7 +41,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
         Profile::new(&files, "stat_weight=1").seconds(0)
     };
     let ran = with(1, 20).run(&program).ends_with(0);
-    assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("recreating new fileset\n"), "{ran}");
     assert_eq!(data(&place), names(20));
     assert_eq!(fs::read_dir(place.join("meta")).unwrap().count(), 0);
     let dirs = fs::read_dir(place.join("data")).unwrap();
@@ -49,7 +49,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
     // The same again is taken when that is asked for.
     let made = inodes(&place);
     let ran = with(1, 20).run(&program).ends_with(0);
-    assert!(ran.stdout.contains("reusing existing fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
     assert_eq!(inodes(&place), made);
     let ran = with(0, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
@@ -82,7 +82,7 @@ fn files_that_no_run_can_have_made_are_not_taken_over() {
         let profile = Profile::new(&files, "delete_weight=1").seconds(100_000);
         let ran = profile.run(&program).ends_with(1).complains("no files are left");
         assert_eq!(rows(&ran.stdout)[0].transactions, 2);
-        assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
+        assert!(ran.stdout.contains("recreating new fileset\n"), "{ran}");
     }
 }
 
@@ -99,7 +99,7 @@ fn a_large_file_of_an_earlier_run_is_read_at_random() {
     let mut profile = Profile::new("", "read_random=1\nread_weight=1\nreadall_weight=0");
     profile.files = "num_files=1\nreuse=1\nmin_filesize=4403m\nmax_filesize=4403m".to_owned();
     let ran = profile.run(&program).ends_with(0);
-    assert!(ran.stdout.contains("reusing existing fileset w\n"), "{ran}");
+    assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
     assert!(rows(&ran.stdout)[0].transactions > 0);
     assert_eq!(file.metadata().unwrap().len(), 4403 << 20);
 }
@@ -129,7 +129,7 @@ fn what_is_somebody_elses_ends_the_run_before_anything_is_removed() {
         let word = path.file_name().unwrap().to_str().unwrap().to_owned();
         let ran = profile.run(&program).ends_with(1).complains(&word);
         assert!(ran.stderr.contains("nothing was removed"), "{ran}");
-        let said = ["creating", "fs setup took", "Setup complete", "operations ran"];
+        let said = ["creating new", "fs setup took", "Setup complete", "operations ran"];
         let all = ran.stdout.clone() + &ran.stderr;
         assert!(said.iter().all(|said| !all.contains(said)), "{ran}");
         assert!(path.symlink_metadata().is_ok(), "{name}");
@@ -280,14 +280,14 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         let direct = profile.top("directio=1");
         let ran = direct.run(&program).ends_with(0);
         ran.clone().complains("whole blocks of 4096 bytes");
-        assert!(ran.stdout.contains("creating new fileset ") && !ran.stderr.contains("fails"));
+        assert!(ran.stdout.contains("recreating new fileset") && !ran.stderr.contains("fails"));
         let sizes: Vec<u64> = tree_of(&location).into_values().collect();
         assert!(sizes.iter().all(|bytes| bytes % 4096 == 0), "{kind}: {sizes:?}");
         assert_eq!(rows(&ran.stdout).len(), 10, "{ran}");
         // What it leaves itself is taken over, although 30,001 bytes became 32,768.
         direct.clone().seconds(0).run(&program).ends_with(0);
         let ran = direct.seconds(0).run(&program).ends_with(0);
-        assert!(ran.stdout.contains("reusing existing fileset "), "{ran}");
+        assert!(ran.stdout.contains("checking existing fs: "), "{ran}");
     }
 }
 

@@ -279,7 +279,7 @@ fn what_the_original_dies_of_works() {
     let ran = classic(&program, &format!("{} -n 1 -s 0", roots.join(" "))).ends_with(0);
     assert!(ran.stdout.contains("Version 3.3, 70 thread(s)"), "{ran}");
     assert_eq!(rows(&ran.stdout)[0][1], "70");
-    classic(&program, "-d missing/below -n 1").ends_with(3).complains("missing/below");
+    classic(&program, "-d missing/below -n 1").ends_with(1).complains("missing/below");
 }
 
 /// `-N 0` stays in one subdirectory, and without `-N` the time decides.
@@ -506,4 +506,16 @@ fn a_comparison_of_filesystems_takes_it_as_its_job() {
     let ran = program.run(words);
     assert!(matches!(ran.code, Some(0)), "{ran}");
     assert!(ran.stdout.contains("files_per_second") || ran.stdout.contains("files/s"), "{ran}");
+}
+
+/// Of the original, `-L` keeps the files whatever its number is.
+#[test]
+fn files_are_kept_where_iterations_are_given_even_none() {
+    let program = program();
+    let files = |words: &str| {
+        classic(&program, words).ends_with(0);
+        fs::read_dir(program.home().join("a")).unwrap().count()
+    };
+    assert_eq!(files("-d a -n 3 -s 1 -S 0"), 0);
+    assert_eq!(files("-d a -n 3 -s 1 -S 0 -L 0"), 3);
 }

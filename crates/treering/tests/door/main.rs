@@ -25,6 +25,9 @@ mod classic_model;
 /// The lines, the summary and the options of the original.
 mod classic_lines;
 
+/// Links with the names of the imitated tools.
+mod links;
+
 /// What a classic run leaves on the disk.
 mod classic_trees;
 

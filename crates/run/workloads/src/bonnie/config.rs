@@ -94,10 +94,7 @@ impl ClassicConfig {
         let wait = wait(settings)?;
         let meeting = meeting(settings, wait)?;
         let after = Greeted { greeting, quiet: settings.flag("quiet") };
-        let ram_mib = settings
-            .number(CLASSIC, "ram", 0..=1 << 40)
-            .or_else(|error| after.refuse(&error.message))?
-            .unwrap_or(machine.memory_bytes >> 20);
+        let ram_mib = ram_mib(settings, &after)?;
         let Asked { io, files, mib, k, byte_mib } = match meeting {
             Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
             _ => Asked::read(settings, ram_mib, copies.unwrap_or(1), &after)?,
@@ -146,6 +143,15 @@ impl ClassicConfig {
             greeting,
         };
         Ok(Self { shape, telling, dir, process: machine.process, ram_mib, byte_mib })
+    }
+}
+
+/// The memory that the sizes follow from: what `-r` says, else the machine's.
+fn ram_mib(settings: &Settings, after: &Greeted) -> Result<u64, ConfigError> {
+    let Some(text) = settings.text("ram") else { return Ok(settings.machine.memory_bytes >> 20) };
+    match leading_number(text).filter(|mib| *mib <= 1 << 40) {
+        Some(mib) => Ok(mib),
+        None => after.refuse(&format!("-r: '{text}' is not a number of MiB")),
     }
 }
 
@@ -232,16 +238,29 @@ fn wait(settings: &Settings) -> Result<Wait, ConfigError> {
     }
 }
 
+/// The number a text begins with, as C's `atoi` reads it; what follows has no effect. Where the
+/// original takes a text without digits for 0, there is none.
+fn leading_number(text: &str) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().ok()
+}
+
 /// Where others are met, or what is done about that place instead of a run.
 fn meeting(settings: &Settings, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
     match (settings.text("processes"), wait) {
         (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
         (None, _) => Ok(None),
+        // The original takes 0 for no -p at all, whether it waits or not.
+        (Some(text), wait) if leading_number(text) == Some(0) => match wait {
+            Wait::Others => Ok(Some(Meeting::Join { key, meetings })),
+            Wait::Nothing | Wait::Line => Ok(None),
+        },
         (Some(_), Wait::Others) => usage("-p makes semaphores and -y s waits for them: not both"),
         (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
-        (Some(text), _) => match text.parse::<u16>() {
-            Ok(processes) if (1..=MEETING_MAX).contains(&processes) => {
+        (Some(text), _) => match leading_number(text).map(u16::try_from) {
+            Some(Ok(processes)) if (1..=MEETING_MAX).contains(&processes) => {
                 Ok(Some(Meeting::Make { key, meetings, processes }))
             }
             _ => usage(format!("-p: '{text}' is neither a number from 1 to {MEETING_MAX} nor -1")),

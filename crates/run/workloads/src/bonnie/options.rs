@@ -51,9 +51,10 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::new(
         "ram",
         Some('r'),
-        ValueKind::Number,
+        ValueKind::Text,
         None,
-        "MiB of memory, of which the file should have twice as much; 0 does without the check.",
+        "MiB of memory, of which the file should have twice as much; 0 does without the check. A \
+         unit behind the number has no effect, as in the original.",
     ),
     OptionSpec::new(
         "runs",
@@ -104,7 +105,8 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         Some('p'),
         ValueKind::Text,
         None,
-        "Make semaphores at which so many processes with -y s meet, and end; -1 removes them.",
+        "Make semaphores at which so many processes with -y s meet, and end; -1 removes them; \
+         0 is as without -p.",
     ),
     OptionSpec::new(
         "wait",

@@ -28,7 +28,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".");
     Ok(Impersonation {
         roots: vec![settings.file(directory)],
-        make_roots: MakeRoots::WithParents,
+        make_roots: MakeRoots::Never,
         log: None,
         times_all: true,
         seed: number("seed", settings.started_unix_ms)?,

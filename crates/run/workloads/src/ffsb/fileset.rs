@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use treering_script::{Bell, Random, Room};
 
+use super::original_draw;
 use super::plan::Plan;
 use super::population::{Population, Series};
 use super::profile::{Filesystem, Sizes};
@@ -38,7 +39,7 @@ impl Fileset {
             fill: Population::default(),
             meta: Population::default(),
             dirs: Series::new(filesystem.dirs),
-            sizes: SizeDraw::new(&filesystem.sizes, direct),
+            sizes: SizeDraw::new(filesystem, direct),
             room_before: OnceLock::new(),
             grown: AtomicI64::new(0),
         }
@@ -84,20 +85,34 @@ impl Fileset {
     }
 }
 
+impl Filesystem {
+    /// The sizes with the weights that they are drawn with.
+    pub(super) fn drawn_sizes(&self) -> Sizes {
+        match &self.sizes {
+            Sizes::Weights(rows) if self.sizes_as_original => {
+                Sizes::Weights(original_draw::weights(rows))
+            }
+            sizes => sizes.clone(),
+        }
+    }
+}
+
 /// Draws sizes.
 #[derive(Debug)]
 enum SizeDraw {
-    /// From the first on, below the second.
-    Range(u64, u64, bool),
+    /// From the first on, below the second; whether in whole blocks, and drawn as by the original.
+    Range(u64, u64, bool, bool),
     /// Sizes with the sum of the weights up to them.
     Weights(Vec<(u64, u64)>),
 }
 
 impl SizeDraw {
-    fn new(sizes: &Sizes, direct: bool) -> Self {
+    fn new(filesystem: &Filesystem, direct: bool) -> Self {
         let whole = |bytes: u64| if direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes };
-        match sizes {
-            Sizes::Range(least, below) => Self::Range(*least, *below, direct),
+        match &filesystem.drawn_sizes() {
+            Sizes::Range(least, below) => {
+                Self::Range(*least, *below, direct, filesystem.sizes_as_original)
+            }
             Sizes::Weights(weights) => {
                 let mut sum = 0;
                 let sums = weights.iter().map(|&(bytes, weight)| {
@@ -112,19 +127,25 @@ impl SizeDraw {
     /// Whether it is one of the sizes; the end of a range is one as well.
     fn could_be(&self, bytes: u64) -> bool {
         match self {
-            Self::Range(least, most, true) => {
+            Self::Range(least, most, true, _) => {
                 let whole = |bytes: u64| bytes.next_multiple_of(BLOCK_BYTES);
                 (whole(*least)..=whole(*most)).contains(&bytes) && bytes == whole(bytes)
             }
-            Self::Range(least, most, false) => (*least..=*most).contains(&bytes),
+            Self::Range(least, most, false, _) => (*least..=*most).contains(&bytes),
             Self::Weights(sums) => sums.iter().any(|&(size, _)| size == bytes),
         }
     }
 
     fn draw(&self, random: &mut Random) -> u64 {
         match self {
-            Self::Range(least, below, direct) => {
-                let bytes = least + random.below(below.saturating_sub(*least));
+            Self::Range(least, below, direct, as_original) => {
+                let choices = below.saturating_sub(*least);
+                let drawn = if *as_original {
+                    original_draw::below(choices, random)
+                } else {
+                    random.below(choices)
+                };
+                let bytes = least + drawn;
                 if *direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes }
             }
             Self::Weights(sums) => {
@@ -212,6 +233,7 @@ mod tests {
             files: 0,
             dirs: 3,
             sizes,
+            sizes_as_original: false,
             init_bytes: 0,
             init_share: 0.0,
             create_block_bytes: 4096,

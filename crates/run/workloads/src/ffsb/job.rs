@@ -14,7 +14,7 @@ use treering_script::{
 use super::headline::Headline;
 use super::land::{DIRECTORY, directory};
 use super::operation::Operation;
-use super::options::{CLASSIC, NATIVE, PROFILE};
+use super::options::{CLASSIC, NATIVE, PROFILE, SIZES_AS_ORIGINAL};
 use super::profile::{self, Filesystem, Profile, Sizes};
 use super::session::{BenchSession, Run};
 use super::slots::FILESYSTEMS_MAX;
@@ -100,12 +100,13 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 impl BenchJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let (path, profile) = read_profile(settings, CLASSIC)?;
+        let (path, mut profile) = read_profile(settings, CLASSIC)?;
         apart(&profile.filesystems)?;
         let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
         let seed = seed.unwrap_or(settings.started_unix_ms);
         let mut parameters = vec![parameter(PROFILE, path.display())];
         parameters.extend(contents(&profile));
+        parameters.extend(as_original(settings, &mut profile));
         parameters.push(parameter("seed", seed));
         let profile = Arc::new(profile);
         let run = Run { profile, classic: true, seed, operations: None, callout: true };
@@ -155,6 +156,7 @@ impl BenchJob {
             parameters.push(parameter("callout", if callout { "run" } else { "skip" }));
         }
         parameters.extend(contents(&profile));
+        parameters.extend(as_original(settings, &mut profile));
         parameters.push(parameter("seed", seed));
         let run = Run { profile: Arc::new(profile), classic: false, seed, operations, callout };
         Ok(Self { run, parameters })
@@ -163,6 +165,15 @@ impl BenchJob {
     fn filesystems(&self) -> &[Filesystem] {
         &self.run.profile.filesystems
     }
+}
+
+/// Has sizes drawn as by the original where that is asked for; the parameter that says so.
+fn as_original(settings: &Settings, profile: &mut Profile) -> Option<(String, String)> {
+    let is_asked = settings.flag(SIZES_AS_ORIGINAL);
+    for filesystem in &mut profile.filesystems {
+        filesystem.sizes_as_original = is_asked;
+    }
+    is_asked.then(|| parameter(SIZES_AS_ORIGINAL, is_asked))
 }
 
 /// What the profile says, under names of its own.
@@ -195,7 +206,7 @@ fn mean_bytes(sizes: &Sizes, block_bytes: u64) -> (u64, u64) {
 
 /// Files and bytes that a filesystem is filled with, and bytes in whole blocks.
 fn filled(filesystem: &Filesystem, facts: &TargetFacts) -> (u64, u64, u64) {
-    let (mean, in_blocks) = mean_bytes(&filesystem.sizes, facts.block_bytes);
+    let (mean, in_blocks) = mean_bytes(&filesystem.drawn_sizes(), facts.block_bytes);
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
     let until = |share: f64| {
         let capacity = facts.capacity_bytes as f64;

@@ -13,6 +13,7 @@ mod land;
 mod names;
 mod operation;
 mod options;
+mod original_draw;
 mod plan;
 mod population;
 mod prepare;

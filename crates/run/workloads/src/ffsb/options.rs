@@ -17,6 +17,15 @@ pub(super) static MANIFEST: Manifest = Manifest {
 /// The operand's name.
 pub(super) const PROFILE: &str = "profile";
 
+/// The option's name, as of the parameter of a trial.
+pub(super) const SIZES_AS_ORIGINAL: &str = "sizes-as-original";
+const SIZES: OptionSpec = OptionSpec::long(
+    SIZES_AS_ORIGINAL,
+    ValueKind::Flag,
+    None,
+    "Draw sizes of files with the shares of FFSB 6.0-RC2, which differ from the weights.",
+);
+
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::long(PROFILE, ValueKind::Operand, None, "The profile."),
@@ -26,6 +35,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         None,
         "The seed of all draws; the original has none and draws anew each time.",
     ),
+    SIZES,
 ];
 
 /// Options of the native command line and of plans.
@@ -55,4 +65,5 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "What becomes of a shell command in the profile: refused, run, or left out.",
     ),
     OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed of all draws."),
+    SIZES,
 ];

@@ -40,6 +40,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
             user_ns: 0,
             system_ns: 0,
             final_sync: false,
+            starting: false,
             set_up_ns: None,
             reported: false,
         }),
@@ -61,6 +62,8 @@ struct Voice {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
+    /// Whether the start is still to be told.
+    starting: bool,
     reported: bool,
 }
 
@@ -76,6 +79,10 @@ const fn seconds(ns: u64) -> u64 {
 impl Voice {
     fn filesystem(&self, location: &str) -> Option<usize> {
         self.profile.filesystems.iter().position(|filesystem| filesystem.location == location)
+    }
+
+    fn is_reused(&self, location: &str) -> bool {
+        self.filesystem(location).is_some_and(|number| self.profile.filesystems[number].reuse)
     }
 
     fn work(&mut self, task: &TaskTotals) {
@@ -110,6 +117,9 @@ impl Voice {
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
         if task.kind == PREPARE {
             return match task.notes.as_slice() {
+                [0] if self.is_reused(&task.subject) => {
+                    out(classic_output::recreating(&task.subject))
+                }
                 [0] => out(classic_output::creating(&task.subject)),
                 [1] => out(classic_output::reusing(&task.subject)),
                 _ => Said::default(),
@@ -173,6 +183,19 @@ impl ClassicVoice for Voice {
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
+                // A command comes between the sync and the start.
+                let command = self.profile.callout.as_deref().map(classic_output::calling_out);
+                match command {
+                    Some(words) => {
+                        self.starting = true;
+                        out(words)
+                    }
+                    None => out(classic_output::starting(&witness.time())),
+                }
+            }
+            TrialEvent::TaskBegan { kind, .. }
+                if kind.starts_with("threadgroup") && std::mem::take(&mut self.starting) =>
+            {
                 out(classic_output::starting(&witness.time()))
             }
             TrialEvent::PhaseBegan { name, .. } => {

@@ -69,7 +69,8 @@ impl ClassicConfig {
         };
         let iterations = number(settings, "iterations", ITERATIONS_MAX)?;
         let until_full = settings.flag("until-full");
-        let keep = settings.flag("keep-files") || iterations > 0 || until_full;
+        let keep =
+            settings.flag("keep-files") || settings.text("iterations").is_some() || until_full;
         let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
         let shape = Shape {
             files: files(settings, CLASSIC)?,

@@ -69,7 +69,10 @@ pub(in crate::ffsb) fn configuration(profile: &Profile, used_shares: &[f64]) -> 
     for filesystem in profile.groups.iter().filter_map(|group| group.bound) {
         text += &format!("{filesystem}\n");
     }
-    text += &format!("benchmark time = {}\n", profile.seconds);
+    text += &match profile.seconds {
+        0 => "Only creating the fileset, not running benchmark.\n".to_owned(),
+        seconds => format!("benchmark time = {seconds}\n"),
+    };
     for (number, one) in profile.groups.iter().enumerate() {
         text += &format!("ThreadGroup {number}\n================\n");
         text += &group(one);
@@ -172,9 +175,19 @@ pub(in crate::ffsb) fn creating(location: &str) -> String {
     format!("creating new fileset {location}\n")
 }
 
-/// Files of an earlier run are taken. How the original says so is not known.
+/// Files of an earlier run are taken.
 pub(in crate::ffsb) fn reusing(location: &str) -> String {
-    format!("reusing existing fileset {location}\n")
+    format!("checking existing fs: {location}\n")
+}
+
+/// Files of an earlier run are not as they must be, and are made anew.
+pub(in crate::ffsb) fn recreating(location: &str) -> String {
+    reusing(location) + "recreating new fileset\n"
+}
+
+/// The profile's command is run next.
+pub(in crate::ffsb) fn calling_out(command: &str) -> String {
+    format!("executing callout: \n {command}\n")
 }
 
 /// A filesystem is being aged until this share of it is used.
@@ -208,8 +221,7 @@ pub(in crate::ffsb) fn finished(ctime: &str) -> String {
 }
 
 /// From `Results:` to the end. Several groups have a table each, with their calls below, before
-/// that of all; a single one only has the latter. Where the original puts the calls of several
-/// groups is not known.
+/// that of all; a single one only has the latter.
 pub(in crate::ffsb) fn report(
     groups: &[GroupReport<'_>],
     took_s: f64,
@@ -279,8 +291,10 @@ fn table(tally: &Tally, took_s: f64) -> String {
             if moves { throughput(done.bytes) } else { "NA".to_owned() },
         );
     }
-    text += &format!("-\n{:.2} Transactions per Second\n", per_second(transactions, took_s));
-    text += "\nThroughput Results\n===================\n";
+    text += &format!("-\n{:.2} Transactions per Second\n\n", per_second(transactions, took_s));
+    if read > 0 || written > 0 {
+        text += "Throughput Results\n===================\n";
+    }
     for (name, bytes) in [("Read", read), ("Write", written)] {
         if bytes > 0 {
             text += &format!("{name} Throughput: {}\n", throughput(bytes));

@@ -380,6 +380,6 @@ fn lines_on_the_way_are_those_of_the_original() {
     );
     assert_eq!(
         reusing("/m/f") + &set_up_only(),
-        "reusing existing fileset /m/f\nSetup complete, exiting\n"
+        "checking existing fs: /m/f\nSetup complete, exiting\n"
     );
 }

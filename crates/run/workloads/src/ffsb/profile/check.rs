@@ -131,7 +131,7 @@ fn filesystem(
         Sizes::Range(least, most) if least > most => {
             let what = format!("min_filesize, {least} bytes, is above max_filesize, {most} bytes");
             let key = if section.has("min_filesize") { "min_filesize" } else { "max_filesize" };
-            let right = "give both; what is not given is 4096";
+            let right = "give both; what is not given is 0";
             return Err(to.error(section.place_of(key), what).hint(right));
         }
         Sizes::Range(..) => {}

@@ -77,6 +77,8 @@ pub(in crate::ffsb) struct Filesystem {
     pub(in crate::ffsb) dirs: u32,
     /// Sizes of new files.
     pub(in crate::ffsb) sizes: Sizes,
+    /// Whether they are drawn as by FFSB 6.0-RC2; stands in the options, not in the profile.
+    pub(in crate::ffsb) sizes_as_original: bool,
     /// When `files` is 0: files are made until the used space has grown by so many bytes.
     pub(in crate::ffsb) init_bytes: u64,
     /// When `files` and `init_bytes` are 0: until this share of the filesystem is used.

@@ -152,8 +152,8 @@ fn warn_of_settings_beside_clone(section: &Section, to: &mut Messages) {
 
 fn filesystem(section: &Section) -> Filesystem {
     let sizes = if section.size_weights.is_empty() {
-        let least = section.number("min_filesize").unwrap_or(BYTES);
-        Sizes::Range(least, section.number("max_filesize").unwrap_or(BYTES))
+        let least = section.number("min_filesize").unwrap_or(0);
+        Sizes::Range(least, section.number("max_filesize").unwrap_or(0))
     } else {
         Sizes::Weights(section.size_weights.clone())
     };
@@ -163,6 +163,7 @@ fn filesystem(section: &Section) -> Filesystem {
         files: section.number("num_files").unwrap_or(0),
         dirs: narrow(section.number("num_dirs").unwrap_or(0)),
         sizes,
+        sizes_as_original: false,
         init_bytes: section.number("init_size").unwrap_or(0),
         init_share: section.share("init_util").unwrap_or(0.0),
         create_block_bytes: narrow(section.number("create_blocksize").unwrap_or(BYTES)),

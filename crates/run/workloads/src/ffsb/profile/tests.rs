@@ -116,7 +116,7 @@ fn odd_but_right_profiles_are_read() {
     );
     assert_eq!(refused(text), "f:19:1: 'time' stands in [filesystem]");
     let defaults = &read(FS).filesystems[0];
-    assert_eq!(defaults.sizes, Sizes::Range(4096, 4096));
+    assert_eq!(defaults.sizes, Sizes::Range(0, 0));
     assert_eq!((defaults.create_block_bytes, defaults.age_block_bytes), (4096, 4096));
 }
 
@@ -196,7 +196,7 @@ fn groups_have_what_their_operations_need() {
 fn filesystems_have_sizes_and_agers_that_make_sense() {
     let zero = filesystem_refused("size_weight 4k 0");
     assert_eq!(zero, "f:1:1: size_weight: every weight is 0");
-    assert!(filesystem_refused("min_filesize=8k").contains("is above max_filesize, 4096 bytes"));
+    assert!(filesystem_refused("min_filesize=8k").contains("is above max_filesize, 0 bytes"));
     for empty in ["min_filesize=0\nmax_filesize=1", "size_weight 0 3\nsize_weight 4k 0"] {
         let told = filesystem_refused(&format!("init_size=1m\n{empty}"));
         assert_eq!(told, "f:3:11: init_size: files of 0 bytes never come to that");
@@ -249,8 +249,8 @@ fn parameters_say_what_runs_and_not_where() {
     };
     assert_eq!(
         line(&all),
-        "time=2 directio=0 alignio=0 bufferio=0 num_files=0 num_dirs=0 min_filesize=4096 \
-         max_filesize=4096 init_size=0 init_util=0 create_blocksize=4096 age_blocksize=4096 \
+        "time=2 directio=0 alignio=0 bufferio=0 num_files=0 num_dirs=0 min_filesize=0 \
+         max_filesize=0 init_size=0 init_util=0 create_blocksize=4096 age_blocksize=4096 \
          reuse=0 agefs=0 num_threads=1 op_delay=0 read_random=0 read_size=0 read_skip=0 \
          read_skipsize=0 write_random=0 write_size=0 stat_weight=1 enable_stats=0"
     );
@@ -329,6 +329,7 @@ fn filesystem() -> impl Strategy<Value = Filesystem> {
             files: counts.0,
             dirs: counts.1,
             sizes,
+            sizes_as_original: false,
             init_bytes: counts.2,
             init_share,
             create_block_bytes: blocks.0,
