@@ -578,3 +578,17 @@ fn no_fact_is_read_twice() {
     assert_eq!(names.len(), COMPARED_FACTS.len());
     assert!(!names.contains(""));
 }
+
+#[test]
+fn too_short_asks_only_of_what_decides() {
+    let mut short = silent(Scope::Kind("create".to_owned()), "files_per_second", 9000.0);
+    short.phases = vec![PhaseTotals { wall_ns: 40_000_000, ..PhaseTotals::default() }];
+    let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, Better::Lower);
+    short.metrics.push(Metric::new(whole.0, whole.1, whole.2, whole.3, whole.4));
+    assert_eq!(shortness(&short).as_deref(), Some("0.04"));
+    let (base, other) =
+        (side("a", Factor::Label, vec![short.clone()]), side("b", Factor::Label, vec![short]));
+    let terms = Terms { primary: vec!["operation_seconds".to_owned()], ..Terms::default() };
+    let cautions = compare(&base, &[other], &terms).unwrap().cautions;
+    assert!(cautions.iter().all(|caution| caution.code != Code::TooShort), "{cautions:?}");
+}

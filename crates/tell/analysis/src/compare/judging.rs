@@ -105,7 +105,7 @@ fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome,
         let (jobs, left_out) = jobs(&base_rounds, &rounds, names);
         cautions.extend(left_out);
         for job in &jobs {
-            cautions.extend(of_job(job, names));
+            cautions.extend(of_job(job, names, terms));
             ask(job, names, terms, &mut asked, &mut cautions);
         }
     }

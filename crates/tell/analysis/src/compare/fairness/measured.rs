@@ -4,6 +4,7 @@ use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::median;
 
 use crate::compare::outcome::metric_name;
+use crate::compare::terms::Terms;
 
 /// In less measured time than this one write-back of the kernel, or one commit of a journal, which
 /// come every five seconds, weighs as much as the work.
@@ -12,9 +13,12 @@ pub(super) const SHORT_SECONDS: f64 = 1.0;
 /// Primary metrics that were measured for so short a time that it says little, in words: how long
 /// in the median trial of the side that took less. That a run was limited to that time on purpose
 /// makes no difference.
-pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
+pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms) -> Vec<String> {
     let Some(first) = baseline.first() else { return Vec::new() };
-    let primary = first.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
+    let decides = |metric: &&Metric| {
+        terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
+    };
+    let primary = first.metrics.iter().filter(decides).filter(|metric| metric.value > 0.0);
     let short = primary.filter_map(|metric| {
         let median_of = |trials: &[&Trial]| {
             let all = trials.iter().filter_map(|trial| measured_seconds(trial, metric));

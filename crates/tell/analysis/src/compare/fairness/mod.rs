@@ -14,6 +14,7 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
 use super::pairs::Rounds;
 use super::side::{Factor, fact, is_completed};
+use super::terms::Terms;
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
@@ -73,7 +74,7 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
 }
 
 /// What is wrong with a job: unequal work, no pairs, no turns.
-pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCaution> {
+pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<ComparisonCaution> {
     let rounds = &job.rounds;
     let what = if job.name.is_empty() {
         job.workload.to_owned()
@@ -92,7 +93,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str)) -> Vec<ComparisonCautio
     let unequal = unequal_work(&baseline, &contender);
     let about = format!("{what}: a trial of '{}' against one of '{}': ", names.0, names.1);
     cautions.extend(of_list(Code::UnequalWork, about, &unequal));
-    let short = too_short(&baseline, &contender);
+    let short = too_short(&baseline, &contender, terms);
     let about = format!(
         "{what}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
         names.1, names.0
