@@ -60,6 +60,8 @@ parent.postMessage("SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify({
   drawings: drawings.length,
   forest: count("figure.forest"), rounds: count("figure.ratios"),
   latencies: count("figure.latencies"), course: count("figure.course"),
+  icons: Math.max(0, ...[...document.querySelectorAll(".legend svg")].map(
+    (icon) => icon.getBoundingClientRect().width)),
   aging: count("figure.aging"), details: count("details"), buttons: count("button"),
   titles: count("figure.chart title"), images: count("img"),
   paper: getComputedStyle(document.body).backgroundColor,
@@ -206,6 +208,7 @@ fn a_browser_shows_it_all_and_asks_for_nothing() {
         assert_eq!(seen["harmed"], false, "{said}");
         assert_eq!((&seen["images"], &seen["details"]), (&0.into(), &8.into()), "{said}");
         assert_eq!(seen["width"], width, "{said}");
+        assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{said}");
         assert!(seen["scroll"].as_u64() <= Some(width.into()), "{said}");
         let counts = ["forest", "rounds", "latencies", "course", "aging"].map(|sort| &seen[sort]);
         assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{said}");
