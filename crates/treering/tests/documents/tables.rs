@@ -84,7 +84,7 @@ mount --bind /mnt/srv /srv
 cd /mnt/work
 export PATH="$TOOLS:$PATH" LOAD="$TOOLS/load.txt"
 mkdir -p target/release benches tree/fs/ext4
-for name in create_tree mark_files play_load profile_rates; do
+for name in create_tree layouts mark_files play_load profile_rates; do
     ln -s /bin/true target/release/$name
 done
 ln -s /bin/true benches/on_loop.sh
