@@ -462,7 +462,6 @@ mod tests {
             ("byte-size", "20x"),
             ("runs", "0"),
             ("wait", "x"),
-            ("processes", "0"),
             ("processes", "-2"),
             ("processes", "40000"),
             ("machine", "a,b"),
@@ -476,6 +475,7 @@ mod tests {
             assert!(!refused(&[ROOT, wrong]).is_empty(), "{wrong:?}");
         }
         assert!(!refused(&[ROOT, ("size", "0"), ("number", "0")]).is_empty());
+        assert_eq!(read(&[ROOT, ("processes", "0")]).telling.meeting, None, "as without -p");
     }
 
     #[test]

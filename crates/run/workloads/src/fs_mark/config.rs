@@ -307,7 +307,7 @@ mod tests {
             ClassicConfig::read(&settings(&[("dir", "/m"), (name, value)])).unwrap().shape.keep
         };
         assert!(keeps("iterations", "1") && keeps("until-full", "true"));
-        assert!(keeps("keep-files", "true") && !keeps("iterations", "0"));
+        assert!(keeps("keep-files", "true") && keeps("iterations", "0"));
     }
 
     #[test]

@@ -224,7 +224,10 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     let aging = profile.filesystems[0].aging.as_ref().unwrap();
     assert_eq!((aging.until_share, &aging.group.stats, aging.group.bound), (0.2, &None, None));
     assert_eq!(profile.warnings.len(), 2, "{:?}", profile.warnings);
-    let direct = read(&format!("directio=1\n{}", FS.replace("[end0]", "min_filesize=100\n[end]")));
+    let direct = read(&format!(
+        "directio=1\n{}",
+        FS.replace("[end0]", "min_filesize=100\nmax_filesize=100\n[end]")
+    ));
     assert!(direct.align && direct.warnings[0].contains("whole blocks of 4096 bytes, not 100"));
 }
 
