@@ -192,18 +192,19 @@ fn rounds_by_formula(effect: f64, quantile: f64, power: f64) -> Option<u32> {
         real <= f64::from(rounds)
     };
     let normal = needed(normal_quantile(quantile) + normal_quantile(power));
-    let mut low = count_rounded_up(normal, MOST_ROUNDS)?.max(2);
-    if enough(low) {
-        return Some(low);
-    }
-    // The need falls as the rounds grow: grow until enough, then halve the gap.
-    let mut high = low;
+    fewest_rounds(count_rounded_up(normal, MOST_ROUNDS)?.max(2), enough)
+}
+
+/// The fewest rounds that are enough, from `from` (1 or more) on, where more stay enough: grows
+/// until they are, then halves the gap. `None` above [`MOST_ROUNDS`].
+pub(crate) fn fewest_rounds(from: u32, enough: impl Fn(u32) -> bool) -> Option<u32> {
+    let (mut low, mut high) = (from - 1, from);
     while !enough(high) {
-        if high == MOST_ROUNDS {
+        if high >= MOST_ROUNDS {
             return None;
         }
         low = high;
-        high = (high + high / 4 + 1).min(MOST_ROUNDS);
+        high = high.saturating_add(high / 4 + 1).min(MOST_ROUNDS);
     }
     while high - low > 1 {
         let middle = u32::midpoint(low, high);

@@ -7,7 +7,7 @@
 //! open and therefore ask for more. A simulation in `tests/settle.rs` holds the promise.
 
 use crate::distribution::{normal_cumulative, normal_quantile};
-use crate::power::MOST_ROUNDS;
+use crate::power::fewest_rounds;
 
 /// The mean chance to settle it that the rounds must have. The chance differs with the true
 /// difference, which nobody knows: where it is worst, at least .80 is left of this mean.
@@ -40,7 +40,7 @@ pub(crate) struct Unsettled {
 
 impl Unsettled {
     /// The fewest rounds that settle it most likely, more than there are; `None` above
-    /// [`MOST_ROUNDS`].
+    /// [`crate::MOST_ROUNDS`].
     pub(crate) fn rounds_needed(&self) -> Option<u32> {
         let fewest = self.floor.max(self.rounds.saturating_add(1));
         if self.spread <= 0.0 {
@@ -50,24 +50,7 @@ impl Unsettled {
         let found = normal_quantile(1.0 - self.alpha / 2.0);
         let excluded = normal_quantile(1.0 - self.alpha_same);
         let enough = |rounds: u32| self.chance(rounds, &noises, [found, excluded]) >= MEAN_CHANCE;
-        let mut high = fewest;
-        let mut low = fewest - 1;
-        while !enough(high) {
-            if high >= MOST_ROUNDS {
-                return None;
-            }
-            low = high;
-            high = high.saturating_add(high / 4 + 1).min(MOST_ROUNDS);
-        }
-        while high - low > 1 {
-            let middle = u32::midpoint(low, high);
-            if enough(middle) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Some(high)
+        fewest_rounds(fewest, enough)
     }
 
     /// What the true noise may be, all values equally likely: the spread seen over the root of a
