@@ -1,14 +1,17 @@
-//! A place that does nothing: every step succeeds at once, or after a spin of known length.
+//! A place that does nothing: every call succeeds at once, or after a spin of known length.
 //!
-//! What is left is the cost of scripts, engine and recorder alone.
+//! What is left is the cost of tasks, engine and recorder alone.
 
 use std::hint::black_box;
 use std::io;
+use std::path::PathBuf;
 
-use treering_engine::{CallFailure, Caller, Payload, Place, Reply};
-use treering_script::{Call, Entries, Outcome, Queue, Step, Synchronous};
+use treering_engine::{Caller, Payload, Place, Reply};
+use treering_script::{
+    Call, CallError, Completion, Done, Entries, Io, Queue, Stop, Subject, Synchronous,
+};
 
-/// Does nothing for so many turns at each step.
+/// Does nothing for so many turns at each call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NullPlace {
     /// Turns of the spin.
@@ -42,9 +45,21 @@ impl Place for NullPlace {
 
 impl Caller for NullCaller {
     #[inline]
-    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         Self::spin(self.turns);
-        Ok(Reply { outcome: outcome(step), calls: 1 })
+        Ok(Reply::once(done(call)))
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&[])
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        &[]
+    }
+
+    fn path_of(&self, _subject: Subject<'_>) -> PathBuf {
+        PathBuf::new()
     }
 
     fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
@@ -56,13 +71,44 @@ impl Caller for NullCaller {
     fn close_all(&mut self) {}
 }
 
-/// What a step comes to where everything works and every directory is empty.
+/// What a call comes to where everything works and every directory is empty.
 #[inline]
-pub fn outcome(step: &Step<'_>) -> Outcome<'static> {
-    match step.call {
-        Call::Write { bytes, .. } => Outcome::Bytes(u64::from(bytes)),
-        Call::Read { .. } => Outcome::Bytes(0),
-        Call::ReadDir { .. } => Outcome::Entries(Entries::new(&[])),
-        _ => Outcome::Done,
+const fn done(call: &Call<'_>) -> Done {
+    match *call {
+        Call::Write { bytes, .. } => Done::Bytes(bytes as u64),
+        Call::Read { .. } => Done::Bytes(0),
+        Call::ReadDir { .. } => Done::Entries,
+        _ => Done::Plain,
+    }
+}
+
+/// What the code of a task costs alone: it is answered at once, and its calls are counted.
+#[derive(Debug, Default)]
+pub(crate) struct NullIo {
+    /// Calls that were made.
+    pub(crate) calls: u64,
+}
+
+impl Io for NullIo {
+    #[inline(never)]
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        self.calls += 1;
+        Ok(done(black_box(call)))
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&[])
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        &[]
+    }
+
+    fn timed(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn began_ns(&self) -> u64 {
+        0
     }
 }

@@ -7,12 +7,12 @@ use std::hint::black_box;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{Call, File, Outcome, Phase, Script, Session, Step, TargetFacts, Task, Wave};
+use treering_script::{File, Io, Phase, Script, Session, Stop, TargetFacts, Task, Wave};
 use treering_sys::StopFlag;
 
 use crate::Fault;
 use crate::engine::{Stopwatch, create, create_job};
-use crate::null::{NullCaller, NullPlace, outcome};
+use crate::null::{NullCaller, NullIo, NullPlace};
 use crate::rounds::{Spread, in_turns, ratios};
 
 const MODES: [LatencyMode; 3] = [LatencyMode::Off, LatencyMode::Sampled, LatencyMode::All];
@@ -103,15 +103,12 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
     Ok((steps, figures.map(|(way, costs)| StepFigures { way, step_ns: each(costs) }).collect()))
 }
 
-/// Takes every step of a script, each done at once: how many there are.
+/// Runs the code of a task, each call done at once: how many there are.
 fn follow(script: &mut dyn Script) -> u64 {
-    let mut steps = 0;
-    let mut last = Outcome::Start;
-    while let Some(step) = script.next(last) {
-        last = outcome(black_box(&step));
-        steps += 1;
-    }
-    steps
+    let mut io = NullIo::default();
+    // Nothing fails there.
+    let _finished = script.run(&mut io);
+    io.calls
 }
 
 /// Calls of known length, by a bare loop and by the engine.
@@ -192,13 +189,15 @@ struct Repeated {
 }
 
 struct RepeatedScript {
-    left: u32,
+    calls: u32,
 }
 
 impl Script for RepeatedScript {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        self.left = self.left.checked_sub(1)?;
-        Some(Call::Write { file: File(0), bytes: 1, position: 0 }.into())
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for _call in 0..self.calls {
+            io.write(File(0), 1, 0)?;
+        }
+        Ok(())
     }
 }
 
@@ -210,7 +209,7 @@ impl Session for Repeated {
 
     fn next_wave(&mut self) -> Option<Wave> {
         let first = !std::mem::replace(&mut self.asked, true);
-        let script = RepeatedScript { left: self.calls };
+        let script = RepeatedScript { calls: self.calls };
         let task = Task::new("calls", "", Op::Create, Box::new(script));
         first.then(|| Wave { tasks: vec![task], ..Wave::default() })
     }

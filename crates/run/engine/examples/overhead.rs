@@ -18,9 +18,7 @@ use treering_engine::{
     EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, run,
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{
-    Call, CreateHow, Dir, File, Outcome, Phase, Script, Session, Step, Task, Wave,
-};
+use treering_script::{CreateHow, Dir, File, Io, Phase, Script, Session, Stop, Task, Wave};
 use treering_sys::{monotonic_ns, thread_cpu};
 
 const DIRS: usize = 1000;
@@ -47,22 +45,8 @@ impl TreeNames {
     }
 }
 
-/// Where the script is: what comes next.
-enum At {
-    MakeTop,
-    OpenTop,
-    MakeDir,
-    OpenDir,
-    Create,
-    Write,
-    Close,
-}
-
 struct TreeScript<'n> {
     names: &'n TreeNames,
-    dir: usize,
-    file: usize,
-    at: At,
 }
 
 const TOP_SLOT: Dir = Dir(1);
@@ -70,39 +54,20 @@ const DIR_SLOT: Dir = Dir(2);
 const FILE_SLOT: File = File(0);
 
 impl Script for TreeScript<'_> {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let names = self.names;
-        let (call, next) = match self.at {
-            At::MakeTop => (Call::MakeDir { at: Dir::TARGET, name: &names.top }, At::OpenTop),
-            At::OpenTop => {
-                (Call::OpenDir { at: Dir::TARGET, path: &names.top, into: TOP_SLOT }, At::MakeDir)
+        io.make_dir(Dir::TARGET, &names.top)?;
+        io.open_dir(Dir::TARGET, &names.top, TOP_SLOT)?;
+        for dir in &names.dirs {
+            io.make_dir(TOP_SLOT, dir)?;
+            io.open_dir(TOP_SLOT, dir, DIR_SLOT)?;
+            for file in &names.files {
+                io.create(DIR_SLOT, file, CreateHow::Exclusive, FILE_SLOT)?;
+                io.write(FILE_SLOT, FILE_BYTES, 0)?;
+                io.close(FILE_SLOT)?;
             }
-            At::MakeDir => {
-                let name = names.dirs.get(self.dir)?;
-                self.file = 0;
-                (Call::MakeDir { at: TOP_SLOT, name }, At::OpenDir)
-            }
-            At::OpenDir => {
-                let path = &names.dirs[self.dir];
-                (Call::OpenDir { at: TOP_SLOT, path, into: DIR_SLOT }, At::Create)
-            }
-            At::Create => {
-                let path = &names.files[self.file];
-                let how = CreateHow::Exclusive;
-                (Call::Create { at: DIR_SLOT, path, how, into: FILE_SLOT }, At::Write)
-            }
-            At::Write => {
-                (Call::Write { file: FILE_SLOT, bytes: FILE_BYTES, position: 0 }, At::Close)
-            }
-            At::Close => {
-                self.file += 1;
-                let last = self.file == names.files.len();
-                self.dir += usize::from(last);
-                (Call::Close { file: FILE_SLOT }, if last { At::MakeDir } else { At::Create })
-            }
-        };
-        self.at = next;
-        Some(call.into())
+        }
+        Ok(())
     }
 }
 
@@ -121,7 +86,7 @@ impl Session for OneTask {
 
     fn next_wave(&mut self) -> Option<Wave> {
         self.waves += 1;
-        let script = TreeScript { names: self.names, dir: 0, file: 0, at: At::MakeTop };
+        let script = TreeScript { names: self.names };
         let task = Task::new("create", TOP, Op::Create, Box::new(script));
         let wave = Wave { tasks: vec![task], ..Wave::default() };
         (self.waves == 1).then_some(wave)

@@ -10,7 +10,7 @@ use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Caches, Call, OnSignal, Phase, Session, Step, SyncScope, Task, Unfinished, Wave, WorkerKind,
+    Caches, Call, OnSignal, Phase, Session, SyncScope, Task, Unfinished, Wave, WorkerKind,
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
@@ -24,8 +24,8 @@ use crate::ticks::ticking;
 use crate::time_limit::Timer;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    Caller, EngineError, HeatLog, LatencyMode, Payload, PayloadKind, Place, Progress, Recorder,
-    Target, TrialClock,
+    CallFailure, Caller, EngineError, HeatLog, LatencyMode, Payload, PayloadKind, Place, Progress,
+    Recorder, Target, TrialClock,
 };
 
 /// How a session is run.
@@ -398,9 +398,12 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     /// A sync that belongs to no task.
     fn sync(&mut self, scope: SyncScope) -> Result<(), EngineError> {
         self.hire(1)?;
-        let step = Step::from(Call::Sync { scope });
-        let done = self.workers[0].caller.call(&step).map(|_reply| ());
-        done.map_err(|failure| EngineError::Call { task: "sync after a wave".to_owned(), failure })
+        let (call, caller) = (Call::Sync { scope }, &mut self.workers[0].caller);
+        let done = caller.call(&call).map(|_reply| ());
+        done.map_err(|error| {
+            let failure = CallFailure::of(caller, &call, error);
+            EngineError::Call { task: "sync after a wave".to_owned(), failure }
+        })
     }
 
     fn interrupted(&self) -> Result<(), EngineError> {

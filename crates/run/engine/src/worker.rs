@@ -1,19 +1,22 @@
-//! A worker: runs the script of one task, and takes its time and CPU.
+//! A worker: runs the code of one task, and takes its time and CPU.
 //!
-//! The loop here is the hottest of the program: per step one call of the script, one of the
-//! concrete caller, a few counters. Everything that allocates happens before or after it.
+//! [`Calls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
+//! Everything that allocates happens before or after it.
 
 use std::any::Any;
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Completion, Identity, Outcome, Script, Task, Usage};
+use treering_script::{
+    Call, Completion, Dir, Done, Entries, File, Identity, Io, Script, Stop, Subject, Task, Usage,
+};
 use treering_sys::{Disguise, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
-use crate::{CallFailure, Caller, HeatBook, Recorder, TrialClock};
+use crate::{CallFailure, Caller, HeatBook, Recorder, Reply, TrialClock};
 
 /// One worker with all that is its own.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ impl Halting<'_> {
 /// How a task ended.
 #[derive(Debug)]
 pub(crate) enum TaskEnd {
-    /// Its script has no more steps.
+    /// Its code came to its end.
     Finished,
     /// The stop flag was raised.
     Stopped,
@@ -106,8 +109,20 @@ impl<C: Caller> Worker<C> {
             if let Err(error) = queue {
                 return TaskEnd::Lost(format!("no queue for its requests: {error}"));
             }
-            task.script.began(self.clock.at_ns(began_ns));
-            let end = self.follow(task.script.as_mut(), task.file_op, halting, &mut tally);
+            let Self { caller, recorder, line, clock, .. } = self;
+            let calls = Calls {
+                caller,
+                recorder,
+                line,
+                clock: *clock,
+                halting,
+                file_op: task.file_op,
+                began_ns,
+                timed: None,
+                tally: &mut tally,
+                failed: FailedCall { op: task.file_op, subject: OwnSubject::default() },
+            };
+            let end = calls.follow(task.script.as_mut());
             lag(self.handicap_percent, began_ns, halting.stop);
             end
         }));
@@ -132,59 +147,127 @@ impl<C: Caller> Worker<C> {
         let heat = self.caller.take_heat();
         TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals, heat }
     }
+}
 
-    fn follow(
-        &mut self,
-        script: &mut dyn Script,
-        file_op: Op,
-        halting: Halting<'_>,
-        tally: &mut Tally,
-    ) -> TaskEnd {
-        let Self { caller, recorder, line, clock, .. } = self;
-        let mut outcome = Outcome::Start;
-        loop {
-            if halting.is_over() {
-                return TaskEnd::Stopped;
+/// The calls of one task, as its code makes them.
+struct Calls<'w, C> {
+    caller: &'w mut C,
+    recorder: &'w mut Recorder,
+    line: &'w ProgressLine,
+    clock: TrialClock,
+    halting: Halting<'w>,
+    file_op: Op,
+    began_ns: u64,
+    /// When the last call began and ended, if it was timed, by the monotonic clock.
+    timed: Option<(u64, u64)>,
+    tally: &'w mut Tally,
+    failed: FailedCall,
+}
+
+impl<C: Caller> Calls<'_, C> {
+    /// Runs the code of a task.
+    fn follow(mut self, script: &mut dyn Script) -> TaskEnd {
+        match script.run(&mut self) {
+            Ok(()) => TaskEnd::Finished,
+            Err(Stop::Asked) => TaskEnd::Stopped,
+            Err(Stop::Failed(error)) => {
+                let FailedCall { op, subject } = &self.failed;
+                TaskEnd::Failed(CallFailure::at(self.caller, *op, subject.as_subject(), error))
             }
-            // By reference: a step is not copied for the sake of its option.
-            let next = script.next(outcome);
-            let Some(step) = &next else {
-                return TaskEnd::Finished;
-            };
-            let op = step.call.op();
-            let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
-            let began = recorder.before(op);
-            let reply = match caller.call(step) {
-                Ok(reply) => reply,
-                Err(failure) => {
-                    recorder.after(op, began, failure.calls, failure.bytes, true);
-                    line.add(failure.calls, failure.bytes, 0);
-                    return TaskEnd::Failed(failure);
-                }
-            };
-            let (bytes, refused) = match reply.outcome {
-                Outcome::Bytes(bytes) => (bytes, false),
-                Outcome::Refused | Outcome::Failed(_) => (0, true),
-                Outcome::Full(bytes) => (bytes, true),
-                Outcome::Reaped(completions) => (moved(completions), false),
-                Outcome::Start
-                | Outcome::Done
-                | Outcome::Entries(_)
-                | Outcome::Size(_)
-                | Outcome::Taken(_)
-                | Outcome::Room(_) => (0, false),
-            };
-            let timed = recorder.after(op, began, reply.calls, bytes, refused);
-            if let Some((began_ns, ended_ns)) = timed {
-                script.timed(clock.at_ns(began_ns), clock.at_ns(ended_ns));
+        }
+    }
+}
+
+impl<C: Caller> Io for Calls<'_, C> {
+    #[inline]
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        if self.halting.is_over() {
+            return Err(Stop::Asked);
+        }
+        let op = call.op();
+        let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
+        let began = self.recorder.before(op);
+        let replied = self.caller.call(call);
+        let (calls, bytes) = match &replied {
+            Ok(Reply { done: Done::Bytes(bytes), calls }) => (*calls, *bytes),
+            Ok(Reply { done: Done::Reaped, calls }) => (*calls, moved(self.caller.reaped())),
+            Ok(Reply { calls, .. }) => (*calls, 0),
+            Err(error) => (error.calls, error.bytes),
+        };
+        self.timed = self.recorder.after(op, began, calls, bytes, replied.is_err());
+        if let Some(timer) = sync_began {
+            timer.end(&mut self.tally.sync);
+        }
+        let files = u64::from(op == self.file_op && replied.is_ok());
+        self.tally.files += files;
+        self.line.add(calls, bytes, files);
+        match replied {
+            Ok(reply) => Ok(reply.done),
+            Err(error) => {
+                self.failed.take_down(call);
+                Err(Stop::Failed(error))
             }
-            if let Some(timer) = sync_began {
-                timer.end(&mut tally.sync);
+        }
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        self.caller.entries()
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        self.caller.reaped()
+    }
+
+    #[inline]
+    fn timed(&self) -> Option<(u64, u64)> {
+        let (began_ns, ended_ns) = self.timed?;
+        Some((self.clock.at_ns(began_ns), self.clock.at_ns(ended_ns)))
+    }
+
+    fn began_ns(&self) -> u64 {
+        self.clock.at_ns(self.began_ns)
+    }
+}
+
+/// The last call that failed, to be named where its task ends by it. Many fail as was expected, so
+/// that no more is done for each than to keep the name.
+#[derive(Debug)]
+struct FailedCall {
+    op: Op,
+    subject: OwnSubject,
+}
+
+/// A [`Subject`] with its own name.
+#[derive(Debug, Default)]
+struct OwnSubject {
+    at: Dir,
+    file: Option<File>,
+    /// Closed by a NUL; empty where it is the directory itself.
+    name: Vec<u8>,
+}
+
+impl FailedCall {
+    fn take_down(&mut self, call: &Call<'_>) {
+        self.op = call.op();
+        self.subject.name.clear();
+        self.subject.file = None;
+        match call.subject() {
+            Subject::Below(at, name) => {
+                self.subject.at = at;
+                self.subject.name.extend_from_slice(name.to_bytes_with_nul());
             }
-            let files = u64::from(op == file_op && !refused);
-            tally.files += files;
-            line.add(reply.calls, bytes, files);
-            outcome = reply.outcome;
+            Subject::Directory(at) => self.subject.at = at,
+            Subject::File(file) => self.subject.file = Some(file),
+        }
+    }
+}
+
+impl OwnSubject {
+    fn as_subject(&self) -> Subject<'_> {
+        match (self.file, CStr::from_bytes_with_nul(&self.name)) {
+            (Some(file), _) => Subject::File(file),
+            (None, Ok(name)) => Subject::Below(self.at, name),
+            (None, Err(_)) => Subject::Directory(self.at),
         }
     }
 }

@@ -11,7 +11,7 @@ use treering_model::Op;
 use crate::Signal;
 
 /// Slot of an open directory. Slot 0 is the target itself and always open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
 
 /// How many directory slots a worker has.

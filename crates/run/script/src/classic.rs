@@ -79,7 +79,7 @@ pub struct ClassicScene {
 }
 
 /// What a filesystem says of its room, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
     /// Of the whole.
     pub capacity_bytes: u64,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
-use crate::{Bell, ConfigError, Outcome, Step};
+use crate::{Bell, ConfigError, Io, Stop};
 use treering_sys::Synchronous;
 
 /// How much a sync covers.
@@ -32,17 +32,13 @@ pub enum Caches {
     Drop,
 }
 
-/// Yields the steps of one task.
+/// The code of one task.
 pub trait Script: Send {
-    /// The next step, given what came of the one before; `None` ends the task.
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>>;
-
-    /// Is told when the task begins, in nanoseconds from the start of the trial.
-    fn began(&mut self, _at_ns: u64) {}
-
-    /// Is told when the last step began and ended, if it was timed, in nanoseconds from the start
-    /// of the trial.
-    fn timed(&mut self, _began_ns: u64, _ended_ns: u64) {}
+    /// Does it, from its beginning to its end.
+    ///
+    /// # Errors
+    /// What a call ended with that the code does not expect: to be handed on as it is.
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
     /// Is told what the task used, at its end.
     fn used(&mut self, _usage: Usage) {}
@@ -117,7 +113,7 @@ pub struct Task {
     pub queue: Option<Queue>,
     /// As whom it works; as ourselves where nobody is named.
     pub identity: Option<Identity>,
-    /// The steps.
+    /// Its code.
     pub script: Box<dyn Script>,
 }
 

@@ -1,14 +1,15 @@
-//! Operations as data: what a workload says and an engine does.
+//! What a workload is written against: jobs, sessions, the code of tasks, and the calls it makes.
 //!
-//! A workload yields [`Step`]s, one system call each, and never calls the kernel itself. That gives
-//! golden sequences without a disk, dry runs, the footprint before the run, several ways to call
-//! the kernel, and a filesystem in memory as test oracle.
+//! A task is straight code that asks an [`Io`] for each call to the kernel and never makes one
+//! itself. That gives golden sequences without a disk, dry runs, the footprint before the run,
+//! several ways to call the kernel, and a filesystem in memory as test oracle.
 
 mod board;
 mod call;
 mod causes;
 mod classic;
 mod entries;
+mod io;
 mod job;
 mod names;
 mod options;
@@ -25,6 +26,7 @@ pub use classic::{
     MakeRoots, Meeting, Room, Said, Witness,
 };
 pub use entries::{Entries, Entry, EntryKind};
+pub use io::{CallError, Done, Expect, Io, Stop};
 pub use job::{
     Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Program, ProgramEnd, Queue,
     QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, ToldPhase,
@@ -37,5 +39,5 @@ pub use options::{
 pub use random::Random;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
-pub use step::{Outcome, Step, Tolerate};
-pub use treering_sys::Synchronous;
+pub use step::{Outcome, Step, Steps, Tolerate};
+pub use treering_sys::{Errno, Synchronous};

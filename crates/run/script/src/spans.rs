@@ -76,6 +76,20 @@ impl Spans {
         Some(took_ns)
     }
 
+    /// Takes down an operation of this kind, from the beginning of its first call to the end of its
+    /// last. One of which either was not timed counts and has no latency.
+    #[inline]
+    pub fn record(&mut self, kind: usize, failed: bool, began: Option<u64>, ended: Option<u64>) {
+        let Some(row) = self.rows.get_mut(kind) else { return };
+        row.count += 1;
+        row.failed += u64::from(failed);
+        if let Some(took_ns) = began.zip(ended).map(|(began, ended)| ended.saturating_sub(began)) {
+            row.total_ns = row.total_ns.saturating_add(took_ns);
+            row.longest_ns = row.longest_ns.max(took_ns);
+            row.latency.record(took_ns);
+        }
+    }
+
     /// Forgets all that was.
     pub fn reset(&mut self) {
         for row in &mut self.rows {

@@ -1,7 +1,66 @@
-//! Steps: calls with what may come of them, and what came of them.
+//! Tasks that are not straight code: each yields one step after the other, and is told what came of
+//! the one before.
+
+use treering_sys::Errno;
 
 use crate::call::{Call, Completion};
-use crate::{Entries, Room};
+use crate::job::{Script, Usage};
+use crate::{CallError, Done, Entries, Io, Room, Stop};
+
+/// Yields the steps of one task.
+pub trait Steps: Send {
+    /// The next step, given what came of the one before; `None` ends the task.
+    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>>;
+
+    /// Is told when the task begins, in nanoseconds from the start of the trial.
+    fn began(&mut self, _at_ns: u64) {}
+
+    /// Is told when the last step began and ended, if it was timed, in nanoseconds from the start
+    /// of the trial.
+    fn timed(&mut self, _began_ns: u64, _ended_ns: u64) {}
+
+    /// As [`Script::used`].
+    fn used(&mut self, _usage: Usage) {}
+
+    /// As [`Script::notes`].
+    fn notes(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
+}
+
+impl<S: Steps> Script for S {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.began(io.began_ns());
+        let mut outcome = Outcome::Start;
+        while let Some(step) = self.next(outcome) {
+            let tolerate = step.tolerate;
+            let done = io.call(&step.call);
+            if let Some((began_ns, ended_ns)) = io.timed() {
+                self.timed(began_ns, ended_ns);
+            }
+            outcome = match done {
+                Ok(Done::Plain) => Outcome::Done,
+                Ok(Done::Bytes(bytes)) => Outcome::Bytes(bytes),
+                Ok(Done::Size(bytes)) => Outcome::Size(bytes),
+                Ok(Done::Room(room)) => Outcome::Room(room),
+                Ok(Done::Taken(requests)) => Outcome::Taken(requests),
+                Ok(Done::Entries) => Outcome::Entries(io.entries()),
+                Ok(Done::Reaped) => Outcome::Reaped(io.reaped()),
+                Err(Stop::Failed(error)) => tolerate.outcome(error)?,
+                Err(Stop::Asked) => return Err(Stop::Asked),
+            };
+        }
+        Ok(())
+    }
+
+    fn used(&mut self, usage: Usage) {
+        Steps::used(self, usage);
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        Steps::notes(self)
+    }
+}
 
 /// Which failures are expected and are told to the script instead of ending the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +77,25 @@ pub enum Tolerate {
     ExistingOrFull,
     /// Any, told as it is.
     Anything,
+}
+
+impl Tolerate {
+    /// What a script is told of a call that failed, where it expects that.
+    fn outcome(self, error: CallError) -> Result<Outcome<'static>, Stop> {
+        let CallError { errno, bytes, .. } = error;
+        match (self, errno) {
+            (Self::Existing | Self::ExistingOrFull, Errno::EXIST)
+            | (Self::Missing, Errno::NOENT) => Ok(Outcome::Refused),
+            (Self::Full | Self::ExistingOrFull, Errno::NOSPC | Errno::DQUOT) => {
+                Ok(Outcome::Full(bytes))
+            }
+            // A limit of our own is no answer of the filesystem's, whatever a script expects.
+            (Self::Anything, errno) if !matches!(errno, Errno::MFILE | Errno::NFILE) => {
+                Ok(Outcome::Failed(errno.raw_os_error()))
+            }
+            _ => Err(Stop::Failed(error)),
+        }
+    }
 }
 
 /// One intended operation.

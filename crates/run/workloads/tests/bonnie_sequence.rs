@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, MemoryCaller, MemoryFilesystem};
+use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
-    Call, CreateHow, Machine, OpenHow, Outcome, Script, Session, Settings, Step, SyncScope,
-    TargetFacts, Tolerate, Workload,
+    Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
 use treering_workloads::bonnie::Bonnie;
 
 /// A call in words; names of files without what is random in them.
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| {
         let name = name.to_str().unwrap().to_owned();
         match name.find("000000") {
@@ -26,16 +26,13 @@ fn words(step: &Step<'_>) -> String {
             _ => name,
         }
     };
-    match step.call {
+    match *call {
         Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
         Call::ReadDir { .. } => "readdir".to_owned(),
         Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
         Call::RemoveDir { name, .. } => format!("rmdir {}", text(name)),
         Call::Stat { name, .. } | Call::Size { name, .. } => format!("stat {}", text(name)),
-        Call::Unlink { path, .. } => {
-            let missing = if step.tolerate == Tolerate::Missing { " if there" } else { "" };
-            format!("unlink {}{missing}", text(path))
-        }
+        Call::Unlink { path, .. } => format!("unlink {}", text(path)),
         Call::Create { path, how: CreateHow::ExclusiveToRead, .. } => {
             format!("create to read {}", text(path))
         }
@@ -61,21 +58,13 @@ fn words(step: &Step<'_>) -> String {
 /// The calls of a script, each of which takes a microsecond.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
-    let (mut calls, mut last) = (Vec::new(), Outcome::Start);
-    let mut now = 0;
-    script.began(0);
-    let mut timed = false;
-    loop {
-        if timed {
-            script.timed(now, now + 1000);
-            now += 1000;
-        }
-        let Some(step) = script.next(last) else { break };
-        calls.push(words(&step));
-        last = caller.call(&step).unwrap().outcome;
-        timed = true;
+    let mut calls = Vec::new();
+    let mut watch = |call: &Call<'_>, _done| {
+        calls.push(words(call));
         assert!(calls.len() < 200_000, "it ends");
-    }
+        ControlFlow::Continue(())
+    };
+    rehearse(script, &mut caller, 1000, &mut watch).unwrap();
     calls
 }
 
@@ -197,7 +186,7 @@ fn single_bytes_are_moved_a_chunk_at_a_time() {
     assert_eq!(ran.of("per-char read"), wanted("open rw Bonnie.4242", "read"));
     let (_, tasks) = &ran.phases[1];
     let before = (&*tasks[0].0, tasks[0].2.join(", "));
-    assert_eq!(before, ("setup", "unlink Bonnie.4242 if there".to_owned()));
+    assert_eq!(before, ("setup", "unlink Bonnie.4242".to_owned()));
     assert!(ran.phases.iter().all(|(name, _)| name != "seeks"), "none was asked for");
 }
 

@@ -4,20 +4,18 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, MemoryCaller, MemoryFilesystem};
+use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::{Metric, Scope, TaskTotals};
-use treering_script::{
-    Call, CreateHow, OpenHow, Outcome, Session, Settings, Step, TargetFacts, Tolerate, Workload,
-};
+use treering_script::{Call, CreateHow, OpenHow, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::dbench::Dbench;
 
 /// A call in words.
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
-    assert_eq!(step.tolerate, Tolerate::Anything);
-    match step.call {
+    match *call {
         Call::OpenRoot { root, .. } => format!("opendir {root}"),
         Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
         Call::CloseDir { .. } => "closedir".to_owned(),
@@ -82,16 +80,14 @@ fn perform(session: &mut dyn Session) -> Ran {
         while let Some(wave) = session.next_wave() {
             for (worker, mut task) in (0..).zip(wave.tasks) {
                 let mut caller = MemoryCaller::new(&memory);
-                let (mut last, mut now_ns) = (Outcome::Start, 0);
-                task.script.began(0);
-                while let Some(step) = task.script.next(last) {
-                    calls.push(words(&step));
-                    let reply = caller.call(&step).unwrap();
-                    task.script.timed(now_ns, now_ns + 1_000_000_000);
+                let mut now_ns = 0;
+                let mut watch = |call: &Call<'_>, _done| {
+                    calls.push(words(call));
                     now_ns += 1_000_000_000;
-                    last = reply.outcome;
                     assert!(calls.len() < 10_000, "it ends");
-                }
+                    ControlFlow::Continue(())
+                };
+                rehearse(task.script.as_mut(), &mut caller, 1_000_000_000, &mut watch).unwrap();
                 let notes = task.script.notes();
                 let (kind, wall_ns) = (task.kind, now_ns);
                 session.task_ended(&TaskTotals { kind, worker, wall_ns, notes, ..<_>::default() });

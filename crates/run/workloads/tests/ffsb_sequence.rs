@@ -4,12 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, MemoryCaller, MemoryFilesystem};
+use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
-    Call, CreateHow, OpenHow, Outcome, Script, Session, Settings, Step, SyncScope, TargetFacts,
-    Tolerate, Workload,
+    Call, CreateHow, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
 use treering_testkit::temp_dir;
 use treering_workloads::ffsb::Ffsb;
@@ -20,10 +20,9 @@ const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";
 const SIZES: &str = "read_size=9000\nread_blocksize=4096\nwrite_size=9000\nwrite_blocksize=4096";
 
 /// A call in words.
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
-    assert!(matches!(step.tolerate, Tolerate::Nothing | Tolerate::Missing));
-    match step.call {
+    match *call {
         Call::OpenRoot { root, .. } => format!("root {root}"),
         Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
         Call::ReadDir { .. } => "readdir".to_owned(),
@@ -69,15 +68,14 @@ fn calls(
 ) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut calls = Vec::new();
-    let mut last = Outcome::Start;
-    script.began(0);
-    while let Some(step) = script.next(last) {
-        let said = words(&step);
+    let mut watch = |call: &Call<'_>, _done| {
+        let said = words(call);
         heard(&said);
         calls.push(said);
-        last = caller.call(&step).unwrap().outcome;
         assert!(calls.len() < 10_000, "it ends");
-    }
+        ControlFlow::Continue(())
+    };
+    rehearse(script, &mut caller, 0, &mut watch).unwrap();
     calls
 }
 

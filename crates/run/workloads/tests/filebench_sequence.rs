@@ -3,17 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::TaskTotals;
-use treering_script::{Call, OpenHow, Outcome, Script, Settings, Step, TargetFacts, Workload};
+use treering_script::{Call, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::filebench::Filebench;
 
 /// A call in words.
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().trim_start_matches('0').to_owned();
-    match step.call {
+    match *call {
         Call::OpenDir { path, .. } => format!("opendir {}", path.to_str().unwrap()),
         Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
         Call::RemoveDir { name, .. } => format!("rmdir {}", text(name)),
@@ -46,16 +47,11 @@ fn words(step: &Step<'_>) -> String {
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut all = Vec::new();
-    let mut outcome = Outcome::Start;
-    let mut now_ns = 0;
-    script.began(now_ns);
-    while all.len() < most {
-        let Some(step) = script.next(outcome) else { break };
-        all.push(words(&step));
-        outcome = caller.call(&step).unwrap().outcome;
-        script.timed(now_ns, now_ns + 1000);
-        now_ns += 1000;
-    }
+    let mut watch = |call: &Call<'_>, _done| {
+        all.push(words(call));
+        if all.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    rehearse(script, &mut caller, 1000, &mut watch).unwrap();
     all
 }
 

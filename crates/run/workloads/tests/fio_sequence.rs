@@ -3,19 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::TaskTotals;
-use treering_script::{
-    Call, CreateHow, OpenHow, Outcome, Script, Settings, Step, TargetFacts, Workload,
-};
+use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::fio::{Fio, show_job_file};
 
 /// A call in words.
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
-    match step.call {
+    match *call {
         Call::OpenRoot { root, .. } => format!("root {root}"),
         Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
         Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
@@ -60,16 +59,12 @@ fn words(step: &Step<'_>) -> String {
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut all = Vec::new();
-    let mut outcome = Outcome::Start;
-    let mut now_ns = 0;
-    script.began(now_ns);
-    while let Some(step) = script.next(outcome) {
+    let mut watch = |call: &Call<'_>, _done| {
         assert!(all.len() < 100_000, "it does not end");
-        all.push(words(&step));
-        outcome = caller.call(&step).unwrap().outcome;
-        script.timed(now_ns, now_ns + 1000);
-        now_ns += 1000;
-    }
+        all.push(words(call));
+        ControlFlow::Continue(())
+    };
+    rehearse(script, &mut caller, 1000, &mut watch).unwrap();
     all
 }
 

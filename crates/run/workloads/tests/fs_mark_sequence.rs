@@ -7,8 +7,8 @@ use std::ffi::CStr;
 
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, CreateHow, Dir, Outcome, Room, Script, Session, Settings, Step, SyncScope, TargetFacts,
-    Tolerate, Workload,
+    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, Session, Settings,
+    Stop, SyncScope, TargetFacts, Workload,
 };
 use treering_workloads::fs_mark::FsMark;
 
@@ -47,9 +47,9 @@ impl Describer {
         }
     }
 
-    fn words(&mut self, step: &Step<'_>) -> String {
+    fn words(&mut self, call: &Call<'_>) -> String {
         let slot = |at: Dir| if at == Dir::TARGET { String::new() } else { format!("{}:", at.0) };
-        match step.call {
+        match *call {
             Call::OpenDir { at, path, into } => {
                 format!("open {}{} as {}", slot(at), path.to_str().unwrap(), into.0)
             }
@@ -65,10 +65,7 @@ impl Describer {
             Call::Close { .. } => "close".to_owned(),
             Call::Sync { scope: SyncScope::Machine } => "sync".to_owned(),
             Call::Sync { scope: SyncScope::Target } => "syncfs".to_owned(),
-            Call::Unlink { at, path } => {
-                assert_eq!(step.tolerate, Tolerate::Missing);
-                format!("unlink {}", self.path(at, path))
-            }
+            Call::Unlink { at, path } => format!("unlink {}", self.path(at, path)),
             other => panic!("{other:?} is not fs_mark's"),
         }
     }
@@ -77,35 +74,68 @@ impl Describer {
 /// A place in which everything fits.
 const ROOM: Room = Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX };
 
-/// The calls of a script, each of which takes so many seconds; `full` says which finds no room.
-fn calls(script: &mut dyn Script, seconds: u64, full: &dyn Fn(&str, usize) -> bool) -> Vec<String> {
-    let mut describer = Describer::default();
-    let mut calls = Vec::new();
-    let mut now_ns = 0;
-    script.began(now_ns);
-    let (mut is_full, mut looked) = (false, false);
-    loop {
-        let last = match calls.len() {
-            0 => Outcome::Start,
-            _ if is_full => Outcome::Full(0),
-            _ => Outcome::Done,
-        };
-        let last = if std::mem::take(&mut looked) { Outcome::Room(ROOM) } else { last };
-        let Some(step) = script.next(last) else { return calls };
-        if let Call::Statfs { dir } = step.call {
+/// A place without a disk, where each call takes so many seconds and `full` says which finds no
+/// room.
+struct Made<'f> {
+    describer: Describer,
+    calls: Vec<String>,
+    now_ns: u64,
+    seconds: u64,
+    timed: (u64, u64),
+    full: &'f dyn Fn(&str, usize) -> bool,
+}
+
+impl Io for Made<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        if let Call::Statfs { dir } = *call {
             // Whether all will fit; takes no time.
-            assert!(dir == Dir::TARGET && calls.is_empty());
-            looked = true;
-            script.timed(now_ns, now_ns);
-            continue;
+            assert!(dir == Dir::TARGET && self.calls.is_empty());
+            return Ok(Done::Room(ROOM));
         }
-        let words = describer.words(&step);
-        let expects = matches!(step.tolerate, Tolerate::Full | Tolerate::ExistingOrFull);
-        is_full = expects && full(&words, calls.len());
-        calls.push(words);
-        script.timed(now_ns, now_ns + seconds * 1_000_000_000);
-        now_ns += seconds * 1_000_000_000;
+        let words = self.describer.words(call);
+        let is_full = (self.full)(&words, self.calls.len());
+        self.calls.push(words);
+        let began_ns = self.now_ns;
+        self.now_ns += self.seconds * 1_000_000_000;
+        self.timed = (began_ns, self.now_ns);
+        match call {
+            _ if is_full => Err(Stop::Failed(Errno::NOSPC.into())),
+            Call::Write { bytes, .. } => Ok(Done::Bytes(u64::from(*bytes))),
+            _ => Ok(Done::Plain),
+        }
     }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&[])
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        &[]
+    }
+
+    fn timed(&self) -> Option<(u64, u64)> {
+        Some(self.timed)
+    }
+
+    fn began_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// The calls of a script, and the names in them.
+fn made(
+    script: &mut dyn Script,
+    seconds: u64,
+    full: &dyn Fn(&str, usize) -> bool,
+) -> (Vec<String>, Vec<String>) {
+    let (describer, calls) = (Describer::default(), Vec::new());
+    let mut io = Made { describer, calls, now_ns: 0, seconds, timed: (0, 0), full };
+    script.run(&mut io).unwrap();
+    (io.calls, io.describer.names)
+}
+
+fn calls(script: &mut dyn Script, seconds: u64, full: &dyn Fn(&str, usize) -> bool) -> Vec<String> {
+    made(script, seconds, full).0
 }
 
 /// The calls of the first worker in each phase; every phase in one line.
@@ -269,14 +299,9 @@ fn workers_have_names_of_their_own_and_a_seed_gives_them_again() {
         session.next_phase();
         let mut names = Vec::new();
         for task in &mut session.next_wave().unwrap().tasks {
-            let mut describer = Describer::default();
-            let mut last = Outcome::Start;
-            while let Some(step) = task.script.next(last) {
-                describer.words(&step);
-                last = Outcome::Done;
-            }
-            assert_eq!(describer.names.len(), 50);
-            names.extend(describer.names);
+            let (_, own) = made(task.script.as_mut(), 0, &|_, _| false);
+            assert_eq!(own.len(), 50);
+            names.extend(own);
         }
         names
     };

@@ -1,7 +1,7 @@
-//! Steps on a filesystem in memory: what the system calls would do, without them.
+//! Calls on a filesystem in memory: what the system calls would do, without them.
 //!
 //! The oracle of property tests, and a way to run a whole session without a disk. Nothing is ever
-//! full here, and nothing fails but for what the steps themselves do wrong.
+//! full here, and nothing fails but for what the calls themselves do wrong.
 
 use std::ffi::{CStr, OsStr};
 use std::io;
@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Queue,
-    Request, Room, Step, Subject, Synchronous, Tolerate,
+    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS, OpenHow,
+    Queue, Request, Room, Subject, Synchronous,
 };
 use treering_sys::{Errno, is_single_name};
 
 use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, ROOT, Tree};
-use crate::call::{Did, Stumble, is_tolerated};
-use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
+use crate::{Caller, LARGEST_CALL_BYTES, Reply};
 
 /// Nothing takes time here but waiting for others.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
@@ -40,7 +39,7 @@ struct OpenFile {
     appends: bool,
 }
 
-/// Does steps in memory.
+/// Answers calls in memory.
 #[derive(Debug)]
 pub struct MemoryCaller {
     filesystem: MemoryFilesystem,
@@ -82,7 +81,7 @@ impl MemoryCaller {
         self.files[usize::from(file.0)].as_mut().ok_or(Errno::BADF)
     }
 
-    fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Did, Errno> {
+    fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
         match *call {
             Call::OpenDir { at, path, into } => {
                 self.changeable(into)?;
@@ -122,7 +121,7 @@ impl MemoryCaller {
             }
             Call::Size { at, name } => {
                 let node = tree.find(self.dir(at)?, single(name)?)?;
-                return Ok(Did::Found(size(tree, node)));
+                return Ok(Reply::once(Done::Size(size(tree, node))));
             }
             Call::Rename { at, from, to_at, to } => {
                 tree.rename(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
@@ -143,17 +142,17 @@ impl MemoryCaller {
             Call::OpenRoot { .. } => return Err(Errno::BADF),
             Call::Statfs { dir } => {
                 self.dir(dir)?;
-                return Ok(Did::Has(room(tree)));
+                return Ok(Reply::once(Done::Room(room(tree))));
             }
             // Nothing happens meanwhile.
             Call::Pause { .. } | Call::Sync { .. } => {}
             _ => return self.attempt_on_file(tree, call),
         }
-        Ok(Did::Done)
+        Ok(Reply::once(Done::Plain))
     }
 
     /// What is asked of an open file.
-    fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Did, Errno> {
+    fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
         match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
@@ -180,13 +179,13 @@ impl MemoryCaller {
             }
             Call::FileStat { file } => {
                 let node = self.file(file)?.node;
-                return Ok(Did::Found(size(tree, node)));
+                return Ok(Reply::once(Done::Size(size(tree, node))));
             }
             Call::Seek { file, position } => seek(self.file(file)?, position)?,
             Call::SeekEnd { file } => {
                 let file = self.file(file)?;
                 file.position = size(tree, file.node);
-                return Ok(Did::Found(file.position));
+                return Ok(Reply::once(Done::Size(file.position)));
             }
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
@@ -208,16 +207,16 @@ impl MemoryCaller {
             Call::Submit { requests } => return Ok(self.submit(tree, requests)),
             Call::Reap { .. } => {
                 self.reaped = std::mem::take(&mut self.ended);
-                return Ok(Did::Reaped(1));
+                return Ok(Reply::once(Done::Reaped));
             }
             // All others were attempted before.
             _ => return Err(Errno::NOSYS),
         }
-        Ok(Did::Done)
+        Ok(Reply::once(Done::Plain))
     }
 
     /// Does requests at once.
-    fn submit(&mut self, tree: &mut Tree, requests: &[Request]) -> Did {
+    fn submit(&mut self, tree: &mut Tree, requests: &[Request]) -> Reply {
         for request in requests {
             let Request { file, writes, bytes, position, tag } = *request;
             let call = if writes {
@@ -226,21 +225,23 @@ impl MemoryCaller {
                 Call::ReadAt { file, bytes, position }
             };
             let result = match self.attempt_on_file(tree, &call) {
-                Ok(Did::Moved(moved, _calls)) => Ok(u32::try_from(moved).unwrap_or(u32::MAX)),
+                Ok(Reply { done: Done::Bytes(moved), .. }) => {
+                    Ok(u32::try_from(moved).unwrap_or(u32::MAX))
+                }
                 Ok(_) => Ok(0),
                 Err(errno) => Err(errno.raw_os_error()),
             };
             self.ended.push(Completion { tag, result });
         }
-        Did::Took(u32::try_from(requests.len()).unwrap_or(u32::MAX))
+        Reply::once(Done::Taken(u32::try_from(requests.len()).unwrap_or(u32::MAX)))
     }
 
-    fn read_dir(&mut self, tree: &Tree, dir: Dir) -> Result<Did, Errno> {
+    fn read_dir(&mut self, tree: &Tree, dir: Dir) -> Result<Reply, Errno> {
         let Self { dirs, packed, .. } = self;
         let open = dirs.get_mut(usize::from(dir.0)).and_then(Option::as_mut).ok_or(Errno::BADF)?;
         packed.clear();
         let Some(from) = open.next else {
-            return Ok(Did::Listed(1));
+            return Ok(Reply::once(Done::Entries));
         };
         for (place, kind, name) in tree.entries(open.node, from)? {
             packed.push(kind as u8);
@@ -251,24 +252,7 @@ impl MemoryCaller {
                 break;
             }
         }
-        Ok(Did::Listed(1))
-    }
-
-    fn failure(&self, tree: &Tree, call: &Call<'_>, stumble: Stumble) -> CallFailure {
-        let dir_path = |at: Dir| match self.dir(at) {
-            Ok(node) => shown(tree, node),
-            Err(_) => format!("directory slot {}", at.0).into(),
-        };
-        let path = match call.subject() {
-            Subject::Below(at, path) => dir_path(at).join(OsStr::from_bytes(path.to_bytes())),
-            Subject::Directory(dir) => dir_path(dir),
-            Subject::File(file) => match self.files[usize::from(file.0)] {
-                Some(open) => shown(tree, open.node),
-                None => format!("file slot {}", file.0).into(),
-            },
-        };
-        let Stumble { errno, calls, bytes } = stumble;
-        CallFailure { op: call.op(), path, errno: errno.raw_os_error(), calls, bytes }
+        Ok(Reply::once(Done::Entries))
     }
 }
 
@@ -340,10 +324,10 @@ fn size(tree: &Tree, node: NodeId) -> u64 {
 }
 
 /// The same bytes in calls of one each; a read at the end takes one more.
-fn one_by_one(did: Did, wanted: u32) -> Did {
-    let Did::Moved(bytes, _calls) = did else { return did };
+fn one_by_one(reply: Reply, wanted: u32) -> Reply {
+    let Done::Bytes(bytes) = reply.done else { return reply };
     let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
-    Did::Moved(bytes, calls.saturating_add(u32::from(calls < wanted)))
+    Reply::moved(bytes, calls.saturating_add(u32::from(calls < wanted)))
 }
 
 fn room(tree: &Tree) -> Room {
@@ -351,7 +335,7 @@ fn room(tree: &Tree) -> Room {
     Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes }
 }
 
-fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {
+fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errno> {
     if !open.reads {
         return Err(Errno::BADF);
     }
@@ -361,10 +345,10 @@ fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {
     let wanted = u64::from(bytes).min(LARGEST_CALL_BYTES as u64);
     let got = wanted.min(size.saturating_sub(open.position));
     open.position += got;
-    Ok(Did::Moved(got, 1))
+    Ok(Reply::moved(got, 1))
 }
 
-fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno> {
+fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errno> {
     let Body::File { bytes: size } = &mut tree.node_mut(open.node).body else {
         return Err(Errno::BADF);
     };
@@ -377,7 +361,7 @@ fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Did, Errno>
         *size = (*size).max(open.position);
     }
     let calls = u64::from(bytes).div_ceil(LARGEST_CALL_BYTES as u64).max(1);
-    Ok(Did::Moved(u64::from(bytes), u32::try_from(calls).unwrap_or(u32::MAX)))
+    Ok(Reply::moved(u64::from(bytes), u32::try_from(calls).unwrap_or(u32::MAX)))
 }
 
 fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
@@ -391,29 +375,39 @@ fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
 }
 
 impl Caller for MemoryCaller {
-    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
-        if let Call::Await { signal, seen, ns } = step.call {
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        if let Call::Await { signal, seen, ns } = *call {
             // Others work meanwhile.
             signal.wait(seen, Duration::from_nanos(ns).min(LONGEST_WAIT));
-            return Ok(Reply { outcome: Outcome::Done, calls: 1 });
+            return Ok(Reply::once(Done::Plain));
         }
         let filesystem = self.filesystem.clone();
         let mut tree = filesystem.lock();
-        let (outcome, calls) = match self.attempt(&mut tree, &step.call) {
-            Ok(Did::Done) => (Outcome::Done, 1),
-            Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
-            Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
-            Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
-            Ok(Did::Has(room)) => (Outcome::Room(room), 1),
-            Ok(Did::Took(requests)) => (Outcome::Taken(requests), 1),
-            Ok(Did::Reaped(calls)) => (Outcome::Reaped(&self.reaped), calls),
-            Err(errno) if is_tolerated(step.tolerate, errno) => (Outcome::Refused, 1),
-            Err(errno) if step.tolerate == Tolerate::Anything => {
-                (Outcome::Failed(errno.raw_os_error()), 1)
-            }
-            Err(errno) => return Err(Box::new(self.failure(&tree, &step.call, errno.into()))),
+        Ok(self.attempt(&mut tree, call)?)
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&self.packed)
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        &self.reaped
+    }
+
+    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+        let tree = self.filesystem.lock();
+        let dir_path = |at: Dir| match self.dir(at) {
+            Ok(node) => shown(&tree, node),
+            Err(_) => format!("directory slot {}", at.0).into(),
         };
-        Ok(Reply { outcome, calls })
+        match subject {
+            Subject::Below(at, path) => dir_path(at).join(OsStr::from_bytes(path.to_bytes())),
+            Subject::Directory(dir) => dir_path(dir),
+            Subject::File(file) => match self.files[usize::from(file.0)] {
+                Some(open) => shown(&tree, open.node),
+                None => format!("file slot {}", file.0).into(),
+            },
+        }
     }
 
     /// There is no page cache here.

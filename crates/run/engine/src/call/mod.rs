@@ -1,6 +1,7 @@
-//! Ways to do a step: by system calls one at a time (`sync`), or in memory as the oracle of tests.
+//! Who makes calls: the kernel, one system call at a time (`sync`), or a filesystem in memory, the
+//! oracle of tests.
 //!
-//! A caller only does what a step says and tells what came of it. Time, counts and the stop flag
+//! A caller only does what a call says and answers what came of it. Time, counts and the stop flag
 //! are the worker's.
 
 pub(crate) mod memory;
@@ -13,21 +14,29 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Outcome, Queue, Room, Step, Synchronous, Tolerate};
-use treering_sys::Errno;
+use treering_script::{Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous};
 
 use crate::HeatBook;
 
-/// The most bytes that one call moves; a step that asks for more takes several.
+/// The most bytes that one call moves; what asks for more takes several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
-/// Does steps. One per worker; it keeps the open directories and files of a task.
+/// Makes calls. One per worker; it keeps the open directories and files of a task.
 pub trait Caller: Send {
-    /// Does one step.
+    /// Makes a call.
     ///
     /// # Errors
-    /// When it fails in a way that the step does not tolerate.
-    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>>;
+    /// When it fails.
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
+
+    /// The entries that the last reading of a directory brought.
+    fn entries(&self) -> Entries<'_>;
+
+    /// The requests that the last reaping brought.
+    fn reaped(&self) -> &[Completion];
+
+    /// Where that is which a call is about.
+    fn path_of(&self, subject: Subject<'_>) -> PathBuf;
 
     /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
     /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
@@ -52,14 +61,26 @@ pub trait Caller: Send {
     }
 }
 
-/// What came of a step.
-#[derive(Debug)]
-pub struct Reply<'c> {
-    /// For the script.
-    pub outcome: Outcome<'c>,
-    /// System calls of the step's kind that it took: more than one after a short write, and when
-    /// the step asks for more than [`LARGEST_CALL_BYTES`].
+/// What came of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// For the task.
+    pub done: Done,
+    /// System calls of its kind that it took: more than one after a short write, and when more is
+    /// asked for than [`LARGEST_CALL_BYTES`].
     pub calls: u32,
+}
+
+impl Reply {
+    /// What took one system call.
+    pub const fn once(done: Done) -> Self {
+        Self { done, calls: 1 }
+    }
+
+    /// Bytes that were moved, by so many system calls.
+    const fn moved(bytes: u64, calls: u32) -> Self {
+        Self { done: Done::Bytes(bytes), calls }
+    }
 }
 
 /// A call that failed in a way that nobody expected.
@@ -71,13 +92,32 @@ pub struct CallFailure {
     pub path: PathBuf,
     /// The kernel's error number.
     pub errno: i32,
-    /// Calls made for the step, the failing one included.
+    /// Calls made for it, the failing one included.
     pub calls: u32,
     /// Bytes that were moved before it failed.
     pub bytes: u64,
 }
 
 impl CallFailure {
+    /// Names what failed.
+    #[cold]
+    pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Box<Self> {
+        Self::at(caller, call.op(), call.subject(), error)
+    }
+
+    /// The same, of a call that is known by its kind and by what it is about.
+    #[cold]
+    pub(crate) fn at<C: Caller>(
+        caller: &C,
+        op: Op,
+        subject: Subject<'_>,
+        error: CallError,
+    ) -> Box<Self> {
+        let CallError { errno, calls, bytes } = error;
+        let path = caller.path_of(subject);
+        Box::new(Self { op, path, errno: errno.raw_os_error(), calls, bytes })
+    }
+
     /// The error in the form of the standard library.
     pub fn os_error(&self) -> io::Error {
         io::Error::from_raw_os_error(self.errno)
@@ -99,56 +139,6 @@ impl fmt::Display for CallFailure {
 }
 
 impl std::error::Error for CallFailure {}
-
-/// What a caller did, before it is told to the script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Did {
-    /// It was done.
-    Done,
-    /// Bytes were moved, in so many calls.
-    Moved(u64, u32),
-    /// Entries are in the caller's buffer, read in so many calls.
-    Listed(u32),
-    /// A file of so many bytes was found.
-    Found(u64),
-    /// A filesystem has this room.
-    Has(Room),
-    /// So many requests were taken.
-    Took(u32),
-    /// Requests that have ended are in the caller's list; so many calls that took.
-    Reaped(u32),
-}
-
-/// How a caller failed.
-#[derive(Clone, Copy, Debug)]
-struct Stumble {
-    errno: Errno,
-    calls: u32,
-    bytes: u64,
-}
-
-impl From<Errno> for Stumble {
-    fn from(errno: Errno) -> Self {
-        Self { errno, calls: 1, bytes: 0 }
-    }
-}
-
-/// Whether a script expects a filesystem that is full, and this error says that it is.
-fn is_full(tolerate: Tolerate, errno: Errno) -> bool {
-    matches!(tolerate, Tolerate::Full | Tolerate::ExistingOrFull)
-        && matches!(errno, Errno::NOSPC | Errno::DQUOT)
-}
-
-/// Whether a script expects this error.
-fn is_tolerated(tolerate: Tolerate, errno: Errno) -> bool {
-    match tolerate {
-        Tolerate::Nothing | Tolerate::Full => false,
-        Tolerate::Existing | Tolerate::ExistingOrFull => errno == Errno::EXIST,
-        Tolerate::Missing => errno == Errno::NOENT,
-        // That is told as it is.
-        Tolerate::Anything => false,
-    }
-}
 
 #[cfg(test)]
 mod tests {

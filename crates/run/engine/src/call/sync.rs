@@ -1,6 +1,6 @@
-//! Steps by system calls, one at a time, on the real filesystem.
+//! Calls to the kernel, one at a time, on the real filesystem.
 //!
-//! Directories and files are kept open in slots; a step costs its one call and a few nanoseconds.
+//! Directories and files are kept open in slots; a call costs itself and a few nanoseconds.
 //! That no name leads outside the target is seen to by `treering-sys`.
 
 use std::io;
@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Queue,
-    Room, Step, Subject, SyncScope, Synchronous, Tolerate,
+    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
+    OpenHow as Opened, Queue, Room, Subject, SyncScope, Synchronous,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
@@ -27,13 +27,12 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::call::requests::Requests;
-use crate::call::{Did, Stumble, is_full, is_tolerated};
-use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
+use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
 use treering_sys::Pages;
 
 /// Bytes of entries that one `getdents64` may bring, as glibc asks for.
 const ENTRY_BYTES: usize = 32 * 1024;
-/// The extended attribute that steps speak of, which dbench keeps as Samba does.
+/// The extended attribute that calls speak of, which dbench keeps as Samba does.
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
 /// The room that a filesystem says it has.
@@ -42,10 +41,10 @@ pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     Room { capacity_bytes, free_bytes, unused_bytes }
 }
 
-/// Slots of open files, one for every number a step can name.
+/// Slots of open files, one for every number a call can name.
 const MAX_FILES: usize = 256;
 
-/// Does steps by system calls.
+/// Makes system calls.
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
@@ -113,7 +112,7 @@ impl SyncCaller {
     }
 
     #[inline]
-    fn attempt(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
+    fn attempt(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         match *call {
             Call::Write { file, bytes, position } => return self.write(file, bytes, position),
             Call::Read { file, bytes } => return self.read(file, bytes),
@@ -155,7 +154,9 @@ impl SyncCaller {
             Call::Size { at, name } => return Ok(found(&stat(self.dir(at)?, name)?)),
             Call::FileStat { file } => return Ok(found(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
-            Call::SeekEnd { file } => return Ok(Did::Found(seek_to_end(self.file(file)?)?)),
+            Call::SeekEnd { file } => {
+                return Ok(Reply::once(Done::Size(seek_to_end(self.file(file)?)?)));
+            }
             Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
             Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
@@ -167,13 +168,15 @@ impl SyncCaller {
                 let open = self.changeable(dir)?.take();
                 close(open.ok_or(Errno::BADF)?)?;
             }
-            Call::ReadDir { dir } => return Ok(Did::Listed(self.read_dir(dir)?)),
+            Call::ReadDir { dir } => {
+                return Ok(Reply { done: Done::Entries, calls: self.read_dir(dir)? });
+            }
             Call::Rename { at, from, to_at, to } => {
                 rename(self.dir(at)?, from, self.dir(to_at)?, to)?;
             }
             Call::OpenRoot { root, into } => self.open_root(root, into)?,
             Call::Statfs { dir } => {
-                return Ok(Did::Has(room(&filesystem_facts(self.dir(dir)?)?)));
+                return Ok(Reply::once(Done::Room(room(&filesystem_facts(self.dir(dir)?)?))));
             }
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
@@ -181,11 +184,11 @@ impl SyncCaller {
             Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             _ => return self.attempt_seldom(call),
         }
-        Ok(Did::Done)
+        Ok(Reply::once(Done::Plain))
     }
 
     /// The calls that few workloads make.
-    fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
+    fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         match *call {
             Call::SyncDir { dir, data_only: true } => sync_data(self.dir(dir)?)?,
             Call::SyncDir { dir, data_only: false } => sync_file(self.dir(dir)?)?,
@@ -203,12 +206,12 @@ impl SyncCaller {
                 let Self { dirs, reading, .. } = self;
                 let dir = dirs.get(usize::from(at.0)).and_then(Option::as_ref);
                 let dir = dir.ok_or(Errno::BADF)?;
-                return Ok(Did::Moved(xattr(dir.as_fd(), name, ATTRIBUTE, reading)? as u64, 1));
+                return Ok(Reply::moved(xattr(dir.as_fd(), name, ATTRIBUTE, reading)? as u64, 1));
             }
             Call::GetFileXattr { file } => {
                 let Self { files, reading, .. } = self;
                 let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
-                return Ok(Did::Moved(file_xattr(file.as_fd(), ATTRIBUTE, reading)? as u64, 1));
+                return Ok(Reply::moved(file_xattr(file.as_fd(), ATTRIBUTE, reading)? as u64, 1));
             }
             Call::SetFileXattr { file, bytes, position } => {
                 let Self { files, payload, .. } = self;
@@ -216,7 +219,7 @@ impl SyncCaller {
                 let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
                 let (value, _rest) = payload.take(position, wanted);
                 set_file_xattr(file.as_fd(), ATTRIBUTE, value)?;
-                return Ok(Did::Moved(value.len() as u64, 1));
+                return Ok(Reply::moved(value.len() as u64, 1));
             }
             Call::DataSync { file } => sync_data(self.file(file)?)?,
             Call::Forget { file, start, bytes } => forget(self.file(file)?, start, bytes)?,
@@ -228,15 +231,18 @@ impl SyncCaller {
             }
             Call::Submit { requests } => {
                 let Self { files, payload, requests: queue, .. } = self;
-                return Ok(Did::Took(queue.submit(requests, &files[..], payload)?));
+                let taken = queue.submit(requests, &files[..], payload)?;
+                return Ok(Reply::once(Done::Taken(taken)));
             }
-            Call::Reap { least } => return Ok(Did::Reaped(self.requests.reap(least)?)),
+            Call::Reap { least } => {
+                return Ok(Reply { done: Done::Reaped, calls: self.requests.reap(least)? });
+            }
             _ => return Ok(self.attempt_on_mapping(call)?),
         }
-        Ok(Did::Done)
+        Ok(Reply::once(Done::Plain))
     }
 
-    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Did, Errno> {
+    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Reply, Errno> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
             Call::Map { file, bytes, writes, random } => {
@@ -244,13 +250,13 @@ impl SyncCaller {
                 let mapping = Mapping::of(self.file(file)?, length, writes)?;
                 mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
-                Ok(Did::Done)
+                Ok(Reply::once(Done::Plain))
             }
             Call::ReadMapped { file, bytes, position } => {
                 let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
                 let into = reading.get_mut(..wanted).ok_or(Errno::INVAL)?;
                 mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, into)?;
-                Ok(Did::Moved(u64::from(bytes), 1))
+                Ok(Reply::moved(u64::from(bytes), 1))
             }
             Call::WriteMapped { file, bytes, position } => {
                 let mapping = mappings.get_mut(&file.0).ok_or(Errno::BADF)?;
@@ -258,11 +264,11 @@ impl SyncCaller {
                 let (head, tail) = payload.take(position, wanted);
                 mapping.write(position, head)?;
                 mapping.write(position + head.len() as u64, tail)?;
-                Ok(Did::Moved((head.len() + tail.len()) as u64, 1))
+                Ok(Reply::moved((head.len() + tail.len()) as u64, 1))
             }
             Call::SyncMapped { file } => {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
-                Ok(Did::Done)
+                Ok(Reply::once(Done::Plain))
             }
             // All others were attempted before.
             _ => Err(Errno::NOSYS),
@@ -318,15 +324,15 @@ impl SyncCaller {
         })
     }
 
-    fn read(&mut self, file: File, bytes: u32) -> Result<Did, Stumble> {
+    fn read(&mut self, file: File, bytes: u32) -> Result<Reply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
         let got = read(file.as_fd(), &mut reading[..wanted])?;
-        Ok(Did::Moved(got as u64, 1))
+        Ok(Reply::moved(got as u64, 1))
     }
 
-    fn read_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
+    fn read_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
@@ -336,36 +342,36 @@ impl SyncCaller {
         } else {
             read_at(file.as_fd(), into, position)?
         };
-        Ok(Did::Moved(got as u64, 1))
+        Ok(Reply::moved(got as u64, 1))
     }
 
-    fn read_each(&mut self, file: File, bytes: u32) -> Result<Did, Stumble> {
+    fn read_each(&mut self, file: File, bytes: u32) -> Result<Reply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         for before in 0..bytes {
-            let came = |errno| Stumble { errno, calls: before + 1, bytes: u64::from(before) };
+            let came = |errno| CallError { errno, calls: before + 1, bytes: u64::from(before) };
             if read(file, &mut reading[..1]).map_err(came)? == 0 {
-                return Ok(Did::Moved(u64::from(before), before + 1));
+                return Ok(Reply::moved(u64::from(before), before + 1));
             }
         }
-        Ok(Did::Moved(u64::from(bytes), bytes))
+        Ok(Reply::moved(u64::from(bytes), bytes))
     }
 
-    fn write_each(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
+    fn write_each(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
         let Self { files, payload, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         for before in 0..bytes {
-            let stumble = |errno| Stumble { errno, calls: before + 1, bytes: u64::from(before) };
+            let came = |errno| CallError { errno, calls: before + 1, bytes: u64::from(before) };
             let (byte, _rest) = payload.take(position.wrapping_add(u64::from(before)), 1);
-            if write(file, byte).map_err(stumble)? == 0 {
-                return Err(stumble(Errno::IO));
+            if write(file, byte).map_err(came)? == 0 {
+                return Err(came(Errno::IO));
             }
         }
-        Ok(Did::Moved(u64::from(bytes), bytes))
+        Ok(Reply::moved(u64::from(bytes), bytes))
     }
 
     #[inline]
-    fn write(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
+    fn write(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
         let Self { files, payload, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
@@ -374,7 +380,7 @@ impl SyncCaller {
         })
     }
 
-    fn write_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Did, Stumble> {
+    fn write_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
         let Self { files, payload, vectored, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
@@ -390,21 +396,7 @@ impl SyncCaller {
         })
     }
 
-    #[cold]
-    fn failure(&self, call: &Call<'_>, stumble: Stumble) -> CallFailure {
-        let Stumble { errno, calls, bytes } = stumble;
-        let path = match call.subject() {
-            Subject::Below(at, path) => self.path_of(at, Some(path)),
-            Subject::Directory(dir) => self.path_of(dir, None),
-            Subject::File(file) => {
-                let path = self.file(file).ok().and_then(fd_path);
-                path.unwrap_or_else(|| format!("file slot {}", file.0).into())
-            }
-        };
-        CallFailure { op: call.op(), path, errno: errno.raw_os_error(), calls, bytes }
-    }
-
-    fn path_of(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
+    fn path_in(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
         let dir = self.dir(at).ok().and_then(fd_path);
         let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());
         match below {
@@ -415,9 +407,9 @@ impl SyncCaller {
 }
 
 /// What `stat` found, for a script that asks for a size.
-fn found(attributes: &treering_sys::Attributes) -> Did {
+fn found(attributes: &treering_sys::Attributes) -> Reply {
     let is_file = attributes.kind == FileType::RegularFile;
-    Did::Found(if is_file { attributes.bytes } else { 0 })
+    Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))
 }
 
 /// Writes until all is written: `once` is told how much was before and how much is wanted.
@@ -425,7 +417,7 @@ fn found(attributes: &treering_sys::Attributes) -> Did {
 fn whole(
     bytes: u32,
     mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
-) -> Result<Did, Stumble> {
+) -> Result<Reply, CallError> {
     let (mut written, mut calls) = (0u64, 0u32);
     loop {
         let left = u64::from(bytes) - written;
@@ -434,44 +426,40 @@ fn whole(
         match result {
             // Nothing taken and no error: trying again could go on for ever.
             Ok(0) if left > 0 => {
-                return Err(Stumble { errno: Errno::IO, calls, bytes: written });
+                return Err(CallError { errno: Errno::IO, calls, bytes: written });
             }
             Ok(taken) => written += taken as u64,
-            Err(errno) => return Err(Stumble { errno, calls, bytes: written }),
+            Err(errno) => return Err(CallError { errno, calls, bytes: written }),
         }
         if written >= u64::from(bytes) {
-            return Ok(Did::Moved(written, calls));
+            return Ok(Reply::moved(written, calls));
         }
     }
 }
 
 impl Caller for SyncCaller {
     #[inline]
-    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
-        let (outcome, calls) = match self.attempt(&step.call) {
-            Ok(Did::Done) => (Outcome::Done, 1),
-            Ok(Did::Moved(bytes, calls)) => (Outcome::Bytes(bytes), calls),
-            Ok(Did::Listed(calls)) => (Outcome::Entries(Entries::new(&self.packed)), calls),
-            Ok(Did::Found(bytes)) => (Outcome::Size(bytes), 1),
-            Ok(Did::Has(room)) => (Outcome::Room(room), 1),
-            Ok(Did::Took(requests)) => (Outcome::Taken(requests), 1),
-            Ok(Did::Reaped(calls)) => (Outcome::Reaped(self.requests.reaped()), calls),
-            Err(stumble) if is_tolerated(step.tolerate, stumble.errno) => {
-                (Outcome::Refused, stumble.calls)
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        self.attempt(call)
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&self.packed)
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        self.requests.reaped()
+    }
+
+    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+        match subject {
+            Subject::Below(at, path) => self.path_in(at, Some(path)),
+            Subject::Directory(dir) => self.path_in(dir, None),
+            Subject::File(file) => {
+                let path = self.file(file).ok().and_then(fd_path);
+                path.unwrap_or_else(|| format!("file slot {}", file.0).into())
             }
-            Err(stumble) if is_full(step.tolerate, stumble.errno) => {
-                (Outcome::Full(stumble.bytes), stumble.calls)
-            }
-            // A limit of our own is no answer of the filesystem's, whatever a script expects.
-            Err(stumble)
-                if step.tolerate == Tolerate::Anything
-                    && !matches!(stumble.errno, Errno::MFILE | Errno::NFILE) =>
-            {
-                (Outcome::Failed(stumble.errno.raw_os_error()), stumble.calls)
-            }
-            Err(stumble) => return Err(Box::new(self.failure(&step.call, stumble))),
-        };
-        Ok(Reply { outcome, calls })
+        }
     }
 
     fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
@@ -491,7 +479,7 @@ impl Caller for SyncCaller {
         // Waits for those that are under way.
         self.requests = Requests::default();
         self.mappings.clear();
-        // What is left open was not closed by a step: nobody asked what the close says.
+        // What is left open was not closed by the task: nobody asked what the close says.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);
     }

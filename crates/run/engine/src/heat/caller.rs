@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io;
+use std::path::PathBuf;
 
-use treering_script::{Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step, Synchronous};
+use treering_script::{
+    Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue, Subject,
+    Synchronous,
+};
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
 
 use super::book::{FileNumber, HeatBook};
-use crate::{CallFailure, Caller, Reply};
+use crate::{Caller, Reply};
 
 /// A file that a worker has open.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +65,26 @@ fn as_dir(mut name: String) -> String {
 }
 
 impl<C: Caller> Caller for Noting<C> {
-    fn call(&mut self, step: &Step<'_>) -> Result<Reply<'_>, Box<CallFailure>> {
-        let Self { caller, notes } = self;
-        let reply = caller.call(step)?;
-        notes.note(&step.call, &reply.outcome);
-        Ok(reply)
+    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let reply = self.caller.call(call);
+        match &reply {
+            Ok(reply) => self.notes.note(call, reply.done),
+            // What fitted was written.
+            Err(error) => self.notes.moved(call, Done::Bytes(error.bytes)),
+        }
+        reply
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        self.caller.entries()
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        self.caller.reaped()
+    }
+
+    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+        self.caller.path_of(subject)
     }
 
     fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
@@ -99,10 +118,7 @@ impl Notes {
     }
 
     /// What a call that succeeded did.
-    fn note(&mut self, call: &Call<'_>, outcome: &Outcome<'_>) {
-        if matches!(outcome, Outcome::Refused | Outcome::Failed(_)) {
-            return;
-        }
+    fn note(&mut self, call: &Call<'_>, done: Done) {
         match *call {
             Call::OpenDir { at, path, into } => {
                 let name = as_dir(self.path(at, path));
@@ -124,8 +140,8 @@ impl Notes {
             }
             Call::Open { at, path, how, into } => {
                 let number = self.open(at, path, into, how == OpenHow::Append);
-                if let (Some(number), Outcome::Size(bytes)) = (number, outcome) {
-                    self.book.set_end(number, *bytes);
+                if let (Some(number), Done::Size(bytes)) = (number, done) {
+                    self.book.set_end(number, bytes);
                 }
             }
             Call::Close { file } => {
@@ -148,7 +164,7 @@ impl Notes {
                 let number = self.files.get(&file.0).and_then(|open| open.number);
                 number.into_iter().for_each(|number| self.book.set_end(number, bytes));
             }
-            ref other => self.moved(other, outcome),
+            ref other => self.moved(other, done),
         }
     }
 
@@ -161,16 +177,16 @@ impl Notes {
     }
 
     /// What a call moved, where it moves anything.
-    fn moved(&mut self, call: &Call<'_>, outcome: &Outcome<'_>) {
-        if let (Call::Submit { requests }, Outcome::Taken(taken)) = (call, outcome) {
-            let taken = usize::try_from(*taken).unwrap_or(usize::MAX);
+    fn moved(&mut self, call: &Call<'_>, done: Done) {
+        if let (Call::Submit { requests }, Done::Taken(taken)) = (call, done) {
+            let taken = usize::try_from(taken).unwrap_or(usize::MAX);
             for request in requests.iter().take(taken) {
                 let bytes = u64::from(request.bytes);
                 self.count(request.file, Some(request.position), request.writes, 1, bytes);
             }
             return;
         }
-        let (Outcome::Bytes(bytes) | Outcome::Full(bytes)) = *outcome else { return };
+        let Done::Bytes(bytes) = done else { return };
         match *call {
             Call::Read { file, .. } => self.count(file, None, false, 1, bytes),
             Call::ReadEach { file, .. } => self.count(file, None, false, bytes, bytes),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use treering_engine::{EngineError, StopFlag, Target};
 use treering_model::{Metric, TaskTotals, TrialEvent};
 use treering_script::{
-    Bell, Board, Call, CreateHow, Dir, Identity, Outcome, Phase, Script, Session, SideBySide, Step,
+    Bell, Board, CreateHow, Dir, Expect, Identity, Io, Phase, Script, Session, SideBySide, Stop,
     Task, Wave, WorkerKind,
 };
 
@@ -22,10 +22,14 @@ struct Counting {
 }
 
 impl Script for Counting {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        self.board.cell(0).fetch_add(1, Ordering::Relaxed);
-        let step = Call::Stat { at: Dir::TARGET, name: c"nothing" }.whatever_happens();
-        (!self.bell.has_rung()).then_some(step)
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        loop {
+            self.board.cell(0).fetch_add(1, Ordering::Relaxed);
+            if self.bell.has_rung() {
+                return Ok(());
+            }
+            let _missing = io.stat(Dir::TARGET, c"nothing").or_errno()?;
+        }
     }
 
     fn notes(&mut self) -> Vec<u64> {

@@ -121,7 +121,7 @@ fn a_signal_stops_and_what_was_done_is_told() {
     let memory = MemoryFilesystem::default();
     let stop = StopFlag::new();
     let first = wave(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
-    let raising = Raising { stop: stop.clone(), signal: 15, steps: 0 };
+    let raising = Raising { stop: stop.clone(), signal: 15, calls: 0 };
     let second = wave(vec![task_of("x", Box::new(raising))]);
     let mut play = Play::new(vec![("mixed", vec![first, second])]);
     let (result, heard) = perform(&mut play, &memory, &stop);
@@ -129,7 +129,7 @@ fn a_signal_stops_and_what_was_done_is_told() {
     assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "task 1", "end of phase 0"]);
     let phase = heard.phases()[0];
     assert_eq!(phase.tasks, 1);
-    assert!(phase.ops.iter().any(|op| op.op == Op::Stat && op.calls == 100));
+    assert!(phase.ops.iter().any(|op| op.op == Op::Stat && op.calls == 99));
     // Raised before: nothing is begun at all.
     let (result, heard) = perform(&mut two_phases(), &memory, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })));

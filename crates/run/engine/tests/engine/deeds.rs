@@ -3,9 +3,7 @@
 use std::ffi::CString;
 
 use treering_engine::StopFlag;
-use treering_script::{
-    Call, CreateHow, Dir, File, OpenHow, Outcome, Script, Step, SyncScope, Tolerate,
-};
+use treering_script::{Call, CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
 /// A step that owns its names. Numbers are slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,10 +93,6 @@ impl Deed {
             Self::Sync => Call::Sync { scope: SyncScope::Target },
         }
     }
-
-    pub(crate) fn step(&self, tolerate: Tolerate) -> Step<'_> {
-        Step { call: self.call(), tolerate }
-    }
 }
 
 /// A name, for deeds.
@@ -121,52 +115,50 @@ pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Deed> {
 /// A script of deeds, done so many times over.
 pub(crate) struct DeedScript {
     deeds: Vec<Deed>,
-    next: usize,
     rounds: usize,
 }
 
 impl DeedScript {
     pub(crate) fn new(deeds: Vec<Deed>, rounds: usize) -> Self {
-        Self { deeds, next: 0, rounds }
+        Self { deeds, rounds }
     }
 }
 
 impl Script for DeedScript {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        if self.next == self.deeds.len() {
-            self.next = 0;
-            self.rounds -= 1;
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for _round in 0..self.rounds {
+            for deed in &self.deeds {
+                io.call(&deed.call())?;
+            }
         }
-        if self.rounds == 0 {
-            return None;
-        }
-        self.next += 1;
-        Some(self.deeds[self.next - 1].step(Tolerate::Nothing))
+        Ok(())
     }
 }
 
-/// A script without end that raises a flag at its hundredth step, as a signal would.
+/// A script without end that raises a flag before its hundredth call, as a signal would: the call is not made.
 pub(crate) struct Raising {
     pub(crate) stop: StopFlag,
     pub(crate) signal: i32,
-    pub(crate) steps: u32,
+    pub(crate) calls: u32,
 }
 
 impl Script for Raising {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        self.steps += 1;
-        if self.steps == 100 {
-            self.stop.raise(self.signal);
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        loop {
+            self.calls += 1;
+            if self.calls == 100 {
+                self.stop.raise(self.signal);
+            }
+            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
         }
-        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
     }
 }
 
-/// A script that panics instead of its first step.
+/// A script that panics instead of its first call.
 pub(crate) struct Panicking;
 
 impl Script for Panicking {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+    fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         panic!("a defect, for the test")
     }
 }

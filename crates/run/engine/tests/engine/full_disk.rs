@@ -2,7 +2,7 @@
 
 use treering_engine::{Caller, EngineError, Payload, PayloadKind, StopFlag, SyncCaller, Target};
 use treering_model::Op;
-use treering_script::{CreateHow, Outcome, Tolerate};
+use treering_script::{CallError, CreateHow, Errno, Expect, Stop};
 
 use crate::deeds::{Deed, make_tree, name};
 use crate::stage::{Play, TinyMount, perform, task, wave};
@@ -51,28 +51,28 @@ fn too_many_files_fail_with_the_name_of_the_first_that_did_not_fit() {
 }
 
 #[test]
-fn a_script_that_expects_a_full_filesystem_is_told_of_it_and_of_what_fitted() {
+fn code_that_expects_a_full_filesystem_learns_of_it_and_of_what_fitted() {
     let place = tempfile::tempdir().unwrap();
     let Some(_mount) = TinyMount::new(place.path(), "size=1m,nr_inodes=5") else { return };
     let target = Target::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Zeros, 0);
     let mut caller = SyncCaller::new(target.dir(), target.confinement(), payload).unwrap();
-    let mut tell = |deed: &Deed, tolerate| {
-        let reply = caller.call(&deed.step(tolerate)).unwrap();
-        match reply.outcome {
-            Outcome::Full(bytes) => Some(bytes),
-            _ => None,
+    let mut tell = |deed: &Deed| match caller.call(&deed.call()) {
+        Ok(_) | Err(CallError { errno: Errno::EXIST, .. }) => None,
+        Err(error) => {
+            let full = Err::<(), _>(Stop::Failed(error)).unless_full();
+            Some(full.expect("nothing else fails").unwrap_err())
         }
     };
     let create = |file: &str| Deed::Create(0, name(file), CreateHow::TruncateToRead, 0);
-    assert_eq!(tell(&create("big"), Tolerate::Full), None);
-    let fitted = tell(&Deed::Write(0, 4 << 20, 0), Tolerate::Full).unwrap();
+    assert_eq!(tell(&create("big")), None);
+    let fitted = tell(&Deed::Write(0, 4 << 20, 0)).unwrap();
     assert!((900 << 10..=1 << 20).contains(&fitted), "{fitted}");
     assert_eq!(std::fs::metadata(place.path().join("big")).unwrap().len(), fitted);
     assert!(std::fs::read(place.path().join("big")).unwrap().iter().all(|&byte| byte == 0));
-    assert_eq!(tell(&Deed::MakeDir(0, name("a")), Tolerate::ExistingOrFull), None);
-    let full = (0..9).filter_map(|n| tell(&create(&format!("f{n}")), Tolerate::Full)).count();
+    assert_eq!(tell(&Deed::MakeDir(0, name("a"))), None);
+    let full = (0..9).filter_map(|n| tell(&create(&format!("f{n}")))).count();
     assert!((5..9).contains(&full), "{full}");
-    assert_eq!(tell(&Deed::MakeDir(0, name("b")), Tolerate::ExistingOrFull), Some(0));
-    assert_eq!(tell(&Deed::MakeDir(0, name("a")), Tolerate::ExistingOrFull), None);
+    assert_eq!(tell(&Deed::MakeDir(0, name("b"))), Some(0));
+    assert_eq!(tell(&Deed::MakeDir(0, name("a"))), None);
 }

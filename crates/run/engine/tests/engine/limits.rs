@@ -9,8 +9,8 @@ use treering_engine::{
     Target, run_on_targets,
 };
 use treering_script::{
-    Bell, Call, CreateHow, Dir, File, Outcome, Script, SideBySide, Step, Task, TimeLimit,
-    Unfinished, Wave,
+    Bell, CreateHow, Dir, Expect, File, Io, Script, SideBySide, Stop, Task, TimeLimit, Unfinished,
+    Wave,
 };
 
 use crate::deeds::{Deed, name};
@@ -19,23 +19,25 @@ use crate::stage::{Heard, Play, endless, perform, task, task_of, wave};
 /// Works until the bell rings.
 struct UntilBell {
     bell: Bell,
-    steps: u64,
+    calls: u64,
 }
 
 impl Script for UntilBell {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        self.steps += 1;
-        let over = self.bell.has_rung();
-        (!over).then(|| Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        while !self.bell.has_rung() {
+            self.calls += 1;
+            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
+        }
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {
-        vec![self.steps]
+        vec![self.calls]
     }
 }
 
 fn until_bell(subject: &str, bell: &Bell) -> Task {
-    task_of(subject, Box::new(UntilBell { bell: bell.clone(), steps: 0 }))
+    task_of(subject, Box::new(UntilBell { bell: bell.clone(), calls: 0 }))
 }
 
 #[test]
@@ -92,24 +94,15 @@ fn a_command_is_run_before_the_tasks_and_may_fail() {
 }
 
 /// Makes a file in each of two roots, whosever turn it is.
-struct InBoth {
-    root: u16,
-    opened: bool,
-}
+struct InBoth;
 
 impl Script for InBoth {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        self.opened = !self.opened;
-        let call = match (self.root, self.opened) {
-            (2, _) => return None,
-            (root, true) => Call::OpenRoot { root, into: Dir(1 + root) },
-            (root, false) => {
-                self.root += 1;
-                let (at, how) = (Dir(1 + root), CreateHow::Exclusive);
-                Call::Create { at, path: c"file", how, into: File(0) }
-            }
-        };
-        Some(call.into())
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for root in 0..2 {
+            io.open_root(root, Dir(1 + root))?;
+            io.create(Dir(1 + root), c"file", CreateHow::Exclusive, File(0))?;
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +110,7 @@ impl Script for InBoth {
 fn a_worker_can_open_the_roots_of_the_others() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let targets = places.each_ref().map(|place| Target::open(place.path()).unwrap());
-    let script = InBoth { root: 0, opened: false };
+    let script = InBoth;
     let mut play = Play::new(vec![("p", vec![wave(vec![task_of("a", Box::new(script))])])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());

@@ -6,7 +6,7 @@ use treering_engine::oracle::Snapshot;
 use treering_engine::{EngineError, Progress, StopFlag, Target, run};
 use treering_model::{Op, TaskTotals};
 use treering_script::{
-    Call, Dir, OnSignal, Outcome, Script, SideBySide, Step, Task, Wave, WaveStart, WorkerKind,
+    Dir, Expect, Io, OnSignal, Script, SideBySide, Stop, Task, Wave, WaveStart, WorkerKind,
 };
 
 use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
@@ -22,17 +22,17 @@ fn trees(count: u32) -> Vec<Task> {
     (0..count).map(|n| task(&format!("t{n}"), make_tree(&format!("t{n}"), 50 + n, 300))).collect()
 }
 
-/// Kills its own process at its second step.
+/// Kills its own process.
 struct Dying {
     parent: u32,
 }
 
 impl Script for Dying {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+    fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         assert_ne!(self.parent, id(), "this is no child");
         let _dead =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+        Ok(())
     }
 }
 
@@ -40,9 +40,9 @@ impl Script for Dying {
 struct Noting(u64);
 
 impl Script for Noting {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
+    fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         self.0 = u64::from(id());
-        None
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {
@@ -142,7 +142,7 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let stop = StopFlag::new();
-    let raising = Raising { stop: stop.clone(), signal: 2, steps: 0 };
+    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
     let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &stop);
@@ -154,7 +154,7 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
         let later = StopFlag::new();
         let finishing =
             SideBySide { workers, on_signal: OnSignal::Finish, ..SideBySide::default() };
-        let raise = Box::new(RaiseAndEnd { stop: later.clone(), raised: false });
+        let raise = Box::new(RaiseAndEnd { stop: later.clone() });
         let tasks = vec![task("tree", make_tree("tree", 500, 10)), task_of("raising", raise)];
         let waves = vec![Wave { side_by_side: finishing, ..wave(tasks) }, wave(trees(1))];
         let mut play = Play::new(vec![("p", waves)]);
@@ -168,16 +168,11 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
 /// Raises a flag at once, and ends.
 struct RaiseAndEnd {
     stop: StopFlag,
-    raised: bool,
 }
 
 impl Script for RaiseAndEnd {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        if self.raised {
-            return None;
-        }
-        self.raised = true;
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.stop.raise(2);
-        Some(Call::Stat { at: Dir::TARGET, name: c"nothing" }.unless_missing())
+        io.stat(Dir::TARGET, c"nothing").unless_missing().map(|_| ())
     }
 }

@@ -3,7 +3,7 @@
 use treering_engine::{MemoryFilesystem, Place, StopFlag, Target};
 use treering_model::Op;
 use treering_script::{
-    Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, QueueKind, Request, Script, Step, Task,
+    CreateHow, Dir, File, Io, OpenHow, Queue, QueueKind, Request, Script, Stop, Task,
 };
 
 use crate::stage::{Play, perform, task_of, wave};
@@ -12,123 +12,50 @@ const BLOCK: u32 = 4096;
 const DEPTH: u16 = 4;
 const BLOCKS: u16 = 32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Make,
-    Submit,
-    Reap,
-    Reopen,
-    Map,
-    ReadMapped,
-    WriteMapped,
-    SyncMapped,
-    Close,
-}
-
 /// Writes a file by requests and reads the end of it by a mapping.
-struct Requesting {
-    stage: Stage,
-    next: u16,
-    free: Vec<u16>,
-    requests: Vec<Request>,
-    done: u64,
-}
-
-impl Requesting {
-    fn new() -> Self {
-        let free = (0..DEPTH).collect();
-        Self { stage: Stage::Make, next: 0, free, requests: Vec::new(), done: 0 }
-    }
-
-    fn hear(&mut self, last: &Outcome<'_>) {
-        match *last {
-            Outcome::Taken(taken) => {
-                assert_eq!(taken as usize, self.requests.len());
-                self.stage = Stage::Reap;
-            }
-            Outcome::Reaped(ended) => {
-                assert!(!ended.is_empty());
-                for one in ended {
-                    assert_eq!(one.result, Ok(BLOCK));
-                    self.free.push(one.tag);
-                    self.done += 1;
-                }
-                let all = self.done == u64::from(BLOCKS);
-                let more = self.next < BLOCKS;
-                self.stage = if all {
-                    Stage::Reopen
-                } else if more {
-                    Stage::Submit
-                } else {
-                    Stage::Reap
-                };
-            }
-            Outcome::Bytes(bytes) => assert_eq!(bytes, u64::from(BLOCK)),
-            _ => {}
-        }
-    }
-}
+struct Requesting;
 
 impl Script for Requesting {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.hear(&last);
-        let file = File(7);
-        let position = u64::from(BLOCKS - 1) * u64::from(BLOCK);
-        let bytes = u64::from(BLOCKS) * u64::from(BLOCK);
-        let call = match self.stage {
-            Stage::Make => {
-                self.stage = Stage::Submit;
-                let how = CreateHow::ExclusiveToRead;
-                Call::Create { at: Dir::TARGET, path: c"file", how, into: file }
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        const FILE: File = File(7);
+        io.create(Dir::TARGET, c"file", CreateHow::ExclusiveToRead, FILE)?;
+        let mut free: Vec<u16> = (0..DEPTH).collect();
+        let (mut next, mut done) = (0, 0);
+        while done < BLOCKS {
+            let tags = free.drain(..).take(usize::from(BLOCKS - next)).collect::<Vec<_>>();
+            let requests: Vec<Request> = (next..)
+                .zip(tags)
+                .map(|(block, tag)| {
+                    let position = u64::from(block) * u64::from(BLOCK);
+                    Request { file: FILE, writes: true, bytes: BLOCK, position, tag }
+                })
+                .collect();
+            if !requests.is_empty() {
+                assert_eq!(io.submit(&requests)? as usize, requests.len());
+                next += u16::try_from(requests.len()).unwrap();
             }
-            Stage::Submit => {
-                self.requests.clear();
-                while self.next < BLOCKS
-                    && let Some(tag) = self.free.pop()
-                {
-                    let position = u64::from(self.next) * u64::from(BLOCK);
-                    self.requests.push(Request { file, writes: true, bytes: BLOCK, position, tag });
-                    self.next += 1;
-                }
-                Call::Submit { requests: &self.requests }
+            let ended = io.reap(1)?;
+            assert!(!ended.is_empty());
+            for one in ended {
+                assert_eq!(one.result, Ok(BLOCK));
+                free.push(one.tag);
+                done += 1;
             }
-            Stage::Reap => Call::Reap { least: 1 },
-            Stage::Reopen => {
-                self.stage = Stage::Map;
-                let how = OpenHow::ReadWrite;
-                Call::Open { at: Dir::TARGET, path: c"file", how, into: file }
-            }
-            Stage::Map => {
-                self.stage = Stage::ReadMapped;
-                Call::Map { file, bytes, writes: true, random: false }
-            }
-            Stage::ReadMapped => {
-                self.stage = Stage::WriteMapped;
-                Call::ReadMapped { file, bytes: BLOCK, position }
-            }
-            Stage::WriteMapped => {
-                self.stage = Stage::SyncMapped;
-                Call::WriteMapped { file, bytes: BLOCK, position }
-            }
-            Stage::SyncMapped => {
-                self.stage = Stage::Close;
-                Call::SyncMapped { file }
-            }
-            Stage::Close if self.next == BLOCKS => {
-                self.next += 1;
-                Call::Close { file }
-            }
-            Stage::Close => return None,
-        };
-        Some(call.into())
+        }
+        io.open(Dir::TARGET, c"file", OpenHow::ReadWrite, FILE)?;
+        let (bytes, last) = (u64::from(BLOCKS) * u64::from(BLOCK), u64::from(BLOCKS - 1));
+        io.map(FILE, bytes, true, false)?;
+        let position = last * u64::from(BLOCK);
+        assert_eq!(io.read_mapped(FILE, BLOCK, position)?, u64::from(BLOCK));
+        assert_eq!(io.write_mapped(FILE, BLOCK, position)?, u64::from(BLOCK));
+        io.sync_mapped(FILE)?;
+        io.close(FILE)
     }
 }
 
 fn check<P: Place>(place: &P, kind: QueueKind) -> bool {
-    let task = Task {
-        queue: Some(Queue { kind, depth: DEPTH }),
-        ..task_of("a", Box::new(Requesting::new()))
-    };
+    let task =
+        Task { queue: Some(Queue { kind, depth: DEPTH }), ..task_of("a", Box::new(Requesting)) };
     let mut play = Play::new(vec![("p", vec![wave(vec![task])])]);
     let (result, heard) = perform(&mut play, place, &StopFlag::new());
     if let Err(error) = result {
@@ -165,7 +92,7 @@ fn requests_are_done_by_each_kind_of_queue_and_in_memory() {
 fn a_queue_without_depth_is_no_queue() {
     let task = Task {
         queue: Some(Queue { kind: QueueKind::Libaio, depth: 0 }),
-        ..task_of("a", Box::new(Requesting::new()))
+        ..task_of("a", Box::new(Requesting))
     };
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();

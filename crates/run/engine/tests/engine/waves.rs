@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use treering_engine::{EngineError, MemoryFilesystem, StopFlag, Target};
 use treering_model::Op;
-use treering_script::{Call, Dir, File, OpenHow, Outcome, Script, Step};
+use treering_script::{Dir, Expect, File, Io, OpenHow, Script, Stop};
 
 use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
 use crate::stage::{Play, endless, perform, task, task_of, wave};
@@ -75,21 +75,13 @@ fn one_that_fails_stops_the_others_and_the_finished_are_told() {
 }
 
 /// Waits until a directory is there, gives its maker time to end, and fails.
-struct FailsLate {
-    seen: bool,
-}
+struct FailsLate;
 
 impl Script for FailsLate {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.seen |= matches!(last, Outcome::Done);
-        if self.seen {
-            std::thread::sleep(Duration::from_millis(300));
-            return Some(
-                Call::Open { at: Dir::TARGET, path: c"missing", how: OpenHow::Read, into: File(0) }
-                    .into(),
-            );
-        }
-        Some(Call::Stat { at: Dir::TARGET, name: c"sign" }.unless_missing())
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        while io.stat(Dir::TARGET, c"sign").unless_missing()?.is_none() {}
+        std::thread::sleep(Duration::from_millis(300));
+        io.open(Dir::TARGET, c"missing", OpenHow::Read, File(0))
     }
 }
 
@@ -98,7 +90,7 @@ fn what_was_finished_before_a_failure_is_told() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let quick = task("quick", vec![Deed::MakeDir(0, name("sign"))]);
-    let tasks = vec![task_of("late", Box::new(FailsLate { seen: false })), quick];
+    let tasks = vec![task_of("late", Box::new(FailsLate)), quick];
     let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { .. })));
@@ -119,7 +111,7 @@ fn a_panic_stops_the_others() {
 #[test]
 fn a_signal_stops_all() {
     let stop = StopFlag::new();
-    let raising = Raising { stop: stop.clone(), signal: 2, steps: 0 };
+    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
     let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);

@@ -146,10 +146,10 @@ impl Session for BlogSession {
         Some(match part {
             Part::Setup => {
                 let root = self.common.root.clone().unwrap_or_default();
-                Self::once(SETUP, Once::make_dir(root))
+                Self::once(SETUP, Once::MakeDir(root))
             }
-            Part::Sync => Self::once(SYNC, Once::sync(scope)),
-            Part::FinalSync => Self::once(FINAL_SYNC, Once::sync(scope)),
+            Part::Sync => Self::once(SYNC, Once::Sync(scope)),
+            Part::FinalSync => Self::once(FINAL_SYNC, Once::Sync(scope)),
             Part::Benchmark => {
                 let start = if self.run.classic { WaveStart::AsMade } else { WaveStart::Together };
                 let side_by_side = SideBySide {

@@ -1,7 +1,7 @@
 //! The tests on the large file but for the seeks: it is written, rewritten and read, byte by byte
 //! or in chunks.
 
-use treering_script::{Call, CreateHow, File, OpenHow, Outcome, Script, Step};
+use treering_script::{Call, CreateHow, File, OpenHow, Outcome, Step, Steps};
 
 use super::meter::{Meter, Part, Trouble};
 use super::shape::{Fsync, Home, IoShape};
@@ -112,7 +112,7 @@ impl IoScript {
     }
 }
 
-impl Script for IoScript {
+impl Steps for IoScript {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(&last);
         if self.stage == Stage::Enter {

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Call, Outcome, Script, Step};
+use treering_script::{Call, Outcome, Step, Steps};
 
 use super::io::enter;
 use super::names::subdir_name;
@@ -23,7 +23,7 @@ impl MakeRoot {
     }
 }
 
-impl Script for MakeRoot {
+impl Steps for MakeRoot {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let first = !std::mem::replace(&mut self.made, true);
         let name = self.root.as_deref().filter(|_| first)?;
@@ -45,7 +45,7 @@ impl RemoveFile {
     }
 }
 
-impl Script for RemoveFile {
+impl Steps for RemoveFile {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         if self.step == 0 {
             self.step = 1;
@@ -77,7 +77,7 @@ impl MakeDirs {
     }
 }
 
-impl Script for MakeDirs {
+impl Steps for MakeDirs {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         if self.step == 0 {
             self.step = 1;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use treering_script::{Call, OpenHow, Outcome, Script, Step};
+use treering_script::{Call, OpenHow, Outcome, Step, Steps};
 
 use super::dice::Dice;
 use super::io::{FILE, enter};
@@ -100,7 +100,7 @@ impl Seeker {
     }
 }
 
-impl Script for Seeker {
+impl Steps for Seeker {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         if let (Outcome::Bytes(bytes), Stage::Seek | Stage::SeekBack) = (&last, self.stage)
             && *bytes < u64::from(self.chunk)

@@ -6,9 +6,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{
-    Call, CreateHow, Dir, File, NameId, Names, Outcome, Script, Step, SyncScope,
-};
+use treering_script::{Call, CreateHow, Dir, File, NameId, Names, Outcome, Step, Steps, SyncScope};
 
 use super::cursor::{Cursor, Making, Move, TOP};
 use super::recipes::Change;
@@ -185,7 +183,7 @@ impl ChangeTree {
     }
 }
 
-impl Script for ChangeTree {
+impl Steps for ChangeTree {
     fn next<'s>(&'s mut self, mut last: Outcome<'_>) -> Option<Step<'s>> {
         let doing = loop {
             match self.advance(&mut last) {

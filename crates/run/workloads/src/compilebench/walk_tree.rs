@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use treering_script::{
-    Call, Dir, File, MAX_DIRS, NameId, Names, OpenHow, Outcome, Script, Step, SyncScope,
+    Call, Dir, File, MAX_DIRS, NameId, Names, OpenHow, Outcome, Step, Steps, SyncScope,
 };
 
 use super::cursor::TOP;
@@ -323,7 +323,7 @@ impl WalkTree {
     }
 }
 
-impl Script for WalkTree {
+impl Steps for WalkTree {
     fn next<'s>(&'s mut self, mut last: Outcome<'_>) -> Option<Step<'s>> {
         let doing = loop {
             match self.advance(&mut last) {

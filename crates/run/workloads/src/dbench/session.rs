@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
 use treering_script::{
-    Call, Outcome, Phase, Script, Session, SideBySide, Step, Task, Unfinished, Wave,
+    Call, Outcome, Phase, Session, SideBySide, Step, Steps, Task, Unfinished, Wave,
 };
 
 use super::account::Account;
@@ -241,7 +241,7 @@ struct MakeBase {
     done: bool,
 }
 
-impl Script for MakeBase {
+impl Steps for MakeBase {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let first = !std::mem::replace(&mut self.done, true);
         first.then(|| {

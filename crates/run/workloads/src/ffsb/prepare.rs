@@ -7,7 +7,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::ffi::{CStr, CString};
 
-use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Script, Step};
+use treering_script::{Call, Dir, Entries, EntryKind, Outcome, Step, Steps};
 
 use super::fileset::{Crew, Fileset};
 use super::land::{Land, Place, directory};
@@ -304,7 +304,7 @@ impl Prepare {
     }
 }
 
-impl Script for Prepare {
+impl Steps for Prepare {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(last);
         loop {

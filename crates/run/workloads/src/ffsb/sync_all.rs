@@ -1,6 +1,6 @@
 //! The sync before the benchmark, and the one after it.
 
-use treering_script::{Call, Outcome, Script, Step, SyncScope};
+use treering_script::{Call, Outcome, Step, Steps, SyncScope};
 
 /// Waits until everything is on disk.
 pub(super) struct SyncAll {
@@ -15,7 +15,7 @@ impl SyncAll {
     }
 }
 
-impl Script for SyncAll {
+impl Steps for SyncAll {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let first = !std::mem::replace(&mut self.done, true);
         first.then(|| Call::Sync { scope: self.scope }.into())

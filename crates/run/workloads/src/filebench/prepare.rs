@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_script::{Call, CreateHow, Dir, EntryKind, File, Outcome, Script, Step};
+use treering_script::{Call, CreateHow, Dir, EntryKind, File, Outcome, Step, Steps};
 
 use super::land::Land;
 use super::names::{Name, serial};
@@ -207,7 +207,7 @@ impl Directories {
     }
 }
 
-impl Script for Directories {
+impl Steps for Directories {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         if !matches!(last, Outcome::Start) {
             self.hear(&last);
@@ -386,7 +386,7 @@ impl Allocation {
     }
 }
 
-impl Script for Allocation {
+impl Steps for Allocation {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         if !matches!(last, Outcome::Start) {
             self.hear(&last);

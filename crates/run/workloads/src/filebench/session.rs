@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Call, OnSignal, Outcome, Phase, Queue, QueueKind, Script, Session, SideBySide, Step, SyncScope,
+    Call, OnSignal, Outcome, Phase, Queue, QueueKind, Session, SideBySide, Step, Steps, SyncScope,
     Task, TimeLimit, Unfinished, Wave,
 };
 
@@ -315,7 +315,7 @@ struct SyncAll {
     done: bool,
 }
 
-impl Script for SyncAll {
+impl Steps for SyncAll {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let first = !std::mem::replace(&mut self.done, true);
         first.then(|| Call::Sync { scope: SyncScope::Target }.into())
@@ -327,7 +327,7 @@ struct Sleep {
     left_ns: u64,
 }
 
-impl Script for Sleep {
+impl Steps for Sleep {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let ns = self.left_ns.min(SECOND_NS / 50);
         self.left_ns -= ns;

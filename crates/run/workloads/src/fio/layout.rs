@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Call, CreateHow, File, Outcome, Script, Step, Tolerate};
+use treering_script::{Call, CreateHow, File, Outcome, Step, Steps, Tolerate};
 
 use super::jobfile::{Allocation, Engine};
 use super::land::{Land, directory};
@@ -35,7 +35,7 @@ impl MakeDirectories {
     }
 }
 
-impl Script for MakeDirectories {
+impl Steps for MakeDirectories {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         let name = self.names.get(self.next)?;
         self.next += 1;
@@ -222,7 +222,7 @@ impl Layout {
     }
 }
 
-impl Script for Layout {
+impl Steps for Layout {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         if self.stage == Stage::Directories {
             if let Some(&number) = self.directories.get(self.place) {

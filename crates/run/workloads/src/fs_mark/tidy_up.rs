@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Call, Dir, Outcome, Script, Step};
+use treering_script::{Call, Dir, Outcome, Step, Steps};
 
 use super::locator::{Locator, ROOT, all_subdirs};
 use super::naming::dir_name;
@@ -27,7 +27,7 @@ impl MakeRoots {
     }
 }
 
-impl Script for MakeRoots {
+impl Steps for MakeRoots {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         if self.stage == self.subdirs.len() + 2 {
             self.stage = 0;
@@ -65,7 +65,7 @@ impl UnlinkFiles {
     }
 }
 
-impl Script for UnlinkFiles {
+impl Steps for UnlinkFiles {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         if !self.is_open {
             self.is_open = true;

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use treering_script::{
-    Call, CreateHow, Dir, File, OpenHow, Outcome, Script, Step, SyncScope, Tolerate,
+    Call, CreateHow, Dir, File, OpenHow, Outcome, Step, Steps, SyncScope, Tolerate,
 };
 
 use super::account::{Account, Notes, Timed};
@@ -345,7 +345,7 @@ pub(super) fn c_string(name: &str) -> CString {
     CString::new(name).unwrap_or_default()
 }
 
-impl Script for Worker {
+impl Steps for Worker {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         match last {
             Outcome::Full(_) => self.give_up(),

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    Caller as _, EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Place,
-    Progress, StopFlag, Target, run,
+    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Place, Progress,
+    StopFlag, Target, run,
 };
 use treering_model::{Metric, Scope};
 use treering_script::{
-    Call, CreateHow, EntryKind, Job, OpenHow, Outcome, Script, Session, Settings, Step, SyncScope,
-    TargetFacts, Task, Tolerate, WaveStart, Workload,
+    Call, CallError, CreateHow, Done, EntryKind, Job, OpenHow, Session, Settings, SyncScope,
+    TargetFacts, Task, WaveStart, Workload,
 };
 use treering_testkit::{temp_dir, temp_dir_in};
 use treering_workloads::blogbench::Blogbench;
@@ -37,16 +37,9 @@ fn native(given: &[(&str, &str)]) -> Box<dyn Job> {
 /// A call in words, and whether it was refused.
 type Said = (String, bool);
 
-fn words(step: &Step<'_>) -> String {
+fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
-    let tolerated = match step.call {
-        Call::MakeDir { .. } => vec![Tolerate::Existing, Tolerate::Nothing],
-        Call::OpenDir { .. } => vec![Tolerate::Missing, Tolerate::Nothing],
-        Call::Open { .. } | Call::Rename { .. } => vec![Tolerate::Missing],
-        _ => vec![Tolerate::Nothing],
-    };
-    assert!(tolerated.contains(&step.tolerate), "{step:?}");
-    match step.call {
+    match *call {
         Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
         Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
         Call::Rename { from, to, .. } => format!("rename {} {}", text(from), text(to)),
@@ -62,38 +55,19 @@ fn words(step: &Step<'_>) -> String {
     }
 }
 
-/// A thread, and what it has open.
-struct Actor {
-    script: Box<dyn Script>,
-    caller: MemoryCaller,
-    /// What came of the last call, in the words of [`Outcome`].
-    last: (bool, Option<u64>),
-    begun: bool,
-}
+/// A thread.
+struct Actor(treering_engine::Actor<Said>);
 
 impl Actor {
     fn new(task: Task, memory: &MemoryFilesystem) -> Self {
-        let caller = MemoryCaller::new(memory);
-        Self { script: task.script, caller, last: (false, None), begun: false }
+        let describe =
+            |call: &Call<'_>, done: Result<Done, CallError>| (words(call), done.is_err());
+        Self(treering_engine::Actor::new(task.script, MemoryCaller::new(memory), describe))
     }
 
     /// The next call; `None` at the end.
     fn call(&mut self) -> Option<Said> {
-        let outcome = match self.last {
-            _ if !self.begun => Outcome::Start,
-            (true, _) => Outcome::Refused,
-            (false, Some(bytes)) => Outcome::Bytes(bytes),
-            (false, None) => Outcome::Done,
-        };
-        self.begun = true;
-        let step = self.script.next(outcome)?;
-        let said = words(&step);
-        self.last = match self.caller.call(&step).unwrap().outcome {
-            Outcome::Refused => (true, None),
-            Outcome::Bytes(bytes) => (false, Some(bytes)),
-            _ => (false, None),
-        };
-        Some((said, self.last.0))
+        self.0.next()
     }
 
     /// Calls until one is such.

@@ -1,14 +1,15 @@
 //! The requests of jobs in their order, natively: in memory, without a disk.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::TaskTotals;
-use treering_script::{Call, File, Job, Outcome, Step, TargetFacts, Task};
+use treering_script::{Call, File, Job, TargetFacts, Task};
 use treering_workloads::fio::check::Moved;
 
-/// Steps after which a job that makes no request is given up.
-const STEPS_MAX: usize = 50_000_000;
+/// Calls after which a job that makes no request is given up.
+const CALLS_MAX: usize = 50_000_000;
 
 /// The first requests of each task of each phase but the first one, so many as are asked for.
 pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>>, String> {
@@ -45,19 +46,16 @@ fn drive(
 ) -> Result<Vec<Moved>, String> {
     let mut caller = MemoryCaller::new(memory);
     caller.open_queue(task.queue).map_err(|error| error.to_string())?;
-    let (mut notes, mut now_ns) = (Notes::default(), 0);
-    let mut outcome = Outcome::Start;
-    task.script.began(now_ns);
-    for _ in 0..STEPS_MAX {
-        let Some(step) = task.script.next(outcome) else { break };
-        notes.note(&step);
-        if count.is_some_and(|count| notes.made.len() >= count) {
-            break;
-        }
-        outcome = caller.call(&step).map_err(|failure| failure.to_string())?.outcome;
-        task.script.timed(now_ns, now_ns + 1);
-        now_ns += 1;
-    }
+    let (mut notes, mut calls) = (Notes::default(), 0);
+    let mut watch = |call: &Call<'_>, _done| {
+        calls += 1;
+        notes.note(call);
+        let is_enough = count.is_some_and(|count| notes.made.len() >= count) || calls > CALLS_MAX;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    rehearse(task.script.as_mut(), &mut caller, 1, &mut watch)
+        .map_err(|error| error.errno.to_string())?;
+    notes.made.truncate(count.unwrap_or(usize::MAX));
     Ok(notes.made)
 }
 
@@ -83,9 +81,9 @@ impl Notes {
         self.take(file, writes, offset, bytes);
     }
 
-    /// Takes down what a step moves.
-    fn note(&mut self, step: &Step<'_>) {
-        match step.call {
+    /// Takes down what a call moves.
+    fn note(&mut self, call: &Call<'_>) {
+        match *call {
             Call::Create { path, into, .. } | Call::Open { path, into, .. } => {
                 self.names.insert(into, path.to_string_lossy().into_owned());
                 self.places.insert(into, 0);

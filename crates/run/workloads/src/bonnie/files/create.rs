@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Call, CreateHow, Dir, Outcome, Script, Step};
+use treering_script::{Call, CreateHow, Dir, Outcome, Step, Steps};
 
 use super::slots::Slots;
 use super::{Deed, Ground};
@@ -148,7 +148,7 @@ impl Create {
     }
 }
 
-impl Script for Create {
+impl Steps for Create {
     fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
         if self.stage == Stage::Enter {
             self.stage = Stage::Top;

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Call, OpenHow, Outcome, Script, Step};
+use treering_script::{Call, OpenHow, Outcome, Step, Steps};
 
 use super::slots::Slots;
 use super::{Deed, Ground};
@@ -148,7 +148,7 @@ impl Visit {
     }
 }
 
-impl Script for Visit {
+impl Steps for Visit {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(&last);
         if self.stage == Stage::Enter {

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, CString};
 
-use treering_script::{Call, Dir, Entries, EntryKind, OpenHow, Outcome, Script, Step, Tolerate};
+use treering_script::{Call, Dir, Entries, EntryKind, OpenHow, Outcome, Step, Steps, Tolerate};
 
 use super::{Deed, Ground};
 use crate::bonnie::io::{FILE, enter};
@@ -206,7 +206,7 @@ impl Walk {
     }
 }
 
-impl Script for Walk {
+impl Steps for Walk {
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(&last);
         if self.stage == Stage::Enter {

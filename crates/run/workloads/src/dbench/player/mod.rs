@@ -14,7 +14,7 @@ mod transfer;
 
 use std::sync::Arc;
 
-use treering_script::{Dir, File, MAX_DIRS, Outcome, Script, Step};
+use treering_script::{Dir, File, MAX_DIRS, Outcome, Step, Steps};
 
 use super::account::Account;
 use super::loadfile::{Deed, Expected, Kind, Load, NameId, Op};
@@ -480,7 +480,7 @@ impl Player {
     }
 }
 
-impl Script for Player {
+impl Steps for Player {
     #[inline]
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(last);

@@ -11,7 +11,7 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_script::{Dir, File, OpenHow, Outcome, Random, Script, Step};
+use treering_script::{Dir, File, OpenHow, Outcome, Random, Step, Steps};
 
 use super::fileset::{Crew, Fileset};
 use super::land::{Land, Place, directory};
@@ -526,7 +526,7 @@ impl Present {
     }
 }
 
-impl Script for Worker {
+impl Steps for Worker {
     #[inline]
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(&last);

@@ -12,7 +12,7 @@ mod rows;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use treering_script::{Outcome, Random, Request, Script, Step};
+use treering_script::{Outcome, Random, Request, Step, Steps};
 
 use super::land::Land;
 use super::names::Name;
@@ -369,7 +369,7 @@ impl Worker {
     }
 }
 
-impl Script for Worker {
+impl Steps for Worker {
     #[inline]
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.doing = self.advance(&last)?;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Script, Step, Usage};
+use treering_script::{Bell, Outcome, Step, Steps, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
@@ -391,7 +391,7 @@ impl Runner {
     }
 }
 
-impl Script for Runner {
+impl Steps for Runner {
     #[inline]
     fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
         self.hear(&last);

@@ -1,0 +1,128 @@
+//! The code of a task without an engine around it: one call after the other, in made-up time.
+//!
+//! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
+//! long as is said. [`Actor`] stands still between its calls, so that several tasks can be led
+//! through them in any order, by one thread and the same each time.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+use treering_script::{Call, CallError, Completion, Done, Entries, Io, Script, Stop};
+
+use crate::Caller;
+
+/// What is done with each call, and whether the task goes on.
+type Watch<'w> = &'w mut dyn FnMut(&Call<'_>, Result<Done, CallError>) -> ControlFlow<()>;
+
+struct Rehearsal<'w, C> {
+    caller: &'w mut C,
+    call_ns: u64,
+    now_ns: u64,
+    watch: Watch<'w>,
+    is_over: bool,
+}
+
+/// Runs a task's code, each call for so many nanoseconds of made-up time. `watch` learns of each
+/// call when it was made, and may end the task.
+///
+/// # Errors
+/// When a call fails that the code does not expect. A task that `watch` ended is no error.
+pub fn rehearse<C: Caller>(
+    script: &mut dyn Script,
+    caller: &mut C,
+    call_ns: u64,
+    watch: Watch<'_>,
+) -> Result<(), CallError> {
+    let mut io = Rehearsal { caller, call_ns, now_ns: 0, watch, is_over: false };
+    match script.run(&mut io) {
+        Ok(()) | Err(Stop::Asked) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+impl<C: Caller> Io for Rehearsal<'_, C> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        if self.is_over {
+            return Err(Stop::Asked);
+        }
+        let done = self.caller.call(call).map(|reply| reply.done);
+        self.now_ns += self.call_ns;
+        self.is_over = (self.watch)(call, done).is_break();
+        done.map_err(Stop::Failed)
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        self.caller.entries()
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        self.caller.reaped()
+    }
+
+    fn timed(&self) -> Option<(u64, u64)> {
+        Some((self.now_ns.saturating_sub(self.call_ns), self.now_ns))
+    }
+
+    fn began_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// A task that makes its next call when it is told to. One that is dropped ends there.
+#[derive(Debug)]
+pub struct Actor<T> {
+    cues: Option<Sender<()>>,
+    said: Receiver<T>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<T: Send + 'static> Actor<T> {
+    /// A task that has not begun, by a caller of its own. `describe` makes of each call what is to
+    /// be known of it.
+    ///
+    /// # Panics
+    /// When there is no thread for it.
+    pub fn new<C: Caller + 'static>(
+        mut script: Box<dyn Script>,
+        mut caller: C,
+        mut describe: impl FnMut(&Call<'_>, Result<Done, CallError>) -> T + Send + 'static,
+    ) -> Self {
+        let (cues, cued) = channel();
+        let (sayer, said) = channel();
+        let act = move || {
+            let mut watch = |call: &Call<'_>, done: Result<Done, CallError>| match sayer
+                .send(describe(call, done))
+                .is_ok()
+                && cued.recv().is_ok()
+            {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            };
+            if cued.recv().is_ok() {
+                // What ended it was said as the last call.
+                let _ended = rehearse(script.as_mut(), &mut caller, 1000, &mut watch);
+            }
+        };
+        let thread = Builder::new().spawn(act).expect("a thread for a task");
+        Self { cues: Some(cues), said, thread: Some(thread) }
+    }
+}
+
+impl<T> Iterator for Actor<T> {
+    type Item = T;
+
+    /// Lets it make its next call; `None` where it has ended.
+    fn next(&mut self) -> Option<T> {
+        self.cues.as_ref()?.send(()).ok()?;
+        self.said.recv().ok()
+    }
+}
+
+impl<T> Drop for Actor<T> {
+    fn drop(&mut self) {
+        self.cues = None;
+        // A test that fails by a panic in its task has said so.
+        let _panicked = self.thread.take().map(JoinHandle::join);
+    }
+}

@@ -1,0 +1,311 @@
+//! What the code of a task may ask for: one method for each call to the kernel.
+//!
+//! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts and
+//! times it; one in memory is the oracle of tests; others print or record what is asked. What none
+//! of them does is decide what comes next.
+
+use std::ffi::CStr;
+
+use treering_sys::Errno;
+
+use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
+use crate::{Entries, Room, Signal, SyncScope};
+
+/// What came of a call that was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was done, and there is no more to say.
+    Plain,
+    /// So many bytes were moved.
+    Bytes(u64),
+    /// It is there, and a file of so many bytes; 0 when it is none.
+    Size(u64),
+    /// The filesystem has this room.
+    Room(Room),
+    /// Directory entries were read: [`Io::entries`].
+    Entries,
+    /// So many requests were taken, the first ones of those given.
+    Taken(u32),
+    /// Requests have ended: [`Io::reaped`].
+    Reaped,
+}
+
+/// A call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallError {
+    /// The kernel's error number.
+    pub errno: Errno,
+    /// System calls that were made, the failing one included.
+    pub calls: u32,
+    /// Bytes that were moved before it failed.
+    pub bytes: u64,
+}
+
+impl From<Errno> for CallError {
+    fn from(errno: Errno) -> Self {
+        Self { errno, calls: 1, bytes: 0 }
+    }
+}
+
+/// Why the code of a task ends before its end. A task hands it on with `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The run was asked to end.
+    Asked,
+    /// A call failed in a way that the task did not expect.
+    Failed(CallError),
+}
+
+impl Stop {
+    /// The error of a call, where it is one of these.
+    fn one_of(self, expected: &[Errno]) -> Result<CallError, Self> {
+        match self {
+            Self::Failed(error) if expected.contains(&error.errno) => Ok(error),
+            other => Err(other),
+        }
+    }
+}
+
+/// Makes calls for a task.
+pub trait Io {
+    /// Makes a call. The methods of `dyn Io` say the same with less ado.
+    ///
+    /// # Errors
+    /// When it fails, and when the run was asked to end.
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop>;
+
+    /// The entries that the last [`Call::ReadDir`] brought; none at the end of the directory.
+    fn entries(&self) -> Entries<'_>;
+
+    /// The requests that the last [`Call::Reap`] brought.
+    fn reaped(&self) -> &[Completion];
+
+    /// When the last call began and ended, if it was timed, in nanoseconds from the start of the
+    /// trial.
+    fn timed(&self) -> Option<(u64, u64)>;
+
+    /// When the task began, in nanoseconds from the start of the trial.
+    fn began_ns(&self) -> u64;
+}
+
+/// What of a call may be expected to fail.
+pub trait Expect<T>: Sized {
+    /// `None` where the name exists already (`EEXIST`).
+    ///
+    /// # Errors
+    /// All other failures.
+    fn unless_existing(self) -> Result<Option<T>, Stop>;
+
+    /// `None` where nothing has the name (`ENOENT`).
+    ///
+    /// # Errors
+    /// All other failures.
+    fn unless_missing(self) -> Result<Option<T>, Stop>;
+
+    /// Where the filesystem is full (`ENOSPC`, `EDQUOT`), the bytes that fitted.
+    ///
+    /// # Errors
+    /// All other failures.
+    fn unless_full(self) -> Result<Result<T, u64>, Stop>;
+
+    /// Whatever the filesystem answers, as it is. A limit on open files is no answer of the
+    /// filesystem's.
+    ///
+    /// # Errors
+    /// `EMFILE` and `ENFILE`, and when the run was asked to end.
+    fn or_errno(self) -> Result<Result<T, Errno>, Stop>;
+}
+
+impl<T> Expect<T> for Result<T, Stop> {
+    fn unless_existing(self) -> Result<Option<T>, Stop> {
+        self.map(Some).or_else(|stop| stop.one_of(&[Errno::EXIST]).map(|_| None))
+    }
+
+    fn unless_missing(self) -> Result<Option<T>, Stop> {
+        self.map(Some).or_else(|stop| stop.one_of(&[Errno::NOENT]).map(|_| None))
+    }
+
+    fn unless_full(self) -> Result<Result<T, u64>, Stop> {
+        let full = [Errno::NOSPC, Errno::DQUOT];
+        self.map(Ok).or_else(|stop| stop.one_of(&full).map(|error| Err(error.bytes)))
+    }
+
+    fn or_errno(self) -> Result<Result<T, Errno>, Stop> {
+        match self {
+            Ok(value) => Ok(Ok(value)),
+            Err(Stop::Failed(CallError { errno, .. }))
+                if !matches!(errno, Errno::MFILE | Errno::NFILE) =>
+            {
+                Ok(Err(errno))
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+}
+
+/// A call for its effect alone: nothing is to be known of it but that it was done.
+macro_rules! plain {
+    ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
+        impl dyn Io + '_ {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// As [`Io::call`].
+                #[inline]
+                pub fn $method(&mut self, $($name: $kind),*) -> Result<(), Stop> {
+                    self.call(&Call::$call { $($name),* }).map(|_done| ())
+                }
+            )*
+        }
+    };
+}
+
+plain! {
+    /// Opens the directory `path` beneath another into a slot; one that is open there is closed.
+    open_dir(at: Dir, path: &CStr, into: Dir) OpenDir;
+    /// Opens one of the places at which workers take turns; 0 is the first.
+    open_root(root: u16, into: Dir) OpenRoot;
+    /// Closes a directory.
+    close_dir(dir: Dir) CloseDir;
+    /// `mkdir`.
+    make_dir(at: Dir, name: &CStr) MakeDir;
+    /// `mkdir` of an open directory by the name `.`, which always exists.
+    make_again(dir: Dir) MakeAgain;
+    /// `rmdir`.
+    remove_dir(at: Dir, name: &CStr) RemoveDir;
+    /// Creates a file and opens it into a slot.
+    create(at: Dir, path: &CStr, how: CreateHow, into: File) Create;
+    /// Opens an existing file into a slot.
+    open(at: Dir, path: &CStr, how: OpenHow, into: File) Open;
+    /// `lseek` from the start.
+    seek(file: File, position: u64) Seek;
+    /// `ftruncate`.
+    truncate(file: File, bytes: u64) Truncate;
+    /// `fsync`.
+    fsync(file: File) Fsync;
+    /// `fdatasync`.
+    data_sync(file: File) DataSync;
+    /// `posix_fadvise(DONTNEED)` of a range; 0 bytes for all behind `start`.
+    forget(file: File, start: u64, bytes: u64) Forget;
+    /// `posix_fadvise(RANDOM)` or `SEQUENTIAL` of a range; 0 bytes for all behind `start`.
+    advise(file: File, start: u64, bytes: u64, random: bool) Advise;
+    /// `fallocate`.
+    allocate(file: File, start: u64, bytes: u64, keep_size: bool) Allocate;
+    /// `mmap` of a file, until it is closed.
+    map(file: File, bytes: u64, writes: bool, random: bool) Map;
+    /// `msync` of a mapped file.
+    sync_mapped(file: File) SyncMapped;
+    /// `fsync` or `fdatasync` of a directory.
+    sync_dir(dir: Dir, data_only: bool) SyncDir;
+    /// `fcntl(F_SETLKW)` for writing, or unlocking.
+    lock(file: File, start: u64, bytes: u64, locks: bool) Lock;
+    /// `close`.
+    close(file: File) Close;
+    /// `unlink`.
+    unlink(at: Dir, path: &CStr) Unlink;
+    /// `rename`.
+    rename(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Rename;
+    /// `link`.
+    link(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Link;
+    /// `symlink`; nothing here ever follows it.
+    symlink(at: Dir, name: &CStr, target: &CStr) Symlink;
+    /// `lstat`.
+    stat(at: Dir, name: &CStr) Stat;
+    /// Sets the times of a name: of access 10 seconds ago, of change 12.
+    set_times(at: Dir, name: &CStr) SetTimes;
+    /// `syncfs` of the target, or `sync` of the machine.
+    sync(scope: SyncScope) Sync;
+    /// Waits so long. One that waits long does so in pieces, since nothing ends a piece early.
+    pause(ns: u64) Pause;
+    /// Waits for another thread, at most so long, unless the signal's count is not `seen` any more.
+    wait_for(signal: &Signal, seen: u64, ns: u64) Await;
+}
+
+/// A call that moves bytes: how many it moved.
+macro_rules! moving {
+    ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
+        impl dyn Io + '_ {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// As [`Io::call`].
+                #[inline]
+                pub fn $method(&mut self, $($name: $kind),*) -> Result<u64, Stop> {
+                    let done = self.call(&Call::$call { $($name),* })?;
+                    Ok(if let Done::Bytes(bytes) | Done::Size(bytes) = done { bytes } else { 0 })
+                }
+            )*
+        }
+    };
+}
+
+moving! {
+    /// `read`: bytes read, 0 at the end.
+    read(file: File, bytes: u32) Read;
+    /// `write` of payload; `position` tells which payload comes.
+    write(file: File, bytes: u32, position: u64) Write;
+    /// `pread`: bytes read, 0 at the end.
+    read_at(file: File, bytes: u32, position: u64) ReadAt;
+    /// `pwrite` of payload.
+    write_at(file: File, bytes: u32, position: u64) WriteAt;
+    /// `read` of one byte, so many times: bytes read, fewer at the end.
+    read_each(file: File, bytes: u32) ReadEach;
+    /// `write` of one byte, so many times.
+    write_each(file: File, bytes: u32, position: u64) WriteEach;
+    /// `lseek` to the end: the position.
+    seek_end(file: File) SeekEnd;
+    /// Reads from a mapped file.
+    read_mapped(file: File, bytes: u32, position: u64) ReadMapped;
+    /// Writes to a mapped file.
+    write_mapped(file: File, bytes: u32, position: u64) WriteMapped;
+    /// `lstat` for the size of a file; 0 where it is none.
+    size(at: Dir, name: &CStr) Size;
+    /// `fstat` for the size of a file.
+    file_size(file: File) FileStat;
+    /// `lgetxattr` of `user.DosAttrib`: its bytes.
+    get_xattr(at: Dir, name: &CStr) GetXattr;
+    /// `fgetxattr` of `user.DosAttrib`: its bytes.
+    get_file_xattr(file: File) GetFileXattr;
+    /// `fsetxattr` of `user.DosAttrib` to so many bytes of payload.
+    set_file_xattr(file: File, bytes: u32, position: u64) SetFileXattr;
+}
+
+impl dyn Io + '_ {
+    /// `getdents`: the next batch of a directory's entries, none at the end.
+    ///
+    /// # Errors
+    /// As [`Io::call`].
+    pub fn read_dir(&mut self, dir: Dir) -> Result<Entries<'_>, Stop> {
+        self.call(&Call::ReadDir { dir })?;
+        Ok(self.entries())
+    }
+
+    /// `fstatfs`: the room of the filesystem of an open directory.
+    ///
+    /// # Errors
+    /// As [`Io::call`].
+    pub fn room(&mut self, dir: Dir) -> Result<Room, Stop> {
+        let done = self.call(&Call::Statfs { dir })?;
+        Ok(if let Done::Room(room) = done { room } else { Room::default() })
+    }
+
+    /// Gives requests to the queue of the task: how many it took, the first of them.
+    ///
+    /// # Errors
+    /// As [`Io::call`].
+    pub fn submit(&mut self, requests: &[Request]) -> Result<u32, Stop> {
+        let done = self.call(&Call::Submit { requests })?;
+        Ok(if let Done::Taken(taken) = done { taken } else { 0 })
+    }
+
+    /// Waits for at least so many requests to end, as far as so many are under way.
+    ///
+    /// # Errors
+    /// As [`Io::call`].
+    pub fn reap(&mut self, least: u16) -> Result<&[Completion], Stop> {
+        self.call(&Call::Reap { least })?;
+        Ok(self.reaped())
+    }
+}

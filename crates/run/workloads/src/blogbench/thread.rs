@@ -1,0 +1,294 @@
+//! A thread: does one thing to one blog after the other until the deadline.
+//!
+//! What fails since somebody else works on the same blog, and a blog that is not there, cost it a
+//! second, as in the original. All other failures end the run.
+
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use treering_script::{
+    Bell, Board, CreateHow, Dir, Expect, Io, OpenHow, Random, Script, Spans, Stop,
+};
+
+use super::config::Role;
+use super::counts::{Count, Counts};
+use super::draws::{self, File};
+use super::names::Name;
+
+/// The slots of what a thread has open.
+const ROOT: Dir = Dir(1);
+const BLOG: Dir = Dir(2);
+const FILE: treering_script::File = treering_script::File(0);
+/// Bytes of each write.
+const WRITE_BYTES: u64 = 8192;
+/// How long it waits when it cannot go on, in pieces: nothing ends a piece early.
+const WAIT_NS: u64 = 1_000_000_000;
+const PIECE_NS: u64 = 20_000_000;
+
+/// What all threads have in common.
+#[derive(Debug)]
+pub(super) struct Common {
+    /// In its first cell, how many blogs were begun.
+    pub(super) begun: Board,
+    pub(super) bell: Bell,
+    /// So many blogs stand at once; then the oldest is written anew.
+    pub(super) standing: u64,
+    /// The directory of all blogs; the target itself without it.
+    pub(super) root: Option<CString>,
+    pub(super) read_bytes: u32,
+    /// Whether a blog is done to its end after the deadline.
+    pub(super) finishes: bool,
+    /// Whether every call is timed: latencies of some calls are those of no file.
+    pub(super) is_timed: bool,
+}
+
+/// What became of a blog, or of one of its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    /// It is not there, or another thread was faster.
+    Missing,
+    /// The deadline came between two files.
+    CutShort,
+}
+
+/// The code of a thread.
+#[derive(Debug)]
+pub(super) struct Thread {
+    role: Role,
+    common: Arc<Common>,
+    counts: Counts,
+    random: Random,
+    /// Latencies of files, and of whole blogs.
+    files: Spans,
+    blogs: Spans,
+    /// When the present blog's first call began.
+    blog_began: Option<u64>,
+}
+
+/// The place of a file's latencies in the notes: written ones come first.
+pub(super) const fn span_place(file: File, reads: bool) -> usize {
+    if reads { File::ALL.len() + file.place() } else { file.place() }
+}
+
+/// How many kinds of latencies of files there are.
+pub(super) const SPANS: usize = 2 * File::ALL.len();
+
+impl Thread {
+    /// A thread that counts on a board of its own.
+    pub(super) fn new(role: Role, common: Arc<Common>, counts: Counts, random: Random) -> Self {
+        Self {
+            role,
+            common,
+            counts,
+            random,
+            files: Spans::new(SPANS),
+            blogs: Spans::new(Role::ALL.len()),
+            blog_began: None,
+        }
+    }
+
+    /// The next blog, by what the thread is there for.
+    fn blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+        self.blog_began = None;
+        if self.role == Role::Writer {
+            return self.new_blog(io);
+        }
+        let begun = self.common.begun.cell(0).load(Ordering::Relaxed);
+        let blog = draws::blog(&mut self.random, begun, self.common.standing);
+        match self.role {
+            Role::Commenter => self.write_to(io, blog),
+            // Only commenters take the first one; to the others it is none.
+            _ if blog == 0 => Ok(Outcome::Missing),
+            Role::Reader => self.read(io, blog),
+            Role::Rewriter | Role::Writer => self.write_to(io, blog),
+        }
+    }
+
+    /// A writer's blog of its own: articles and pictures, each from a number down to 1.
+    fn new_blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+        let begun = self.common.begun.cell(0).fetch_add(1, Ordering::Relaxed);
+        let blog = begun % self.common.standing.max(1);
+        if begun != blog {
+            self.counts.add(Count::Anew);
+        }
+        let made = io.make_dir(self.blogs_dir(), Name::blog(blog).as_c_str());
+        made.unless_existing()?;
+        self.begin_blog(io);
+        self.write_to(io, blog)
+    }
+
+    /// Writes files to a blog that may be another's: a writer and a commenter all from a number
+    /// down to 1, a rewriter one of a kind.
+    fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+        let kinds: &[File] = match self.role {
+            Role::Commenter => &[File::Comment],
+            Role::Rewriter if draws::coin(&mut self.random) => &[File::Picture, File::Article],
+            Role::Rewriter => &[File::Article],
+            Role::Writer | Role::Reader => &[File::Article, File::Picture],
+        };
+        let mut first = draws::number(&mut self.random);
+        let opened = io.open_dir(self.blogs_dir(), Name::blog(blog).as_c_str(), BLOG);
+        let is_there = opened.unless_missing()?.is_some();
+        self.begin_blog(io);
+        if !is_there {
+            return Ok(Outcome::Missing);
+        }
+        for (place, &kind) in kinds.iter().enumerate() {
+            if place > 0 {
+                first = draws::number(&mut self.random);
+            }
+            let last = if self.role == Role::Rewriter { first } else { 1 };
+            for number in (last..=first).rev() {
+                let outcome = self.write_file(io, kind, number)?;
+                if outcome != Outcome::Done {
+                    return Ok(outcome);
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Writes a file under another name and renames it.
+    fn write_file(&mut self, io: &mut dyn Io, file: File, number: u32) -> Result<Outcome, Stop> {
+        if self.is_cut_short() {
+            return Ok(Outcome::CutShort);
+        }
+        let bytes = draws::size(&mut self.random, file);
+        let (name, other) = (Name::file(file, number), Name::unfinished(file, number));
+        io.create(BLOG, other.as_c_str(), CreateHow::Truncate, FILE)?;
+        let began = self.began(io);
+        let mut position = 0;
+        while position < bytes {
+            let piece = u32::try_from((bytes - position).min(WRITE_BYTES)).unwrap_or(u32::MAX);
+            position += io.write(FILE, piece, position)?;
+        }
+        io.close(FILE)?;
+        // Another thread may have written the same file meanwhile.
+        let renamed = io.rename(BLOG, other.as_c_str(), BLOG, name.as_c_str());
+        if renamed.unless_missing()?.is_none() {
+            return Ok(Outcome::Missing);
+        }
+        self.files.record(span_place(file, false), false, began, self.ended(io));
+        self.counts.add(file.written());
+        Ok(Outcome::Done)
+    }
+
+    /// Reads perhaps the comments, then pictures and articles in turns, until an article is
+    /// missing.
+    fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+        if draws::coin(&mut self.random) {
+            for number in 1.. {
+                match self.read_file(io, blog, File::Comment, number)? {
+                    Outcome::Done => {}
+                    Outcome::Missing => break,
+                    Outcome::CutShort => return Ok(Outcome::CutShort),
+                }
+            }
+        }
+        for number in 1.. {
+            if self.read_file(io, blog, File::Picture, number)? == Outcome::CutShort {
+                return Ok(Outcome::CutShort);
+            }
+            match self.read_file(io, blog, File::Article, number)? {
+                Outcome::Done => {}
+                Outcome::Missing => break,
+                Outcome::CutShort => return Ok(Outcome::CutShort),
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Reads a file to its end.
+    fn read_file(
+        &mut self,
+        io: &mut dyn Io,
+        blog: u64,
+        file: File,
+        number: u32,
+    ) -> Result<Outcome, Stop> {
+        if self.is_cut_short() {
+            return Ok(Outcome::CutShort);
+        }
+        let name = Name::path(blog, file, number);
+        let opened = io.open(self.blogs_dir(), name.as_c_str(), OpenHow::Read, FILE);
+        let is_there = opened.unless_missing()?.is_some();
+        self.begin_blog(io);
+        if !is_there {
+            return Ok(Outcome::Missing);
+        }
+        let began = self.began(io);
+        while io.read(FILE, self.common.read_bytes)? > 0 {}
+        io.close(FILE)?;
+        self.files.record(span_place(file, true), false, began, self.ended(io));
+        self.counts.add(file.read());
+        Ok(Outcome::Done)
+    }
+
+    /// It cannot go on with this blog.
+    fn wait(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.counts.add(Count::Waits);
+        for _piece in 0..WAIT_NS / PIECE_NS {
+            io.pause(PIECE_NS)?;
+            if self.common.bell.has_rung() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn blogs_dir(&self) -> Dir {
+        if self.common.root.is_some() { ROOT } else { Dir::TARGET }
+    }
+
+    /// Whether it ends between two files.
+    fn is_cut_short(&self) -> bool {
+        !self.common.finishes && self.common.bell.has_rung()
+    }
+
+    /// When the last call began, where such latencies are wanted.
+    fn began(&self, io: &dyn Io) -> Option<u64> {
+        io.timed().filter(|_| self.common.is_timed).map(|(began_ns, _)| began_ns)
+    }
+
+    fn ended(&self, io: &dyn Io) -> Option<u64> {
+        io.timed().filter(|_| self.common.is_timed).map(|(_, ended_ns)| ended_ns)
+    }
+
+    /// A blog begins with the first call that is made for it.
+    fn begin_blog(&mut self, io: &dyn Io) {
+        if self.blog_began.is_none() {
+            self.blog_began = self.began(io);
+        }
+    }
+}
+
+impl Script for Thread {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if let Some(root) = &self.common.root {
+            io.open_dir(Dir::TARGET, root, ROOT)?;
+        }
+        while !self.common.bell.has_rung() {
+            match self.blog(io)? {
+                Outcome::CutShort => break,
+                Outcome::Missing => self.wait(io)?,
+                Outcome::Done => {
+                    self.blogs.record(self.role.place(), false, self.blog_began, self.ended(io));
+                    match self.role {
+                        Role::Writer => self.counts.add(Count::BlogsWritten),
+                        Role::Reader => self.counts.add(Count::BlogsRead),
+                        Role::Rewriter | Role::Commenter => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn notes(&mut self) -> Vec<u64> {
+        let mut notes = self.files.notes();
+        notes.extend(self.blogs.notes());
+        notes
+    }
+}
