@@ -1,8 +1,8 @@
 //! What the code of a task may ask for: one method for each call to the kernel.
 //!
-//! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts and
-//! times it; one in memory is the oracle of tests; others print or record what is asked. What none
-//! of them does is decide what comes next.
+//! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts
+//! and times it; one in memory is the oracle of tests; others print or record what is asked. What
+//! none of them does is decide what comes next.
 
 use std::ffi::CStr;
 

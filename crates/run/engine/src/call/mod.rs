@@ -119,7 +119,7 @@ impl CallFailure {
     }
 
     /// The error in the form of the standard library.
-    pub fn os_error(&self) -> io::Error {
+    pub(crate) fn os_error(&self) -> io::Error {
         io::Error::from_raw_os_error(self.errno)
     }
 }

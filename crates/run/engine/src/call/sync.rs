@@ -122,27 +122,8 @@ impl SyncCaller {
             Call::WriteEach { file, bytes, position } => {
                 return self.write_each(file, bytes, position);
             }
-            Call::Create { at, path, how, into } => {
-                let how = match how {
-                    CreateHow::Append => OpenHow::Append,
-                    CreateHow::Truncate => OpenHow::Truncate,
-                    CreateHow::TruncateToRead => OpenHow::TruncateToRead,
-                    CreateHow::Exclusive => OpenHow::Exclusive,
-                    CreateHow::ExclusiveToRead => OpenHow::ExclusiveToRead,
-                    CreateHow::OrOpen => OpenHow::OrMake,
-                };
-                self.open(at, path, how, into)?;
-            }
-            Call::Open { at, path, how, into } => {
-                let how = match how {
-                    Opened::Read => OpenHow::Read,
-                    Opened::Write => OpenHow::Write,
-                    Opened::Append => OpenHow::WriteAtEnd,
-                    Opened::ReadWrite => OpenHow::ReadWrite,
-                    Opened::Directory => OpenHow::Directory,
-                };
-                self.open(at, path, how, into)?;
-            }
+            Call::Create { at, path, how, into } => self.open(at, path, created(how), into)?,
+            Call::Open { at, path, how, into } => self.open(at, path, opened(how), into)?,
             Call::Close { file } => {
                 if !self.mappings.is_empty() {
                     self.mappings.remove(&file.0);
@@ -403,6 +384,27 @@ impl SyncCaller {
             None => dir,
             Some(name) => dir.join(OsStr::from_bytes(name.to_bytes())),
         }
+    }
+}
+
+const fn created(how: CreateHow) -> OpenHow {
+    match how {
+        CreateHow::Append => OpenHow::Append,
+        CreateHow::Truncate => OpenHow::Truncate,
+        CreateHow::TruncateToRead => OpenHow::TruncateToRead,
+        CreateHow::Exclusive => OpenHow::Exclusive,
+        CreateHow::ExclusiveToRead => OpenHow::ExclusiveToRead,
+        CreateHow::OrOpen => OpenHow::OrMake,
+    }
+}
+
+const fn opened(how: Opened) -> OpenHow {
+    match how {
+        Opened::Read => OpenHow::Read,
+        Opened::Write => OpenHow::Write,
+        Opened::Append => OpenHow::WriteAtEnd,
+        Opened::ReadWrite => OpenHow::ReadWrite,
+        Opened::Directory => OpenHow::Directory,
     }
 }
 

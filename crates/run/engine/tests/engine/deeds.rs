@@ -135,7 +135,8 @@ impl Script for DeedScript {
     }
 }
 
-/// A script without end that raises a flag before its hundredth call, as a signal would: the call is not made.
+/// A script without end that raises a flag before its hundredth call, as a signal would: that call
+/// is not made.
 pub(crate) struct Raising {
     pub(crate) stop: StopFlag,
     pub(crate) signal: i32,
