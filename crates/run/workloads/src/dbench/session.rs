@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
-use treering_script::{
-    Call, Outcome, Phase, Session, SideBySide, Step, Steps, Task, Unfinished, Wave,
-};
+use treering_script::{Dir, Io, Phase, Script, Session, SideBySide, Stop, Task, Unfinished, Wave};
 
 use super::account::Account;
 use super::clock::Clock;
@@ -164,7 +162,7 @@ impl Session for PlaySession<'_> {
         }
         match self.stage? {
             Stage::Setup => {
-                let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase { done: false }));
+                let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
                 Some(Wave { tasks: vec![task], ..Wave::default() })
             }
             Stage::Fill => self.fill(),
@@ -237,16 +235,10 @@ impl Session for PlaySession<'_> {
 }
 
 /// Makes the directory that a native run works in.
-struct MakeBase {
-    done: bool,
-}
+struct MakeBase;
 
-impl Steps for MakeBase {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        let first = !std::mem::replace(&mut self.done, true);
-        first.then(|| {
-            let at = treering_script::Dir::TARGET;
-            Call::MakeDir { at, name: c"dbench-0" }.into()
-        })
+impl Script for MakeBase {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.make_dir(Dir::TARGET, c"dbench-0")
     }
 }

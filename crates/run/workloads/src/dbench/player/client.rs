@@ -1,11 +1,10 @@
 //! A client: its place in the load, its files and directories, and what it tells.
 
-use std::ffi::CString;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use treering_script::Random;
+use treering_script::{Errno, Random};
 
 use super::handles::Handles;
 use super::places::Places;
@@ -213,8 +212,8 @@ impl Client {
 
     /// An operation is over.
     #[inline]
-    pub(super) fn done(&mut self, kind: Kind, surprise: bool, now_ns: u64) {
-        self.account.spans.end(kind as usize, surprise);
+    pub(super) fn done(&mut self, kind: Kind, surprise: bool, began_ns: Option<u64>, now_ns: u64) {
+        self.account.spans.record(kind as usize, surprise, began_ns, Some(now_ns));
         self.account.surprises += u64::from(surprise);
         self.account.to_ns = now_ns;
     }
@@ -237,12 +236,7 @@ impl Client {
 }
 
 /// The system's words for an error.
-pub(super) fn words(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
+pub(super) fn words(errno: Errno) -> String {
+    let text = io::Error::from(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-/// A name without a NUL.
-pub(super) fn name_of(bytes: &[u8]) -> CString {
-    CString::new(bytes).unwrap_or_default()
 }

@@ -1,28 +1,26 @@
-//! The script of a worker: it plays a load for one client, or each line for several in turn.
+//! The code of a worker: it plays a load for one client, or each line for several in turn.
 //!
 //! `client` is what each has of its own, `places` and `handles` what it has open, `resolve` how
-//! names are looked for, `act` and `transfer` the operations, `deltree` the removal of files.
+//! names are looked for, `operations` and `transfer` what a line asks for, `deltree` the removal of
+//! files.
 
-mod act;
 mod client;
 mod deltree;
-mod doing;
 mod handles;
+mod operations;
 mod places;
 mod resolve;
 mod transfer;
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
-use treering_script::{Dir, File, MAX_DIRS, Outcome, Step, Steps};
+use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
-use super::loadfile::{Deed, Expected, Kind, Load, NameId, Op};
+use super::loadfile::{Deed, Expected, Load, NameId, Op};
 use super::panel::{Dial, Panel, Part, Signal};
 use client::Client;
-use deltree::{Tree, Walk};
-use doing::Doing;
-use resolve::Search;
 
 /// The slot of a directory that is read or synced.
 const SCAN: Dir = Dir(1);
@@ -73,78 +71,27 @@ pub(super) struct Crew {
     pub(super) panels: Vec<Panel>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The next line of the present client.
-    Next,
-    /// A wait, in nanoseconds that are left; the next line comes after it.
-    Wait(u64),
-    /// A wait for the rate, the same; the present operation comes after it.
-    Delay(u64),
-    /// Until another client has set a point.
-    Point(u32, u64),
-    Resolve(Search),
-    /// The calls of the operation itself, by their number.
-    Act(u8),
-    Deltree(Walk),
-    /// Files that a pass has left open are closed.
-    CloseLeft,
-}
+/// What the filesystem answered to a call.
+type Answer<T> = Result<T, Errno>;
 
-/// What came of the last call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
-    /// Done; with bytes or a size.
-    Done(u64),
-    /// Failed, with an error number.
-    Failed(i32),
-}
-
-impl Heard {
-    const fn errno(self) -> Option<i32> {
-        match self {
-            Self::Failed(errno) => Some(errno),
-            Self::Done(_) => None,
-        }
-    }
-
-    const fn value(self) -> u64 {
-        match self {
-            Self::Done(value) => value,
-            Self::Failed(_) => 0,
-        }
-    }
-}
-
-/// The script.
+/// The code of a worker.
 pub(super) struct Player {
     plan: Arc<Manner>,
     crew: Crew,
     clients: Vec<Client>,
     /// Whose turn it is.
     present: usize,
-    stage: Stage,
-    heard: Heard,
     op: Op,
-    deed: Deed,
-    kind: Kind,
     /// The names of the present operation, and the slots of their directories.
     named: [NameId; 2],
     at: [Dir; 2],
-    names: usize,
-    resolving: usize,
     found: [bool; 2],
     /// Why a name's directory could not be opened.
-    lost: [Option<i32>; 2],
-    file: File,
-    moved: u64,
-    /// Entries of the last batch, and of all of them.
-    batch: usize,
-    entries: usize,
-    troubled: bool,
-    deltree: Tree,
+    lost: [Option<Errno>; 2],
     /// Whether the next call is the first of an operation.
     begins: bool,
+    /// When the first call of the present operation began, if it was timed.
+    op_began_ns: Option<u64>,
     now_ns: u64,
     began_ns: u64,
     silent: u32,
@@ -178,24 +125,13 @@ impl Player {
             plan,
             crew: crew.clone(),
             present: 0,
-            stage: Stage::Next,
-            heard: Heard::Done(0),
             op: Op { deed: Deed::QueryFs, line: 0, status: 0 },
-            deed: Deed::QueryFs,
-            kind: Kind::Qfsinfo,
             named: [0; 2],
             at: [Dir::TARGET; 2],
-            names: 0,
-            resolving: 0,
             found: [false; 2],
             lost: [None; 2],
-            file: File(0),
-            moved: 0,
-            batch: 0,
-            entries: 0,
-            troubled: false,
-            deltree: Tree::default(),
             begins: false,
+            op_began_ns: None,
             now_ns: 0,
             began_ns: 0,
             silent: 0,
@@ -212,6 +148,12 @@ impl Player {
     #[inline]
     fn spot(&self, which: usize) -> &places::Spot {
         self.clients[self.present].places.spot(self.named[which])
+    }
+
+    /// What a name is called in its directory.
+    #[inline]
+    fn name(&self, which: usize) -> &CStr {
+        &self.spot(which).name
     }
 
     fn shown(&mut self, which: usize) -> String {
@@ -246,148 +188,82 @@ impl Player {
         self.crew.signal.set(Part::Over);
     }
 
-    /// The present operation is over.
+    /// What the filesystem answered to the call that was just made. When that was is taken down.
     #[inline]
-    fn finish(&mut self, surprise: bool) {
-        let (kind, now_ns) = (self.kind, self.now_ns);
-        self.client().done(kind, surprise, now_ns);
-        self.next_client();
-    }
-
-    #[inline]
-    fn next_client(&mut self) {
-        self.stage = Stage::Next;
-        self.present = (self.present + 1) % self.clients.len();
-    }
-
-    /// A client is done with everything.
-    fn leave(&mut self) {
-        let client = self.client();
-        client.finished = true;
-        client.panel.set(Dial::Done, 1);
-        self.next_client();
-    }
-
-    fn hear(&mut self, last: Outcome<'_>) {
-        self.heard = match last {
-            Outcome::Bytes(value) | Outcome::Size(value) | Outcome::Full(value) => {
-                Heard::Done(value)
+    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<Answer<T>, Stop> {
+        self.silent = 0;
+        if let Some((began_ns, ended_ns)) = io.timed() {
+            self.now_ns = ended_ns;
+            let begins = std::mem::take(&mut self.begins);
+            let client = &mut self.clients[self.present];
+            client.panel.set(Dial::Seen, ended_ns);
+            if begins {
+                self.op_began_ns = Some(began_ns);
+                let gap_ns = began_ns.saturating_sub(client.op_began_ns);
+                client.op_began_ns = began_ns;
+                if gap_ns > client.panel.get(Dial::Gap) {
+                    client.panel.set(Dial::Gap, gap_ns);
+                }
             }
-            Outcome::Failed(errno) => Heard::Failed(errno),
-            _ => Heard::Done(0),
-        };
-        if matches!(last, Outcome::Entries(_)) {
-            match self.stage {
-                Stage::Deltree(_) => self.keep_batch(&last),
-                _ => self.look_through(last),
-            }
-        } else {
-            self.batch = 0;
         }
+        done.or_errno()
     }
 
-    /// The next thing to do; `None` at the end.
-    fn advance(&mut self) -> Option<Doing> {
+    fn pause(&mut self, io: &mut dyn Io, ns: u64) -> Result<(), Stop> {
+        let paused = io.pause(ns);
+        self.heard(io, paused).map(|_| ())
+    }
+
+    /// The present client's turn: its lines up to the end of an operation, or its own end.
+    fn turn(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
-            let doing = match self.stage {
-                Stage::Act(act) => self.act(act),
-                Stage::Resolve(search) => self.search(search),
-                Stage::Next => {
-                    if self.clients.iter().all(|client| client.finished) {
-                        return None;
-                    }
-                    self.silent += 1;
-                    if self.silent > SILENT_MAX { Some(Doing::Pause(1)) } else { self.next_line() }
+            self.silent += 1;
+            if self.silent > SILENT_MAX {
+                self.pause(io, 1)?;
+            }
+            let part = self.crew.signal.part();
+            if part == Part::Over {
+                return self.leave(io);
+            }
+            let now_ns = self.now_ns;
+            let client = self.client();
+            if part == Part::Measured && !client.measured {
+                client.measured = true;
+                client.account.reset(now_ns);
+            }
+            let Client { cursor, load, .. } = client;
+            let Some(op) = cursor.take(load) else {
+                if self.ends_with_pass(io)? {
+                    return self.leave(io);
                 }
-                Stage::Wait(0) => {
-                    self.stage = Stage::Next;
-                    None
-                }
-                Stage::Delay(0) => self.begin(),
-                Stage::Wait(left) => self.wait(left, Stage::Wait),
-                Stage::Delay(left) => self.wait(left, Stage::Delay),
-                Stage::Point(client, point) => self.await_point(client, point),
-                Stage::Deltree(walk) => self.walk(walk),
-                Stage::CloseLeft => self.close_left(),
+                continue;
             };
-            if doing.is_some() {
-                self.silent = 0;
-                return doing;
+            let Some(kind) = load.kind(op.deed) else {
+                self.directive(io, op)?;
+                continue;
+            };
+            self.op = op;
+            let clients = self.plan.clients;
+            let client = self.client();
+            client.account.lines += 1;
+            client.panel.set(Dial::Lines, client.account.lines);
+            let Some(deed) = client.drawn(op, clients) else {
+                self.say("a number that was drawn is too large".to_owned());
+                self.client().done(kind, true, None, now_ns);
+                return Ok(());
+            };
+            if let Some(behind_ns) = self.behind_rate()
+                && !self.wait(io, behind_ns)?
+            {
+                continue;
             }
+            self.begins = true;
+            self.op_began_ns = None;
+            let surprise = self.operate(io, deed)?;
+            let (began_ns, now_ns) = (self.op_began_ns, self.now_ns);
+            self.client().done(kind, surprise, began_ns, now_ns);
+            return Ok(());
         }
-    }
-
-    /// Begins the next line of the present client.
-    fn next_line(&mut self) -> Option<Doing> {
-        if self.client().finished {
-            self.next_client();
-            return None;
-        }
-        let part = self.crew.signal.part();
-        if part == Part::Over {
-            return self.begin_leaving();
-        }
-        let now_ns = self.now_ns;
-        let client = self.client();
-        if part == Part::Measured && !client.measured {
-            client.measured = true;
-            client.account.reset(now_ns);
-        }
-        let Client { cursor, load, .. } = client;
-        let Some(op) = cursor.take(load) else {
-            self.stage = Stage::CloseLeft;
-            return None;
-        };
-        let Some(kind) = load.kind(op.deed) else {
-            self.directive(op);
-            return None;
-        };
-        let clients = self.plan.clients;
-        let client = &mut self.clients[self.present];
-        client.account.lines += 1;
-        client.panel.set(Dial::Lines, client.account.lines);
-        let deed = client.drawn(op, clients);
-        (self.op, self.kind) = (op, kind);
-        let Some(deed) = deed else {
-            self.say("a number that was drawn is too large".to_owned());
-            self.finish(true);
-            return None;
-        };
-        self.deed = deed;
-        if let Some(left) = self.behind_rate() {
-            // The operation comes when the wait is over.
-            self.stage = Stage::Delay(left);
-            return None;
-        }
-        self.begin()
-    }
-
-    /// The first call of the present operation.
-    fn begin(&mut self) -> Option<Doing> {
-        self.client().account.spans.begin();
-        self.begins = true;
-        self.heard = Heard::Done(0);
-        self.troubled = false;
-        let one = |name| ([name, name], 1);
-        let (named, names) = match self.deed {
-            Deed::Create { name, .. }
-            | Deed::Unlink { name }
-            | Deed::Rmdir { name }
-            | Deed::Mkdir { name }
-            | Deed::QueryPath { name }
-            | Deed::Find { name, .. } => one(name),
-            Deed::Rename { from, to } => ([from, to], 2),
-            Deed::Deltree { name } => {
-                self.named = [name, name];
-                return self.begin_deltree(false);
-            }
-            _ => {
-                self.stage = Stage::Act(0);
-                return None;
-            }
-        };
-        self.named = named;
-        self.resolve(names)
     }
 
     /// With a rate, how long the present operation has to wait.
@@ -412,83 +288,83 @@ impl Player {
         Some(left_ms * 1_000_000)
     }
 
-    fn wait(&mut self, left: u64, rest: fn(u64) -> Stage) -> Option<Doing> {
-        if self.crew.signal.part() == Part::Over {
-            self.stage = Stage::Next;
-            return None;
+    /// Waits so long; `false` where all is over before.
+    fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
+        let mut left = ns;
+        while left > 0 {
+            if self.crew.signal.part() == Part::Over {
+                return Ok(false);
+            }
+            let piece = left.min(PIECE_NS);
+            self.pause(io, piece)?;
+            left -= piece;
         }
-        let piece = left.min(PIECE_NS);
-        self.stage = rest(left - piece);
-        Some(Doing::Pause(piece))
+        Ok(true)
     }
 
     /// A line that is no operation.
-    fn directive(&mut self, op: Op) {
+    fn directive(&mut self, io: &mut dyn Io, op: Op) -> Result<(), Stop> {
         let now_ns = self.now_ns;
         let rated = self.plan.rate.is_some();
         let client = self.client();
         client.account.lines += u64::from(!matches!(op.deed, Deed::Until { .. }));
         match op.deed {
-            Deed::Sleep { us } => self.stage = Stage::Wait(u64::from(us) * 1000),
+            Deed::Sleep { us } => _ = self.wait(io, u64::from(us) * 1000)?,
             Deed::Until { us } if !rated => {
                 let age_us = now_ns.saturating_sub(client.cursor.pass_began_ns) / 1000;
-                self.stage = Stage::Wait(us.saturating_sub(age_us) * 1000);
+                self.wait(io, us.saturating_sub(age_us) * 1000)?;
             }
             Deed::SetPoint { point } => client.panel.set(Dial::Point, point.saturating_add(1)),
-            Deed::WaitPoint { client, point } => self.stage = Stage::Point(client, point),
+            Deed::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
             Deed::DrawText { into, text } => client.draw_text(into, text),
             _ => {}
         }
+        Ok(())
     }
 
-    fn await_point(&mut self, client: u32, point: u64) -> Option<Doing> {
-        let panel = self.crew.panels.get(client as usize);
-        let there =
-            panel.is_none_or(|panel| panel.get(Dial::Point) > point || panel.get(Dial::Done) != 0);
-        if there || self.crew.signal.part() == Part::Over {
-            self.stage = Stage::Next;
-            return None;
+    /// Waits until another client has set a point.
+    fn wait_for_point(&mut self, io: &mut dyn Io, client: u32, point: u64) -> Result<(), Stop> {
+        let Some(panel) = self.crew.panels.get(client as usize).cloned() else { return Ok(()) };
+        while panel.get(Dial::Point) <= point
+            && panel.get(Dial::Done) == 0
+            && self.crew.signal.part() != Part::Over
+        {
+            self.pause(io, POLL_NS)?;
         }
-        Some(Doing::Pause(POLL_NS))
+        Ok(())
     }
 
-    /// Closes what a pass has left open; then the next one begins, or none.
-    fn close_left(&mut self) -> Option<Doing> {
-        if let Some(file) = self.client().handles.any() {
+    /// Closes what a pass has left open. Whether it was the client's last.
+    fn ends_with_pass(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        while let Some(file) = self.client().handles.any() {
             self.client().handles.closed(file);
-            return Some(Doing::Close(file));
+            let closed = io.close(file);
+            let _whatever = self.heard(io, closed)?;
         }
         let (now_ns, began_ns) = (self.now_ns, self.began_ns);
-        self.client().passed(now_ns, began_ns);
-        let passes = self.client().cursor.passes;
-        if self.plan.passes.is_some_and(|most| passes >= most) {
-            return self.begin_leaving();
-        }
-        self.stage = Stage::Next;
-        None
+        let client = self.client();
+        client.passed(now_ns, began_ns);
+        let passes = client.cursor.passes;
+        Ok(self.plan.passes.is_some_and(|most| passes >= most))
     }
 
     /// The present client is over: it removes its files, if it is to.
-    fn begin_leaving(&mut self) -> Option<Doing> {
-        if !self.plan.cleans_up || self.account.failure.is_some() {
-            self.leave();
-            return None;
+    fn leave(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.plan.cleans_up && self.account.failure.is_none() {
+            let own = self.client().own_directory();
+            self.named = [own; 2];
+            self.deltree(io)?;
         }
-        let own = self.client().own_directory();
-        self.named = [own; 2];
-        self.begin_deltree(true)
+        let client = self.client();
+        client.finished = true;
+        client.panel.set(Dial::Done, 1);
+        Ok(())
     }
 }
 
-impl Steps for Player {
-    #[inline]
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.hear(last);
-        let doing = self.advance()?;
-        Some(self.step(doing))
-    }
-
-    fn began(&mut self, at_ns: u64) {
+impl Script for Player {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let at_ns = io.began_ns();
         self.began_ns = at_ns;
         self.now_ns = at_ns;
         for client in &mut self.clients {
@@ -499,22 +375,15 @@ impl Steps for Player {
             client.panel.set(Dial::Began, at_ns);
             client.panel.set(Dial::Seen, at_ns);
         }
-    }
-
-    #[inline]
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.now_ns = ended_ns;
-        let begins = std::mem::take(&mut self.begins);
-        let client = &mut self.clients[self.present];
-        client.account.spans.timed(began_ns, ended_ns);
-        client.panel.set(Dial::Seen, ended_ns);
-        if begins {
-            let gap_ns = began_ns.saturating_sub(client.op_began_ns);
-            client.op_began_ns = began_ns;
-            if gap_ns > client.panel.get(Dial::Gap) {
-                client.panel.set(Dial::Gap, gap_ns);
+        while self.clients.iter().any(|client| !client.finished) {
+            for present in 0..self.clients.len() {
+                self.present = present;
+                if !self.client().finished {
+                    self.turn(io)?;
+                }
             }
         }
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {

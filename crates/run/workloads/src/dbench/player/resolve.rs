@@ -4,129 +4,87 @@
 //! As in the original, such a name ends the search and is not used: the operation goes on with the
 //! name as it is written.
 
-use treering_script::{Dir, Outcome};
+use treering_script::{Dir, Io, Stop};
 
-use super::doing::Doing;
-use super::{Heard, Player, SCAN, Stage};
-
-/// Where the search is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
-    Begin,
-    /// The directory is being opened into its slot.
-    Reaching,
-    Asking,
-    /// Its attribute was asked for.
-    Xattr,
-    /// The directory is being opened to be read.
-    Opening,
-    Reading,
-    /// A name like it was read.
-    Similar,
-    Closing,
-}
+use super::places::DirId;
+use super::{Answer, Player, SCAN};
 
 impl Player {
-    /// Looks for the names of the present operation, one after the other.
-    pub(super) fn resolve(&mut self, names: usize) -> Option<Doing> {
-        self.names = names;
-        self.resolving = 0;
+    /// Looks for the first names of the present operation.
+    pub(super) fn resolve(&mut self, io: &mut dyn Io, names: usize) -> Result<(), Stop> {
         self.found = [false; 2];
         self.lost = [None; 2];
-        self.stage = Stage::Resolve(Search::Begin);
-        None
+        (0..names).try_for_each(|which| self.look_for(io, which))
     }
 
-    /// What a batch of entries says of the name that is looked for.
-    pub(super) fn look_through(&mut self, last: Outcome<'_>) {
-        let Outcome::Entries(entries) = last else { return };
-        if self.stage != Stage::Resolve(Search::Reading) {
-            self.batch = entries.count();
-            return;
+    fn look_for(&mut self, io: &mut dyn Io, which: usize) -> Result<(), Stop> {
+        let dir = self.spot(which).dir;
+        let (at, reached) = self.reach(io, dir)?;
+        self.at[which] = at;
+        if let Err(errno) = reached {
+            self.client().places.lost(dir);
+            self.lost[which] = Some(errno);
+            return Ok(());
         }
-        // Here only whether there are any counts.
-        self.batch = usize::from(!entries.is_empty());
-        let wanted = self.spot(self.resolving).name.as_bytes();
-        let similar = |name: &[u8]| name.eq_ignore_ascii_case(wanted);
-        if entries.into_iter().any(|entry| similar(entry.name.to_bytes())) {
-            self.stage = Stage::Resolve(Search::Similar);
-        }
-    }
-
-    pub(super) fn search(&mut self, search: Search) -> Option<Doing> {
-        let which = self.resolving;
-        let (dir, is_top) = (self.spot(which).dir, self.spot(which).name.is_empty());
-        let failed = self.heard.errno();
-        match search {
-            Search::Begin => {
-                let (slot, opens) = self.client().places.reach(dir);
-                self.at[which] = slot;
-                if opens {
-                    return self.searching(Search::Reaching, Doing::OpenDir(dir, slot));
-                }
-                self.ask(which, is_top)
-            }
-            Search::Reaching => {
-                if let Some(errno) = failed {
-                    self.client().places.lost(dir);
-                    self.lost[which] = Some(errno);
-                    return self.resolved();
-                }
-                self.ask(which, is_top)
-            }
-            Search::Asking if failed.is_none() => {
-                self.found[which] = true;
-                if self.plan.xattr {
-                    let doing = Doing::GetXattr(self.at[which], which);
-                    return self.searching(Search::Xattr, doing);
-                }
-                self.resolved()
-            }
-            Search::Asking if self.plan.resolve => {
-                let doing = self.open_parent(which);
-                self.searching(Search::Opening, doing)
-            }
-            Search::Opening if failed.is_none() => {
-                self.searching(Search::Reading, Doing::ReadDir(SCAN))
-            }
-            Search::Reading if failed.is_none() && self.batch > 0 => {
-                self.searching(Search::Reading, Doing::ReadDir(SCAN))
-            }
-            Search::Reading | Search::Similar => {
-                self.searching(Search::Closing, Doing::CloseDir(SCAN))
-            }
-            Search::Asking | Search::Xattr | Search::Opening | Search::Closing => self.resolved(),
-        }
-    }
-
-    fn ask(&mut self, which: usize, is_top: bool) -> Option<Doing> {
-        if is_top {
+        if self.name(which).is_empty() {
             // There is no name that it could be asked for by; it is there.
             self.found[which] = true;
-            return self.resolved();
+            return Ok(());
         }
-        self.searching(Search::Asking, Doing::Stat(self.at[which], which))
+        let asked = io.stat(at, self.name(which));
+        self.found[which] = self.heard(io, asked)?.is_ok();
+        if !self.found[which] {
+            return if self.plan.resolve { self.look_for_alike(io, which) } else { Ok(()) };
+        }
+        if self.plan.xattr {
+            let got = io.get_xattr(at, self.name(which));
+            let _whatever = self.heard(io, got)?;
+        }
+        Ok(())
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
-    fn searching(&mut self, search: Search, doing: Doing) -> Option<Doing> {
-        self.stage = Stage::Resolve(search);
-        Some(doing)
+    /// Reads the directory of a name up to one that differs in case only.
+    fn look_for_alike(&mut self, io: &mut dyn Io, which: usize) -> Result<(), Stop> {
+        if self.open_parent(io, which)?.is_err() {
+            return Ok(());
+        }
+        loop {
+            let wanted = self.name(which).to_bytes();
+            let is_alike = |name: &[u8]| name.eq_ignore_ascii_case(wanted);
+            let goes_on = io.read_dir(SCAN).map(|mut entries| {
+                !entries.is_empty() && !entries.any(|entry| is_alike(entry.name.to_bytes()))
+            });
+            if self.heard(io, goes_on)? != Ok(true) {
+                break;
+            }
+        }
+        let closed = io.close_dir(SCAN);
+        let _whatever = self.heard(io, closed)?;
+        Ok(())
     }
 
-    fn resolved(&mut self) -> Option<Doing> {
-        self.resolving += 1;
-        self.heard = Heard::Done(0);
-        self.stage =
-            if self.resolving < self.names { Stage::Resolve(Search::Begin) } else { Stage::Act(0) };
-        None
+    /// The slot of a directory, opened where it is not yet, and what came of that.
+    pub(super) fn reach(&mut self, io: &mut dyn Io, dir: DirId) -> Result<(Dir, Answer<()>), Stop> {
+        let (slot, opens) = self.client().places.reach(dir);
+        if !opens {
+            return Ok((slot, Ok(())));
+        }
+        let opened = io.open_dir(Dir::TARGET, self.client().places.dir_path(dir), slot);
+        Ok((slot, self.heard(io, opened)?))
     }
 
     /// Opens the directory of a name once more, to read or to sync it.
-    pub(super) fn open_parent(&mut self, which: usize) -> Doing {
-        if self.at[which] == Dir::TARGET {
-            return Doing::OpenTop(SCAN);
-        }
-        Doing::OpenDir(self.spot(which).dir, SCAN)
+    pub(super) fn open_parent(
+        &mut self,
+        io: &mut dyn Io,
+        which: usize,
+    ) -> Result<Answer<()>, Stop> {
+        let opened = if self.at[which] == Dir::TARGET {
+            io.open_root(0, SCAN)
+        } else {
+            let dir = self.spot(which).dir;
+            io.open_dir(Dir::TARGET, self.client().places.dir_path(dir), SCAN)
+        };
+        self.heard(io, opened)
     }
 }

@@ -1,142 +1,130 @@
 //! Reading and writing, in pieces where a piece would be too long for one call.
 
+use treering_script::{Errno, File, Io, Stop};
+
 use super::Player;
 use super::client::words;
-use super::doing::Doing;
-use super::{Heard, Stage};
 use crate::dbench::loadfile::HandleId;
 
 /// The most that one call moves.
 const PIECE: u32 = 4 << 20;
 
+/// A read or a write of a load: what is asked for, and what was moved when it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) handle: HandleId,
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    pub(super) moved: u32,
+}
+
+impl Transfer {
+    /// The next piece, after so many bytes.
+    fn piece(&self, moved: u64) -> (u32, u64) {
+        let left = u64::from(self.bytes).saturating_sub(moved);
+        let bytes = u32::try_from(left).unwrap_or(PIECE).min(PIECE);
+        (bytes, self.offset.saturating_add(moved))
+    }
+}
+
 impl Player {
-    /// The next piece, from where the present operation is.
-    fn piece(&self, bytes: u32) -> u32 {
-        u32::try_from(u64::from(bytes) - self.moved).unwrap_or(PIECE).min(PIECE)
+    pub(super) fn read(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
+        let surprise = !self.plan.fake_io && self.read_pieces(io, file, what)?;
+        self.client().moved(what.bytes.into(), 0);
+        Ok(surprise)
     }
 
-    pub(super) fn read(
-        &mut self,
-        act: u8,
-        handle: HandleId,
-        offset: u64,
-        bytes: u32,
-        moved: u32,
-    ) -> Option<Doing> {
-        if act == 0 {
-            if !self.handle(handle) {
-                return None;
+    fn read_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+        let mut moved = 0;
+        let failed = loop {
+            let (bytes, position) = what.piece(moved);
+            let read = io.read_at(file, bytes, position);
+            match self.heard(io, read)? {
+                Ok(got) => {
+                    moved += got;
+                    if got != u64::from(PIECE) || moved >= u64::from(what.bytes) {
+                        break None;
+                    }
+                }
+                Err(errno) => break Some(errno),
             }
-            self.moved = 0;
-            if self.plan.fake_io {
-                return self.read_all(bytes, false);
-            }
+        };
+        let surprise = failed.is_some() || moved != u64::from(what.moved);
+        if surprise {
+            let wanted = what.moved;
+            let why = failed.map_or_else(|| format!("{moved} bytes instead of {wanted}"), words);
+            let number = self.client().handle_number(what.handle);
+            self.say(format!("read failed on handle {number} ({why})"));
+        }
+        Ok(surprise)
+    }
+
+    pub(super) fn write(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
+        let last = if self.plan.fake_io {
+            Ok(())
+        } else if self.plan.one_byte_write_fix && what.bytes == 1 {
+            self.one_byte(io, file, what.offset)?
         } else {
-            let got = self.heard.value();
-            self.moved += got;
-            let whole = got == u64::from(PIECE) && self.moved < u64::from(bytes);
-            if self.heard.errno().is_some() || !whole {
-                let surprise = self.heard.errno().is_some() || self.moved != u64::from(moved);
-                if surprise {
-                    let why = self
-                        .heard
-                        .errno()
-                        .map_or_else(|| format!("{} bytes instead of {moved}", self.moved), words);
-                    let number = self.client().handle_number(handle);
-                    self.say(format!("read failed on handle {number} ({why})"));
-                }
-                return self.read_all(bytes, surprise);
+            if !self.write_pieces(io, file, what)? {
+                return Ok(true);
             }
+            if self.plan.fsync {
+                let synced = io.fsync(file);
+                self.heard(io, synced)?
+            } else {
+                Ok(())
+            }
+        };
+        self.client().moved(0, what.bytes.into());
+        Ok(self.plan.fsync && last.is_err())
+    }
+
+    /// Whether all was written; a write that is too short ends it all.
+    fn write_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+        let mut moved = 0;
+        let failed = loop {
+            let (bytes, position) = what.piece(moved);
+            let written = io.write_at(file, bytes, position);
+            match self.heard(io, written)? {
+                Ok(written) => {
+                    moved += written;
+                    if written == 0 || moved >= u64::from(what.bytes.min(what.moved)) {
+                        break None;
+                    }
+                }
+                Err(errno) => break Some(errno),
+            }
+        };
+        if failed.is_none() && moved == u64::from(what.moved) {
+            return Ok(true);
         }
-        self.stage = Stage::Act(1);
-        Some(Doing::Read(self.file, self.piece(bytes), offset.saturating_add(self.moved)))
-    }
-
-    fn read_all(&mut self, bytes: u32, surprise: bool) -> Option<Doing> {
-        self.client().moved(bytes.into(), 0);
-        self.finish(surprise);
-        None
-    }
-
-    pub(super) fn write(
-        &mut self,
-        act: u8,
-        handle: HandleId,
-        offset: u64,
-        bytes: u32,
-        moved: u32,
-    ) -> Option<Doing> {
-        match act {
-            0 => {
-                if !self.handle(handle) {
-                    return None;
-                }
-                self.moved = 0;
-                if self.plan.fake_io {
-                    return self.written(bytes);
-                }
-                if self.plan.one_byte_write_fix && bytes == 1 {
-                    self.stage = Stage::Act(5);
-                    return Some(Doing::FileStat(self.file));
-                }
-                self.write_piece(offset, bytes)
+        let (number, wanted) = (self.client().handle_number(what.handle), what.moved);
+        self.give_up(match failed {
+            Some(errno) => format!("write failed on handle {number} ({})", words(errno)),
+            None => {
+                format!("wrote {moved} bytes, expected to write {wanted} bytes on handle {number}")
             }
-            1 => {
-                self.moved += self.heard.value();
-                let failed = self.heard.errno();
-                let more = self.moved < u64::from(bytes) && self.moved < u64::from(moved);
-                if failed.is_none() && more && self.heard.value() > 0 {
-                    return self.write_piece(offset, bytes);
-                }
-                if failed.is_some() || self.moved != u64::from(moved) {
-                    self.not_written(handle, moved);
-                    return None;
-                }
-                if self.plan.fsync {
-                    self.stage = Stage::Act(2);
-                    return Some(Doing::Fsync(self.file));
-                }
-                self.written(bytes)
-            }
-            5 => self.one_byte(offset),
-            _ => self.written(bytes),
-        }
-    }
-
-    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
-    fn write_piece(&mut self, offset: u64, bytes: u32) -> Option<Doing> {
-        self.stage = Stage::Act(1);
-        Some(Doing::Write(self.file, self.piece(bytes), offset.saturating_add(self.moved)))
+        });
+        Ok(false)
     }
 
     /// A single byte: it is there already, or the file is made longer by it. What is written is
     /// taken to be zero, as the original's is.
-    #[expect(clippy::unnecessary_wraps, reason = "what an operation does next is a call or none")]
-    fn one_byte(&mut self, offset: u64) -> Option<Doing> {
-        self.stage = Stage::Act(2);
-        if self.heard.errno().is_none() && self.heard.value() > offset {
-            return Some(Doing::Read(self.file, 1, offset));
-        }
-        Some(Doing::Truncate(self.file, offset.saturating_add(1)))
-    }
-
-    /// A write that is too short ends it all.
-    fn not_written(&mut self, handle: HandleId, moved: u32) {
-        let number = self.client().handle_number(handle);
-        let what = match self.heard {
-            Heard::Failed(errno) => format!("write failed on handle {number} ({})", words(errno)),
-            Heard::Done(_) => format!(
-                "wrote {} bytes, expected to write {moved} bytes on handle {number}",
-                self.moved
-            ),
+    fn one_byte(
+        &mut self,
+        io: &mut dyn Io,
+        file: File,
+        offset: u64,
+    ) -> Result<Result<(), Errno>, Stop> {
+        let size = io.file_size(file);
+        let is_there = self.heard(io, size)?.is_ok_and(|bytes| bytes > offset);
+        let done = if is_there {
+            io.read_at(file, 1, offset).map(|_bytes| ())
+        } else {
+            io.truncate(file, offset.saturating_add(1))
         };
-        self.give_up(what);
-        self.finish(true);
-    }
-
-    fn written(&mut self, bytes: u32) -> Option<Doing> {
-        self.client().moved(0, bytes.into());
-        self.finish(self.plan.fsync && self.heard.errno().is_some());
-        None
+        self.heard(io, done)
     }
 }
