@@ -210,8 +210,8 @@ fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Tri
 /// Where an imported trial is from: the digest of the file and the lines in it.
 type Origin = (String, String);
 
-fn origin(trial: &Trial) -> Option<Origin> {
-    let fact = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
+fn origin<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<Origin> {
+    let fact = |name: &str| facts.clone().find(|fact| fact.name == name);
     fact(IMPORT_FACT)?;
     Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
 }
@@ -235,17 +235,21 @@ impl Keeper {
 
     fn of(store: Store) -> Result<Self, StoreError> {
         let known = store.trials(&Filter::default())?;
-        let ids: Vec<TrialId> = known.iter().map(|known| known.trial).collect();
-        let read = store.load_with_facts(&ids, &[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
-        let mut keeper = Self { store, trials: HashSet::new(), origins: HashMap::new() };
-        read.iter().for_each(|trial| keeper.know(trial));
-        Ok(keeper)
+        let trials = known.iter().map(|known| known.trial).collect();
+        let facts = store.facts(&[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
+        let mut origins = HashMap::new();
+        for of_trial in facts.chunk_by(|(one, _), (other, _)| one == other) {
+            if let Some(origin) = origin(of_trial.iter().map(|(_, fact)| fact)) {
+                origins.entry(origin).or_insert(of_trial[0].0);
+            }
+        }
+        Ok(Self { store, trials, origins })
     }
 
     fn know(&mut self, trial: &Trial) {
         let id = trial.beginning.trial;
         self.trials.insert(id);
-        if let Some(origin) = origin(trial) {
+        if let Some(origin) = origin(trial.facts.iter()) {
             self.origins.entry(origin).or_insert(id);
         }
     }
@@ -257,7 +261,7 @@ impl Keeper {
         if self.trials.contains(&id) {
             Some(id)
         } else {
-            self.origins.get(&origin(trial)?).copied()
+            self.origins.get(&origin(trial.facts.iter())?).copied()
         }
     }
 
@@ -280,7 +284,7 @@ impl Keeper {
             ));
             return Ok(false);
         }
-        let mut recorder = self.store.recorder();
+        let mut recorder = self.store.recorder().copying();
         for event in events_of(trial, rows) {
             recorder.record(&event).map_err(|error| failure(&error))?;
         }

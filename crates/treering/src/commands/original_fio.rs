@@ -170,7 +170,13 @@ fn start(
     }
     let mut child = command.spawn().map_err(failed)?;
     let output = child.stdout.take();
-    let copying = thread::spawn(move || output.map(copy).unwrap_or_default());
+    let copying = thread::Builder::new()
+        .spawn(move || output.map(copy).unwrap_or_default())
+        .map_err(|error| {
+            // Nobody would read what it says.
+            let _ended = child.kill().and_then(|()| child.wait());
+            failed(error)
+        })?;
     let status = wait(&mut child, &signals, !shares_terminal).map_err(failed)?;
     Ok((status, copying.join().unwrap_or_default()))
 }
