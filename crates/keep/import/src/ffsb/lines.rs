@@ -133,7 +133,7 @@ pub(super) fn may_begin(text: &str) -> bool {
     first.bytes().next().is_some_and(figure)
         || FIRST_WORDS.contains(&first)
         || ["Syncing()...", "msec_range["].iter().any(|word| first.starts_with(word))
-        || NAMES.iter().chain(&OPS).any(|name| is_of_name(name))
+        || NAMES.iter().chain(&OPS).any(is_of_name)
 }
 
 /// Reads a line. Text may be somebody else's unless the whole line is as FFSB prints it.

@@ -64,9 +64,8 @@ impl<'l> Grid<'l> {
             let wide = longest.max(head);
             let words = rows.iter().flat_map(|texts| texts[place].text.split(' ')).map(width);
             let word = words.max().unwrap_or(0);
-            let least = |word: usize| match column.wraps {
-                true => wide.min(NARROWEST.max(head).max(word)),
-                false => wide,
+            let least = |word: usize| {
+                if column.wraps { wide.min(NARROWEST.max(head).max(word)) } else { wide }
             };
             // A word that is longer than a line is broken in any case.
             let narrow = least(if word > look.width { look.width / 2 } else { word });
