@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -101,7 +101,7 @@ impl Ticker {
     fn begin(bar: ProgressBar, progress: Arc<Progress>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
-        let thread = spawn(move || {
+        let renew = move || {
             let mut last = (Instant::now(), progress.snapshot());
             while !seen.load(Ordering::Relaxed) {
                 sleep(TICK);
@@ -114,8 +114,10 @@ impl Ticker {
                 bar.tick();
                 last = now;
             }
-        });
-        Self { over, thread: Some(thread) }
+        };
+        // Without a thread to be had the bar has no rate, and whatever needs one says so.
+        let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
+        Self { over, thread }
     }
 }
 

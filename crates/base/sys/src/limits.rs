@@ -1,7 +1,7 @@
 //! Limits of the process: how many files it may have open, and how many threads there may be.
 
 use std::fs::read_to_string;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -38,7 +38,7 @@ pub fn raise_open_files() -> OpenFiles {
 pub struct ThreadLimits {
     /// Those of the user together (`RLIMIT_NPROC`). Root is not bound by it.
     pub user: Option<u64>,
-    /// Those of the narrowest control group that we are in (`pids.max` of cgroup v2).
+    /// Those of the narrowest control group that we are in (`pids.max`).
     pub group: Option<u64>,
     /// Those of the machine (`kernel.threads-max`).
     pub machine: Option<u64>,
@@ -48,10 +48,8 @@ pub struct ThreadLimits {
 pub fn thread_limits() -> ThreadLimits {
     let number = |path: &Path| read_to_string(path).ok()?.trim().parse().ok();
     let group = read_to_string("/proc/self/cgroup").ok().and_then(|text| {
-        let own = text.lines().find_map(|line| line.strip_prefix("0::/"))?.to_owned();
-        let top = Path::new("/sys/fs/cgroup");
-        let above = Path::new(&own).ancestors().map(|group| top.join(group).join("pids.max"));
-        above.filter_map(|path| number(&path)).min()
+        let files = text.lines().flat_map(pids_files);
+        files.filter_map(|path| number(&path)).min()
     });
     ThreadLimits {
         user: getrlimit(Resource::Nproc).current,
@@ -60,9 +58,39 @@ pub fn thread_limits() -> ThreadLimits {
     }
 }
 
+/// The files of a group and those above it that limit processes, from a line of `/proc/PID/cgroup`:
+/// of version 2, also where it is mounted beside version 1, and of the controller of version 1.
+fn pids_files(line: &str) -> Vec<PathBuf> {
+    let mut fields = line.splitn(3, ':').skip(1);
+    let (Some(controllers), Some(own)) = (fields.next(), fields.next()) else { return Vec::new() };
+    let tops: &[&str] = match controllers {
+        "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+        "pids" => &["/sys/fs/cgroup/pids"],
+        _ => &[],
+    };
+    let own = Path::new(own.trim_start_matches('/'));
+    let groups =
+        tops.iter().flat_map(|top| own.ancestors().map(|group| Path::new(top).join(group)));
+    groups.map(|group| group.join("pids.max")).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{raise_open_files, thread_limits};
+    use super::{pids_files, raise_open_files, thread_limits};
+
+    #[test]
+    fn groups_of_both_versions_limit_processes() {
+        let files = |line: &str| -> Vec<String> {
+            pids_files(line).iter().map(|path| path.to_string_lossy().into_owned()).collect()
+        };
+        let old = ["a/b/pids.max", "a/pids.max", "pids.max"];
+        assert_eq!(files("8:pids:/a/b"), old.map(|path| format!("/sys/fs/cgroup/pids/{path}")));
+        assert_eq!(
+            files("0::/a")[..2],
+            ["a/pids.max", "pids.max"].map(|path| format!("/sys/fs/cgroup/{path}"))
+        );
+        assert!(files("4:memory:/a").is_empty() && files("").is_empty());
+    }
 
     #[test]
     fn the_machine_limits_its_threads() {

@@ -283,6 +283,36 @@ fn a_window_leaves_the_rest_out() {
     assert_eq!((early.writes.requests, early.seeks), (50, 49));
 }
 
+#[test]
+fn a_request_that_crosses_an_offset_is_cut_off_there_and_times_begin_with_the_window() {
+    let long = Request {
+        queued: 10_000,
+        issued: 10_100,
+        done: 10_500,
+        sector: 0,
+        sectors: 1024,
+        operation: Operation::Write,
+        device: DeviceNumber::new(7, 0),
+    };
+    let all = events(&[long]);
+    let within = |offsets: (u64, u64)| {
+        let mut entries = all.iter().map(|event| Entry::Event(*event));
+        let window = Window { offsets: Some(offsets), times_ns: Some((0, 90_000)) };
+        summarise(window, || Ok(entries.next())).unwrap()
+    };
+    for offsets in [(128 << 10, 256 << 10), (0, 256 << 10), (256 << 10, u64::MAX)] {
+        let summary = within(offsets);
+        let map = &summary.whole.maps[0];
+        let last = (offsets.1 / 512).min(1024);
+        assert_eq!(
+            (map.first_sector, map.rows * map.row_sectors),
+            (offsets.0 / 512, last - offsets.0 / 512)
+        );
+        assert_eq!((summary.whole.figures.writes.requests, summary.from_ns), (1, 0));
+    }
+    assert!(within((512 << 10, 1 << 20)).whole.maps.is_empty(), "it ends where the window begins");
+}
+
 /// Ten writes of 8 sectors, one after the other, each queued, issued and done 100 ns apart.
 fn ten() -> Vec<Request> {
     let one = |number: u64| Request {

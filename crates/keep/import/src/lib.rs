@@ -20,13 +20,17 @@ mod log;
 mod mmtests;
 mod number;
 mod prefix;
+mod rows;
 mod source;
 mod stretch;
 mod trial;
 
 pub use mmtests::{ResultFile, beginnings, results};
+pub use rows::Rows;
 pub use source::{ImportError, Source};
 pub use trial::{Content, ForeignTrial, events_of};
+
+use std::ops::ControlFlow;
 
 use log::Log;
 
@@ -53,7 +57,23 @@ trait Importer: Sync {
 
     /// Reads an output that begins at this line. At least that line is part of it.
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading;
+
+    /// The same, but each trial is handed on when it was read: the reading has no outputs. An
+    /// output that may hold more trials than memory does stops where it is told to.
+    fn read_each(&self, log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+        handed_on(self.read(log, at), hand_on)
+    }
 }
+
+/// What remains of a reading whose trials are handed on.
+fn handed_on(mut reading: Reading, hand_on: &mut HandOn<'_>) -> Reading {
+    let outputs = std::mem::take(&mut reading.outputs);
+    let _is_stopped = outputs.into_iter().try_for_each(hand_on);
+    reading
+}
+
+/// Takes a trial, and says whether more are wanted.
+type HandOn<'h> = dyn FnMut(Content) -> ControlFlow<()> + 'h;
 
 /// What an importer read.
 struct Reading {
@@ -149,47 +169,76 @@ impl<'s> Importing<'s> {
     /// # Errors
     /// When the file cannot be read.
     pub fn scan(&mut self) -> Result<Scan, ImportError> {
-        let mut outlines = Vec::new();
-        let walked = walk(&mut self.log, &mut |tool, lines, nth, content| {
-            let (label, name) = match content {
-                Content::Own(trial) => (Some(trial.beginning.label), String::new()),
-                Content::Foreign(trial) => (None, trial.name),
-            };
-            outlines.push(Outline { tool, lines, nth, label, name });
-        });
+        let mut outlines: Vec<Outline> = Vec::new();
+        let walked = walk(&mut self.log, &mut outlines);
         self.log.take_failure()?;
         Ok(Scan { outlines, remarks: walked.remarks })
     }
 
-    /// The trials of the outputs that begin at this line, as [`Outline::lines`] names it.
+    /// Hands on the trials of the outputs that begin at this line, as [`Outline::lines`] names it,
+    /// one at a time, until it is told to stop.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(&mut self, line: usize) -> Result<Vec<Content>, ImportError> {
+    pub fn read(
+        &mut self,
+        line: usize,
+        hand_on: &mut dyn FnMut(Content) -> ControlFlow<()>,
+    ) -> Result<(), ImportError> {
         let at = line.saturating_sub(1);
         self.log.forget();
-        let importer = ALL.iter().find(|importer| importer.begins(&self.log, at));
-        let outputs = importer.map(|importer| importer.read(&mut self.log, at).outputs);
-        self.log.take_failure()?;
-        Ok(outputs.unwrap_or_default())
+        if let Some(importer) = ALL.iter().find(|importer| importer.begins(&self.log, at)) {
+            importer.read_each(&mut self.log, at, hand_on);
+        }
+        self.log.take_failure()
+    }
+}
+
+/// Keeps what was found.
+trait Collection {
+    /// An output that begins at this line, counted from 1.
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content);
+
+    /// The last outputs, so many, end with this line.
+    fn end(&mut self, count: usize, line: usize);
+}
+
+impl Collection for Vec<Outline> {
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content) {
+        let (label, name) = match content {
+            Content::Own(trial) => (Some(trial.beginning.label), String::new()),
+            Content::Foreign(trial) => (None, trial.name),
+        };
+        self.push(Outline { tool, lines: (line, line), nth, label, name });
+    }
+
+    fn end(&mut self, count: usize, line: usize) {
+        self.iter_mut().rev().take(count).for_each(|outline| outline.lines.1 = line);
+    }
+}
+
+impl Collection for Vec<Found> {
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: Content) {
+        if let Content::Foreign(trial) = &mut content {
+            trial.unfold();
+        }
+        self.push(Found { tool, lines: (line, line), nth, content });
+    }
+
+    fn end(&mut self, count: usize, line: usize) {
+        self.iter_mut().rev().take(count).for_each(|found| found.lines.1 = line);
     }
 }
 
 /// Finds all outputs in a file in memory.
 pub fn import(bytes: &[u8]) -> Imported {
-    let mut found = Vec::new();
-    let mut log = Log::of_bytes(bytes);
-    let walked = walk(&mut log, &mut |tool, lines, nth, content| {
-        found.push(Found { tool, lines, nth, content });
-    });
+    let mut found: Vec<Found> = Vec::new();
+    let walked = walk(&mut Log::of_bytes(bytes), &mut found);
     Imported { found, ..walked }
 }
 
-/// Tells each output; all else is returned.
-fn walk(
-    log: &mut Log<'_>,
-    tell: &mut dyn FnMut(&'static str, (usize, usize), usize, Content),
-) -> Imported {
+/// Collects the outputs; all else is returned.
+fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> Imported {
     let mut imported = Imported { lines: log.len(), ..Imported::default() };
     let mut at = 0;
     while at < log.len() {
@@ -199,11 +248,14 @@ fn walk(
             at += 1;
             continue;
         };
-        let reading = importer.read(log, at);
+        let mut count = 0;
+        let reading = importer.read_each(log, at, &mut |content| {
+            found.add(importer.tool(), at + 1, count, content);
+            count += 1;
+            ControlFlow::Continue(())
+        });
         let end = reading.end.clamp(at + 1, log.len());
-        for (nth, content) in reading.outputs.into_iter().enumerate() {
-            tell(importer.tool(), (at + 1, end), nth, content);
-        }
+        found.end(count, end);
         imported.remarks.extend(reading.remarks);
         at = end;
     }

@@ -190,6 +190,17 @@ impl<'t> Log<'t> {
         place.and_then(|(start, end)| piece.text.get(*start as usize..*end as usize)).unwrap_or("")
     }
 
+    /// Like [`Log::read`], unless what the line begins with says that it cannot be one: most lines
+    /// of a long log are somebody else's, and to put four of them together costs more than that.
+    pub(crate) fn read_if<T>(
+        &self,
+        may_begin: impl Fn(&str) -> bool,
+        at: usize,
+        reader: impl Fn(&str) -> Option<T>,
+    ) -> Option<(T, usize)> {
+        if may_begin(self.line(at)) { self.read(at, reader) } else { None }
+    }
+
     /// Reads a line, or several that were one before a mail program broke it. Says how many.
     pub(crate) fn read<T>(
         &self,
@@ -209,7 +220,8 @@ impl<'t> Log<'t> {
             if next.is_empty() {
                 return None;
             }
-            whole = format!("{whole} {next}");
+            whole.push(' ');
+            whole.push_str(next);
             if let Some(read) = reader(&whole) {
                 return Some((read, more + 1));
             }
@@ -266,6 +278,11 @@ fn plain(line: &str) -> &str {
         line = rest.strip_prefix(' ').unwrap_or(rest);
     }
     line
+}
+
+/// The first word of a text; empty where there is none.
+pub(crate) fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or("")
 }
 
 /// Words without control characters.

@@ -6,6 +6,8 @@ use treering_model::{
     Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
 };
 
+use crate::rows::Rows;
+
 /// The trial in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -33,6 +35,8 @@ pub struct ForeignTrial {
     pub facts: Vec<Fact>,
     /// Doubts.
     pub cautions: Vec<Caution>,
+    /// Phases that come before the others, and their metrics.
+    pub rows: Rows,
     /// Phases.
     pub phases: Vec<PhaseTotals>,
     /// Tasks, in the order of their phases.
@@ -46,8 +50,16 @@ pub struct ForeignTrial {
 }
 
 impl ForeignTrial {
+    /// Makes phases and metrics of the rows.
+    pub(crate) fn unfold(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        self.phases.splice(..0, rows.phases());
+        self.metrics.splice(..0, rows.metrics());
+    }
+
     /// Puts it together with what is decided outside of the log: identity, label, time.
-    pub fn with(self, beginning: Beginning) -> Trial {
+    pub fn with(mut self, beginning: Beginning) -> Trial {
+        self.unfold();
         let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
         Trial {
             beginning: Beginning {
@@ -79,10 +91,10 @@ impl ForeignTrial {
     }
 }
 
-/// The events from which a store takes a trial, one at a time.
-pub fn events_of(trial: &Trial) -> impl Iterator<Item = TrialEvent> {
+/// The events from which a store takes a trial and rows that are kept apart from it, one at a time.
+pub fn events_of<'t>(trial: &'t Trial, rows: &'t Rows) -> impl Iterator<Item = TrialEvent> + 't {
     let Trial { facts, ending, wall_ns, .. } = trial;
-    let of_phase = |phase: &PhaseTotals| {
+    let of_phase = |phase: PhaseTotals| {
         let began = TrialEvent::PhaseBegan {
             phase: phase.phase,
             name: phase.name.clone(),
@@ -90,14 +102,14 @@ pub fn events_of(trial: &Trial) -> impl Iterator<Item = TrialEvent> {
         };
         let number = phase.phase;
         let tasks = trial.tasks.iter().filter(move |task| task.phase == number);
-        let ended = TrialEvent::PhaseEnded(phase.clone());
+        let ended = TrialEvent::PhaseEnded(phase);
         once(began).chain(tasks.cloned().map(TrialEvent::TaskEnded)).chain(once(ended))
     };
     once(TrialEvent::Began(trial.beginning.clone()))
         .chain(once(TrialEvent::Environment { facts: facts.clone() }))
         .chain(trial.cautions.iter().cloned().map(TrialEvent::Cautioned))
-        .chain(trial.phases.iter().flat_map(of_phase))
-        .chain(trial.metrics.iter().cloned().map(TrialEvent::Measured))
+        .chain(rows.phases().chain(trial.phases.iter().cloned()).flat_map(of_phase))
+        .chain(rows.metrics().chain(trial.metrics.iter().cloned()).map(TrialEvent::Measured))
         .chain(trial.artifacts.iter().cloned().map(TrialEvent::Produced))
         .chain(once(TrialEvent::Ended { ending: ending.clone(), at_ns: *wall_ns }))
 }

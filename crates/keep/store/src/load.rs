@@ -67,6 +67,22 @@ impl Store {
         self.read(trial, Detail::Everything)
     }
 
+    /// The facts with these names, of all trials, the last one first.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds what no treering like this wrote.
+    pub fn facts(&self, names: &[&str]) -> Result<Vec<(TrialId, Fact)>, StoreError> {
+        let query = format!(
+            "SELECT t.id, f.name, f.value FROM trials t JOIN facts f ON f.trial = t.trial \
+             WHERE f.name IN ({}) ORDER BY t.trial DESC",
+            vec!["?"; names.len()].join(", ")
+        );
+        self.rows(&query, rusqlite::params_from_iter(names), "facts", |fields| {
+            let trial = fields.word(|text| text.parse().ok())?;
+            Ok((trial, Fact { name: fields.text()?, value: fields.text()? }))
+        })
+    }
+
     /// Several trials without tasks, and of their facts only those with these names: what a
     /// comparison of thousands reads.
     ///

@@ -37,6 +37,8 @@ pub struct Recorder<'store> {
     tried: Option<Instant>,
     /// Whether the last attempt failed.
     is_failing: bool,
+    /// Whether the end of a phase may wait like any other event.
+    is_copying: bool,
 }
 
 /// How far the trial has come.
@@ -58,7 +60,16 @@ impl<'store> Recorder<'store> {
             next_seq: 0,
             tried: None,
             is_failing: false,
+            is_copying: false,
         }
+    }
+
+    /// For a trial that is somewhere else, too: the end of a phase need not be on disk before the
+    /// next event. A log may have tens of thousands of them.
+    #[must_use]
+    pub fn copying(mut self) -> Self {
+        self.is_copying = true;
+        self
     }
 
     /// Takes an event: what [`TrialSink::accept`] does, with the error of the store.
@@ -87,7 +98,8 @@ impl<'store> Recorder<'store> {
 
     fn is_due(&self, event: &TrialEvent) -> bool {
         match event {
-            TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. } => true,
+            TrialEvent::PhaseEnded(_) if !self.is_copying => true,
+            TrialEvent::Ended { .. } => true,
             TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => false,
             _ => {
                 // A disk that is full now is so for a while: not every event is worth an attempt.

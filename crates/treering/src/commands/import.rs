@@ -1,10 +1,11 @@
 //! `treering import`: logs of other tools, and what treering exported, into the store.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_import::{Content, Importing, Outline, events_of, tools};
+use treering_import::{Content, Importing, Outline, Rows, events_of, tools};
 use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -54,21 +55,35 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         let source = file.reopened()?;
         let wrong = |error| import_files::unread(&file.path, &error);
         let mut importing = Importing::of(source.as_ref()).map_err(wrong)?;
-        let mut contents = Vec::new().into_iter();
-        for outline in &file.scan.outlines {
-            if outline.nth == 0 {
-                contents = importing.read(outline.lines.0).map_err(wrong)?.into_iter();
-            }
-            let changed = || import_files::unread(&file.path, &"it changed while it was read");
-            let content = contents.next().ok_or_else(changed)?;
-            let trial = complete(content, outline, file, &labels.next().unwrap_or_default());
-            let is_kept = match &mut keeper {
-                None => false,
-                Some(keeper) => keeper.keep(&trial, args.again, &mut notes)?,
+        let mut outlines = file.scan.outlines.iter().peekable();
+        while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
+            // One trial at a time is in memory, however many there are.
+            let mut take = |content| -> Result<(), Failure> {
+                let changed = || import_files::unread(&file.path, &"it changed while it was read");
+                let is_next = |outline: &&Outline| outline.lines.0 == line;
+                let outline = outlines.next_if(is_next).ok_or_else(changed)?;
+                let label = labels.next().unwrap_or_default();
+                let (trial, table) = complete(content, outline, file, &label);
+                let is_kept = match &mut keeper {
+                    None => false,
+                    Some(keeper) => keeper.keep(&trial, &table, args.again, &mut notes)?,
+                };
+                let (first, last) = outline.lines;
+                let place = format!("{}:{first}-{last}", file.name);
+                let more = (table.len(), table.metrics_count());
+                rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial, more));
+                Ok(())
             };
-            let (first, last) = outline.lines;
-            let place = format!("{}:{first}-{last}", file.name);
-            rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial));
+            let mut taken = Ok(());
+            let read = importing.read(line, &mut |content| {
+                taken = take(content);
+                if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            read.map_err(wrong)?;
+            taken?;
+            if outlines.peek().is_some_and(|outline| outline.lines.0 == line) {
+                return Err(import_files::unread(&file.path, &"it changed while it was read"));
+            }
         }
     }
     output::write(&page(&rows, &notes, args.dry_run), &args.output)?;
@@ -153,15 +168,16 @@ fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
     all
 }
 
-/// The trial with what the log does not hold.
-fn complete(content: Content, found: &Outline, file: &File, label: &str) -> Trial {
-    let foreign = match content {
+/// The trial with what the log does not hold, and the rows of its table.
+fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Trial, Rows) {
+    let mut foreign = match content {
         Content::Own(mut trial) => {
             label.clone_into(&mut trial.beginning.label);
-            return *trial;
+            return (*trial, Rows::default());
         }
         Content::Foreign(foreign) => *foreign,
     };
+    let rows = std::mem::take(&mut foreign.rows);
     let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
     let began_ms = file.stand.as_ref().and_then(|stand| stand.began_unix_ms);
     let beginning = Beginning {
@@ -188,14 +204,14 @@ fn complete(content: Content, found: &Outline, file: &File, label: &str) -> Tria
     }
     let facts = facts.into_iter().map(|(name, value)| Fact { name: name.to_owned(), value });
     trial.facts.extend(facts);
-    trial
+    (trial, rows)
 }
 
 /// Where an imported trial is from: the digest of the file and the lines in it.
 type Origin = (String, String);
 
-fn origin(trial: &Trial) -> Option<Origin> {
-    let fact = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
+fn origin<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<Origin> {
+    let fact = |name: &str| facts.clone().find(|fact| fact.name == name);
     fact(IMPORT_FACT)?;
     Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
 }
@@ -219,17 +235,21 @@ impl Keeper {
 
     fn of(store: Store) -> Result<Self, StoreError> {
         let known = store.trials(&Filter::default())?;
-        let ids: Vec<TrialId> = known.iter().map(|known| known.trial).collect();
-        let read = store.load_with_facts(&ids, &[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
-        let mut keeper = Self { store, trials: HashSet::new(), origins: HashMap::new() };
-        read.iter().for_each(|trial| keeper.know(trial));
-        Ok(keeper)
+        let trials = known.iter().map(|known| known.trial).collect();
+        let facts = store.facts(&[IMPORT_FACT, DIGEST_FACT, LINES_FACT])?;
+        let mut origins = HashMap::new();
+        for of_trial in facts.chunk_by(|(one, _), (other, _)| one == other) {
+            if let Some(origin) = origin(of_trial.iter().map(|(_, fact)| fact)) {
+                origins.entry(origin).or_insert(of_trial[0].0);
+            }
+        }
+        Ok(Self { store, trials, origins })
     }
 
     fn know(&mut self, trial: &Trial) {
         let id = trial.beginning.trial;
         self.trials.insert(id);
-        if let Some(origin) = origin(trial) {
+        if let Some(origin) = origin(trial.facts.iter()) {
             self.origins.entry(origin).or_insert(id);
         }
     }
@@ -241,7 +261,7 @@ impl Keeper {
         if self.trials.contains(&id) {
             Some(id)
         } else {
-            self.origins.get(&origin(trial)?).copied()
+            self.origins.get(&origin(trial.facts.iter())?).copied()
         }
     }
 
@@ -249,6 +269,7 @@ impl Keeper {
     fn keep(
         &mut self,
         trial: &Trial,
+        rows: &Rows,
         again: bool,
         notes: &mut Vec<String>,
     ) -> Result<bool, Failure> {
@@ -263,8 +284,8 @@ impl Keeper {
             ));
             return Ok(false);
         }
-        let mut recorder = self.store.recorder();
-        for event in events_of(trial) {
+        let mut recorder = self.store.recorder().copying();
+        for event in events_of(trial, rows) {
             recorder.record(&event).map_err(|error| failure(&error))?;
         }
         drop(recorder);

@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use treering_import::{Content, events_of, import};
+use treering_import::{Content, Rows, events_of, import};
 use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
 use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 use treering_workloads::fio::installed;
@@ -170,7 +170,13 @@ fn start(
     }
     let mut child = command.spawn().map_err(failed)?;
     let output = child.stdout.take();
-    let copying = thread::spawn(move || output.map(copy).unwrap_or_default());
+    let copying = thread::Builder::new()
+        .spawn(move || output.map(copy).unwrap_or_default())
+        .map_err(|error| {
+            // Nobody would read what it says.
+            let _ended = child.kill().and_then(|()| child.wait());
+            failed(error)
+        })?;
     let status = wait(&mut child, &signals, !shares_terminal).map_err(failed)?;
     Ok((status, copying.join().unwrap_or_default()))
 }
@@ -238,7 +244,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
     )?;
     if let Some(store) = keeping.store() {
         let mut recorder = store.recorder();
-        for event in events_of(&trial) {
+        for event in events_of(&trial, &Rows::default()) {
             recorder.record(&event).map_err(|error| store_failure(&error))?;
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use treering_model::Ending;
 use treering_testkit::{
-    FourLists, LoopFs, Program, Ran, Running, fill, require_loop_fs, require_root,
+    FourLists, LoopFs, Program, Ran, Running, fill, require_loop_fs, require_root, skip,
 };
 
 use crate::faults::run;
@@ -85,7 +85,7 @@ fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
     require_loop_fs!("ext4");
     let features = Path::new("/sys/fs/ext4/features");
     if !features.exists() {
-        treering_testkit::skip("ext4 has no folder in /sys");
+        skip("ext4 has no folder in /sys");
         return;
     }
     for words in LONG {
@@ -114,7 +114,7 @@ fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
         let (started, _) = begun(&program, words, place.path());
         let path = place.path().to_str().unwrap();
         if let Err(why) = run(Command::new("xfs_io").args(["-x", "-c", "shutdown", path])) {
-            treering_testkit::skip(&why);
+            skip(&why);
             return;
         }
         failed_first(&program, started.finish(), &["Input/output error"]);
@@ -246,5 +246,87 @@ fn a_file_that_is_not_there_is_wrong_usage() {
         let ran = program.run(words);
         assert_eq!(ran.code, Some(2), "{words:?}: {ran}");
         assert!(ran.stderr.contains("nowhere"), "{words:?}: {ran}");
+    }
+}
+
+/// Runs that need more than a dozen threads or processes, and what of them is refused.
+const CROWDED: [&[&str]; 5] = [
+    &["run", "fs_mark", "--threads", "40", "--files", "1", "--size", "0"],
+    &["run", "filebench", "oltp", "--seconds", "1"],
+    &["run", "fio", "crowd.fio"],
+    &["run", "dbench", "--clients", "40", "--time", "1", "--warmup", "0"],
+    &["run", "ffsb", "crowd.ffsb"],
+];
+
+/// Runs them by a shell that has come under a limit: they end, and say which it was.
+fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
+    let job = "[a]\nrw=randwrite\nsize=4k\nnumjobs=40\n";
+    fs::write(program.home().join("crowd.fio"), job).unwrap();
+    let profile = fs::read_to_string(program.home().join("p.ffsb")).unwrap();
+    let profile = profile.replace("num_threads=2", "num_threads=40").replace("time=60", "time=1");
+    fs::write(program.home().join("crowd.ffsb"), profile).unwrap();
+    for (number, words) in CROWDED.iter().enumerate() {
+        let mut command = limited();
+        command.arg(env!("CARGO_BIN_EXE_treering")).args(*words);
+        command.args(["--dir", &format!("w{number}")]);
+        let ran = Ran::of(program.prepare(&mut command)).ends_with(4);
+        for part in ["cannot be started: Resource temporarily unavailable", limit] {
+            assert!(ran.stderr.contains(part), "{words:?}: {part}: {ran}");
+        }
+    }
+}
+
+#[test]
+fn refused_threads_and_processes_name_the_limit_of_the_user() {
+    require_root!();
+    let program = prepared();
+    // Nobody else is this user, and root is not bound by the limit.
+    let user = "61234";
+    std::os::unix::fs::chown(program.home(), user.parse().ok(), user.parse().ok()).unwrap();
+    let words = ["--reuid", user, "--regid", user, "--clear-groups"];
+    let mut reach = Command::new("setpriv");
+    reach.args(words).args(["test", "-x", env!("CARGO_BIN_EXE_treering")]);
+    if !reach.status().is_ok_and(|status| status.success()) {
+        return skip("another user cannot start this program, or there is no setpriv");
+    }
+    let limited = || {
+        let mut command = Command::new("prlimit");
+        command.args(["--nproc=12", "setpriv"]).args(words);
+        command
+    };
+    crowded(&program, limited, "12 of this user (`ulimit -u`)");
+}
+
+#[test]
+fn refused_threads_and_processes_name_the_limit_of_the_group() {
+    require_root!();
+    let program = prepared();
+    // Version 1 of control groups, then version 2.
+    let name = format!("treering-test-{}", std::process::id());
+    let made = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].into_iter().find_map(|top| {
+        let group = Path::new(top).join(&name);
+        let is_there = Path::new(top).join("cgroup.procs").exists();
+        (is_there && fs::create_dir(&group).is_ok()).then_some(group)
+    });
+    let Some(group) = made else { return skip("no control group can be made") };
+    let group = Group(group);
+    if fs::write(group.0.join("pids.max"), "12").is_err() {
+        return skip("control groups do not limit processes here");
+    }
+    let limited = || {
+        let mut command = Command::new("sh");
+        let words = "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"";
+        command.args(["-c", words]).arg(&group.0);
+        command
+    };
+    crowded(&program, limited, "12 of its control group (`pids.max`");
+}
+
+/// A control group, removed in the end.
+struct Group(PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _somebody_is_in_it = fs::remove_dir(&self.0);
     }
 }

@@ -205,3 +205,42 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     typed("plain").ends_with(3);
     assert!(rounds.symlink_metadata().unwrap().is_symlink());
 }
+
+#[test]
+fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
+    let program = program();
+    std::fs::create_dir_all(program.data()).unwrap();
+    let file = program.data().join("made-up");
+    fill(&file);
+    // Longer than its cell could be: rather than the table, it is broken.
+    let long = "a-kernel-with-a-name-of-more-than-half-a-line";
+    let mut store = Store::open(&file, Access::ReadWrite).unwrap();
+    for (round, rate) in (0..).zip(ROUNDS) {
+        record(&mut store, long, "ext4", 10 * round + 5, rate * 0.8);
+    }
+    drop(store);
+    let file = file.to_str().unwrap();
+    let typed = ["report", "--store", file, "--baseline", "base"];
+    let sides = ["--contender", "slow", "--contender", "fast", "--contender", long];
+    let text = |more: &[&str]| {
+        let words = typed.into_iter().chain(sides).chain(more.iter().copied());
+        program.run(words).ends_with(0).stdout
+    };
+    let brief = text(&["--brief"]);
+    for part in ["slow against base", "worse", "caution", "filesystems_differ", "verdict"] {
+        assert!(brief.contains(part), "{part}: {brief}");
+    }
+    for part in ["Exploratory", "advice:", "mkfs"] {
+        assert!(!brief.contains(part), "{part}: {brief}");
+    }
+    assert!(brief.lines().count() < 80, "{brief}");
+    // The names of the columns of the verdicts stand in one line, once.
+    let heads: Vec<&str> = brief.lines().filter(|line| line.starts_with("metric ")).collect();
+    assert!(heads.len() == 1 && heads[0].contains("verdict") && heads[0].contains("interval"));
+    let page = text(&["--width", "72"]);
+    // There are too many columns for one table, and so no reason to break the name.
+    assert!(page.lines().any(|line| line.contains(&format!("MiB/s  {long}"))), "{page}");
+    for text in [brief, page] {
+        assert!(text.lines().all(|line| line.chars().count() <= 72), "{text}");
+    }
+}

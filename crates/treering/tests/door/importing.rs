@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
-use treering_model::{PhaseTotals, Scope, TaskTotals, Trial};
+use treering_model::{Fact, PhaseTotals, Scope, TaskTotals, Trial, TrialId};
 use treering_store::{Access, Store};
-use treering_testkit::{FourLists, Program, shared, skip, temp_dir_in};
+use treering_testkit::{FourLists, Program, Ran, shared, skip, temp_dir_in};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -615,4 +616,45 @@ fn scores_of_two_versions_of_blogbench_are_never_compared() {
     let other = report("other");
     assert_eq!(other["comparisons"], Value::Array(Vec::new()));
     assert!(other["cautions"].to_string().contains("is two benchmarks"), "{other}");
+}
+
+/// Imports this file with no more memory for data than so many KiB.
+fn import_within(program: &Program, kib: u32, file: &str) -> Ran {
+    let mut command = Command::new("sh");
+    let words = format!("ulimit -d {kib}; exec \"$0\" import \"$1\"");
+    let binary = program.command([""; 0]);
+    command.args(["-c", &words]).arg(binary.get_program()).arg(file);
+    Ran::of(program.prepare(&mut command))
+}
+
+#[test]
+fn memory_does_not_grow_with_rows_or_trials() {
+    let program = program();
+    let name = program.home().join("rows.log");
+    let mut text = "#  fs_mark  -d  /m/0  -n  100  -s  1  -L  30000 \n\
+                    #\tVersion 3.3, 1 thread(s) starting at Wed Dec  5 03:20:58 2012\n\n\
+                    FSUse%        Count         Size    Files/sec     App Overhead\n"
+        .to_owned();
+    for row in 1..=30_000 {
+        text += &format!("     1 {row:>12}00            1        100.0             1000\n");
+    }
+    fs::write(&name, text).unwrap();
+    // As phases and metrics these rows are more than that.
+    import_within(&program, 12_000, "rows.log").ends_with(0);
+    let trial = last(&program);
+    assert_eq!((trial.phases.len(), trial.metrics.len()), (30_000, 60_001));
+
+    let mut own = last(&program);
+    own.phases.clear();
+    own.metrics.clear();
+    own.facts = vec![Fact { name: "a".to_owned(), value: "x".repeat(400_000) }];
+    let mut export = "{\"treering_export\":{\"version\":2},\"trials\":[".to_owned();
+    for number in 0..30 {
+        own.beginning.trial = TrialId::new();
+        export += if number > 0 { ",\n" } else { "\n" };
+        export += &serde_json::to_string(&own).unwrap();
+    }
+    fs::write(program.home().join("all.json"), export + "\n]}\n").unwrap();
+    import_within(&program, 16_000, "all.json").ends_with(0);
+    assert_eq!(count(&program), 31);
 }

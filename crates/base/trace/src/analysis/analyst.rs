@@ -41,6 +41,8 @@ pub struct Analyst {
     uncompleted: BTreeMap<DeviceNumber, (CountedBy, Part)>,
     /// Completions until requests without an end are looked for.
     until_look: u64,
+    /// The first and the last sector that maps show.
+    shown: (u64, u64),
 }
 
 /// What was seen since the last cut.
@@ -235,7 +237,15 @@ impl Analyst {
             completing: BTreeSet::new(),
             uncompleted: BTreeMap::new(),
             until_look: LOOK_EVERY,
+            shown: (0, u64::MAX),
         }
+    }
+
+    /// With maps of these sectors only, the last one included: requests are cut off there.
+    #[must_use]
+    pub(super) fn showing(mut self, first: u64, last: u64) -> Self {
+        self.shown = (first, last);
+        self
     }
 
     /// Takes the next entry. Phases are the caller's matter: it cuts.
@@ -384,7 +394,7 @@ impl Analyst {
         }
         let grids = &mut self.part.grids;
         if grids.contains_key(&event.device) || grids.len() < MAPS_MAX {
-            grids.entry(event.device).or_insert_with(Grid::new).mark(after, event);
+            grids.entry(event.device).or_insert_with(Grid::new).mark(after, event, self.shown);
         }
     }
 

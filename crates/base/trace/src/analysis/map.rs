@@ -76,8 +76,8 @@ impl Grid {
         }
     }
 
-    /// Marks a request at a time after the beginning.
-    pub(super) fn mark(&mut self, after_ns: u64, event: &Event) {
+    /// Marks a request at a time after the beginning, as far as it is between these sectors.
+    pub(super) fn mark(&mut self, after_ns: u64, event: &Event, shown: (u64, u64)) {
         let bit = match event.operation {
             Operation::Read => READ,
             Operation::Write | Operation::WriteZeroes => WRITE,
@@ -87,12 +87,15 @@ impl Grid {
         if event.bytes == 0 {
             return;
         }
-        let last = event.end().saturating_sub(1).max(event.sector);
-        self.reach(after_ns, event.sector, last);
+        let first = event.sector.max(shown.0);
+        let last = event.end().saturating_sub(1).max(event.sector).min(shown.1);
+        if first > last {
+            return;
+        }
+        self.reach(after_ns, first, last);
         let column = (after_ns / self.column_ns).min(COLUMNS - 1);
         let row = |sector: u64| ((sector - self.base) / self.row_sectors).min(ROWS - 1);
-        let first = column * ROWS + row(event.sector);
-        let cells = first..=column * ROWS + row(last);
+        let cells = column * ROWS + row(first)..=column * ROWS + row(last);
         self.columns = self.columns.max(column + 1);
         if let Some(used) = usize::try_from(column).ok().and_then(|at| self.used.get_mut(at)) {
             *used = true;
@@ -321,7 +324,7 @@ mod tests {
         ) {
             let mut grid = Grid::new();
             for &(time, sector, sectors) in &all {
-                grid.mark(time, &event(sector, sectors, Operation::Write));
+                grid.mark(time, &event(sector, sectors, Operation::Write), (0, u64::MAX));
             }
             let map = grid.finish("x".to_owned(), 0);
             let mut expected = BTreeSet::new();
@@ -354,7 +357,7 @@ mod tests {
         for time in 0..400_000u64 {
             place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let kind = if place >> 63 == 0 { Operation::Read } else { Operation::Write };
-            grid.mark(time * 100_000, &event(place >> 40, 8, kind));
+            grid.mark(time * 100_000, &event(place >> 40, 8, kind), (0, u64::MAX));
         }
         let map = grid.finish("x".to_owned(), 0);
         let text = serde_json::to_string(&map).unwrap();

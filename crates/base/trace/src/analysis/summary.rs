@@ -26,14 +26,27 @@ pub struct Summary {
     pub phases: Vec<(String, Digest)>,
     /// Nanoseconds of the trace's clock at its beginning.
     pub begin_ns: u64,
+    /// Nanoseconds from there to where the window begins: what is told begins there.
+    pub from_ns: u64,
 }
 
 impl Window {
+    /// A request that crosses an edge belongs to both sides of it.
     fn holds(&self, event: &Event, begin_ns: u64) -> bool {
         let after = event.time_ns.saturating_sub(begin_ns);
-        let offset = event.sector.saturating_mul(512);
+        let first = event.sector.saturating_mul(512);
+        let behind = event.end().saturating_mul(512).max(first.saturating_add(1));
         self.times_ns.is_none_or(|(from, until)| (from..until).contains(&after))
-            && self.offsets.is_none_or(|(from, until)| (from..until).contains(&offset))
+            && self.offsets.is_none_or(|(from, until)| first < until && behind > from)
+    }
+
+    /// An analyst of what is in the window from a time on, whose map shows no more than that.
+    fn analyst(&self, begin_ns: u64) -> Analyst {
+        let analyst = Analyst::new(begin_ns);
+        match self.offsets {
+            Some((from, until)) => analyst.showing(from / 512, until.div_ceil(512) - 1),
+            None => analyst,
+        }
     }
 }
 
@@ -88,7 +101,7 @@ impl Work {
                 self.now_ns = self.now_ns.max(*time_ns);
                 self.end_phase();
                 if !name.is_empty() && self.phases.len() < PHASES_MAX {
-                    let mut analyst = Analyst::new(*time_ns);
+                    let mut analyst = window.analyst(*time_ns);
                     self.waiting.iter().for_each(|device| analyst.entry(device));
                     self.phase = Some((name.clone(), analyst));
                 }
@@ -127,7 +140,7 @@ impl Work {
         }
         self.begin_ns = time_ns;
         let from = window.times_ns.map_or(0, |(from, _)| from);
-        let mut analyst = Analyst::new(time_ns.saturating_add(from));
+        let mut analyst = window.analyst(time_ns.saturating_add(from));
         self.waiting.iter().for_each(|device| analyst.entry(device));
         self.whole = Some(analyst);
     }
@@ -154,6 +167,7 @@ impl Work {
             whole.figures.program_write_bytes = self.notes.program_write_bytes;
             whole.figures.missing_bytes = self.notes.missing_bytes.unwrap_or(0);
         }
-        Summary { whole, phases: self.phases, begin_ns: self.begin_ns }
+        let from_ns = window.times_ns.map_or(0, |(from, _)| from);
+        Summary { whole, phases: self.phases, begin_ns: self.begin_ns, from_ns }
     }
 }

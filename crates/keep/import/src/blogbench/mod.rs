@@ -8,7 +8,7 @@ mod lines;
 mod trial;
 mod version;
 
-use crate::log::Log;
+use crate::log::{Log, first_word};
 use crate::stretch::Stretch;
 use crate::trial::Content;
 use crate::{Importer, Reading, Remark, any_begins};
@@ -30,7 +30,8 @@ impl Importer for Blogbench {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        let read = log.read(at, line).map(|(said, _)| said);
+        let may_begin = |text: &str| ["Frequency", "Nb", "Final"].contains(&first_word(text));
+        let read = log.read_if(may_begin, at, line).map(|(said, _)| said);
         matches!(read, Some(Line::Frequency(_) | Line::TableBegins | Line::Score(..)))
     }
 

@@ -1,5 +1,6 @@
 //! The lines of compilebench 0.6: one for each operation, and those of the summary.
 
+use crate::log::first_word;
 use crate::number::{decimal, nanoseconds, whole};
 
 /// What a line says.
@@ -63,6 +64,18 @@ pub(super) const TALLIES: [&str; 11] = [
 /// Whether a row is a mean of seconds and not of MB/s.
 pub(super) fn in_seconds(tally: &str) -> bool {
     tally.starts_with("delete") || tally.starts_with("stat")
+}
+
+/// What [`line`] reads begins with one of these words, or with the rule above the summary.
+const FIRST_WORDS: [&str; 16] = [
+    "using", "native", "create", "patch", "compile", "clean", "read", "stat", "delete", "intial",
+    "initial", "no", "run", "creating", "error", "caught",
+];
+
+/// Whether a line, or the first of several that were one, can be one of these.
+pub(super) fn may_begin(text: &str) -> bool {
+    let first = first_word(text);
+    first.starts_with('=') || FIRST_WORDS.contains(&first)
 }
 
 /// Reads a line.
@@ -156,7 +169,7 @@ fn tally(words: &[&str]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, line};
+    use super::{Line, TALLIES, line, may_begin};
 
     #[test]
     fn every_form_is_read() {
@@ -203,6 +216,7 @@ mod tests {
             ("delete kernel-8 in 45.20 seconds", "delete", "kernel-8", None, 45_200_000_000, None),
         ] {
             let Some(Line::Operation(read)) = line(text) else { panic!("{text}") };
+            assert!(may_begin(text), "{text}");
             assert_eq!((read.kind.as_str(), read.subject.as_str()), (kind, subject));
             assert_eq!((read.mib, read.wall_ns, read.mib_per_second), (mib, ns, rate));
         }
@@ -212,6 +226,19 @@ mod tests {
         assert_eq!((row.user_seconds, row.system_seconds), (7.65, 28.6));
         assert_eq!(line("no runs for intial create"), Some(Line::NoRuns("intial create")));
         assert_eq!(line("caught signal 15"), Some(Line::Caught(15)));
+    }
+
+    #[test]
+    fn no_line_is_passed_over_by_its_first_word() {
+        for tally in TALLIES {
+            assert!(may_begin(tally), "{tally}");
+        }
+        for text in
+            ["using working", "run complete:", "creating /m", "error on drop", "=====", "no"]
+        {
+            assert!(may_begin(text), "{text}");
+        }
+        assert!(!may_begin("") && !may_begin("[ 1.5] usb 1-1: reset"));
     }
 
     #[test]

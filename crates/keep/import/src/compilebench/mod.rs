@@ -14,7 +14,7 @@ use crate::number::whole;
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins};
-use lines::{Line, Operation, line};
+use lines::{Line, Operation, line, may_begin};
 use states::States;
 use summary::Summary;
 
@@ -30,7 +30,7 @@ impl Importer for Compilebench {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        let read = log.read(at, line).map(|(line, _)| line);
+        let read = log.read_if(may_begin, at, line).map(|(line, _)| line);
         match read {
             // A row: the summary alone, as it is published.
             Some(Line::Opening { .. } | Line::Operation(_) | Line::Row(_)) => true,
@@ -43,7 +43,7 @@ impl Importer for Compilebench {
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
-            let Some((said, count)) = log.read(next, line) else {
+            let Some((said, count)) = log.read_if(may_begin, next, line) else {
                 if next > at && any_begins(log, next) {
                     break;
                 }

@@ -1,5 +1,6 @@
 //! The lines of an output of dbench.
 
+use crate::log::first_word;
 use crate::number::{decimal, whole};
 
 /// What a line says.
@@ -67,6 +68,21 @@ pub(super) struct Outcome {
     pub(super) clients: u64,
     pub(super) processes: u64,
     pub(super) latency_ms: Option<f64>,
+}
+
+/// Whether a line can begin an output, or the first of several that were such a line.
+pub(super) fn may_begin(text: &str) -> bool {
+    let first = first_word(text);
+    match first.as_bytes().first() {
+        Some(b'@' | b';') => true,
+        Some(b'0'..=b'9') => {
+            let second = text.split_whitespace().nth(1);
+            let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+            is_count(first) && second.is_none_or(|word| word == "completed" || is_count(word))
+        }
+        Some(_) => ["dbench", "Running", "Operation", "Throughput"].contains(&first),
+        None => false,
+    }
 }
 
 /// Reads a line. Text may be somebody else's unless the whole line is as dbench prints it.

@@ -12,7 +12,7 @@ use crate::log::Log;
 use crate::stretch::Stretch;
 use crate::trial::Content;
 use crate::{Importer, Reading, Remark, any_begins};
-use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line};
+use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 
 /// Reads output of dbench.
 pub(crate) struct Dbench;
@@ -30,7 +30,7 @@ impl Importer for Dbench {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        match log.read(at, line) {
+        match log.read_if(may_begin, at, line) {
             Some((said, _)) => {
                 !matches!(said, Line::Row(_) | Line::OfClient | Line::Failed | Line::Furniture)
             }

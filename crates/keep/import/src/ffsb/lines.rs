@@ -1,6 +1,7 @@
 //! The lines of a report of FFSB.
 
 use super::bytes_per_second;
+use crate::log::first_word;
 use crate::number::{decimal, whole};
 
 /// What a line says.
@@ -69,6 +70,71 @@ const OPS: [&str; 15] = [
     "append_fsync",
 ];
 const CALLS: [&str; 8] = ["open", "read", "write", "create", "lseek", "unlink", "close", "stat"];
+
+/// The names of settings.
+const NAMES: [&str; 25] = [
+    "benchmark time",
+    "num_threads",
+    "read_random",
+    "read_size",
+    "read_blocksize",
+    "read_skip",
+    "read_skipsize",
+    "write_random",
+    "write_size",
+    "fsync_file",
+    "write_blocksize",
+    "wait time",
+    "num_dirs",
+    "starting files",
+    "min file size",
+    "max file size",
+    "directio",
+    "alignedio",
+    "bufferedio",
+    "current utilization",
+    "desired utilization",
+    "init size",
+    "init util",
+    "create_blocksize",
+    "age_blocksize",
+];
+/// What else a line may begin with, but for figures and rules.
+const FIRST_WORDS: [&str; 21] = [
+    "FFSB",
+    "ThreadGroup",
+    "FileSystem",
+    "fs",
+    "Starting",
+    "Benchmark",
+    "Op",
+    "Read",
+    "Write",
+    "aging",
+    "System",
+    "bound",
+    "op",
+    "Fileset",
+    "Results:",
+    "Total",
+    "Throughput",
+    "Min",
+    "creating",
+    "reusing",
+    "Aging",
+];
+
+/// Whether a line, or the first of several that were one, can be one of these.
+pub(super) fn may_begin(text: &str) -> bool {
+    let first = first_word(text);
+    let figure = |byte: u8| byte.is_ascii_digit() || b"[=-".contains(&byte);
+    let is_of_name =
+        |name: &&str| first_word(name) == first || first.split('=').next() == Some(*name);
+    first.bytes().next().is_some_and(figure)
+        || FIRST_WORDS.contains(&first)
+        || ["Syncing()...", "msec_range["].iter().any(|word| first.starts_with(word))
+        || NAMES.iter().chain(&OPS).any(is_of_name)
+}
 
 /// Reads a line. Text may be somebody else's unless the whole line is as FFSB prints it.
 pub(super) fn line(text: &str) -> Option<Line> {
@@ -147,33 +213,6 @@ fn call(text: &str) -> Option<Line> {
 
 /// `num_threads      = 4`, `readall = 1 (10.00%)`: known names only.
 fn named_value(text: &str) -> Option<Line> {
-    const NAMES: [&str; 25] = [
-        "benchmark time",
-        "num_threads",
-        "read_random",
-        "read_size",
-        "read_blocksize",
-        "read_skip",
-        "read_skipsize",
-        "write_random",
-        "write_size",
-        "fsync_file",
-        "write_blocksize",
-        "wait time",
-        "num_dirs",
-        "starting files",
-        "min file size",
-        "max file size",
-        "directio",
-        "alignedio",
-        "bufferedio",
-        "current utilization",
-        "desired utilization",
-        "init size",
-        "init util",
-        "create_blocksize",
-        "age_blocksize",
-    ];
     let (name, value) = text.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
     let value = value.split_whitespace().next().unwrap_or("");

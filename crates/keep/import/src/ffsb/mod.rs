@@ -12,12 +12,12 @@ use treering_model::{
     USED_FACT, Unit,
 };
 
-use crate::log::Log;
+use crate::log::{Log, first_word};
 use crate::number::{ctime_unix_ms, decimal, nanoseconds, whole};
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins};
-use lines::{Line, OpRow, line};
+use lines::{Line, OpRow, line, may_begin};
 use operations::Evidence;
 
 /// Reads reports of FFSB.
@@ -29,13 +29,15 @@ impl Importer for Ffsb {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        let said = line(log.line(at));
-        said.is_some_and(|said| match said {
-            Line::Started(_) => true,
-            // A log of which the head was cut off.
-            Line::StartingAt(_) | Line::Took(_) | Line::TableBegins => true,
-            _ => false,
-        })
+        let text = log.line(at);
+        let may_begin = ["FFSB", "Starting", "Benchmark", "Op"].contains(&first_word(text));
+        may_begin
+            && line(text).is_some_and(|said| match said {
+                Line::Started(_) => true,
+                // A log of which the head was cut off.
+                Line::StartingAt(_) | Line::Took(_) | Line::TableBegins => true,
+                _ => false,
+            })
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
@@ -43,7 +45,7 @@ impl Importer for Ffsb {
         let mut stretch = Stretch::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
-            let read = log.read(next, line);
+            let read = log.read_if(may_begin, next, line);
             let is_own = read.as_ref().is_some_and(|(said, _)| *said != Line::Furniture);
             if next > at && !is_own && any_begins(log, next) {
                 break;

@@ -7,12 +7,13 @@ mod command;
 mod rows;
 
 use treering_model::{
-    Better, IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, USED_GROWTH_FACT,
-    USED_GROWTH_FILES_FACT, Unit,
+    Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    Unit,
 };
 
 use crate::log::Log;
 use crate::number::ctime_unix_ms;
+use crate::rows::Rows;
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
 use crate::{Importer, Reading, Remark, any_begins};
@@ -56,7 +57,7 @@ impl Importer for FsMark {
             let what = "a directory ran out of room; kept as interrupted".to_owned();
             remarks.push(Remark { line: line + 1, what });
         }
-        if table.rows.is_empty() {
+        if trial.rows.is_empty() {
             let what = "fs_mark has no row: its run failed or its output was cut".to_owned();
             remarks.push(Remark { line: at + 1, what });
             return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
@@ -113,20 +114,32 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
 
 /// The rows.
 struct Table {
-    rows: Vec<Row>,
+    rows: Rows,
+    first: Option<Row>,
+    last: Option<Row>,
+    /// What the rows took, by their files and their rates.
+    seconds: f64,
     stretch: Stretch,
     /// The line that says that there was too little room.
     ran_out_at: Option<usize>,
 }
 
 impl Table {
-    const fn from(line: usize) -> Self {
-        Self { rows: Vec::new(), stretch: Stretch::from(line), ran_out_at: None }
+    fn from(line: usize) -> Self {
+        Self {
+            rows: Rows::named(ITERATION_PHASE),
+            first: None,
+            last: None,
+            seconds: 0.0,
+            stretch: Stretch::from(line),
+            ran_out_at: None,
+        }
     }
 
-    fn read(&mut self, importer: &FsMark, log: &Log<'_>, at: usize) {
+    fn read(&mut self, importer: &FsMark, log: &mut Log<'_>, at: usize) {
         while self.stretch.next() < log.len().min(self.stretch.end() + GAP_LINES_MOST) {
             let here = self.stretch.next();
+            log.forget_before(self.stretch.end());
             let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
             if is_heading_of_ours {
                 self.stretch.take(log, 1);
@@ -137,8 +150,8 @@ impl Table {
                 break;
             }
             match log.read(here, row) {
-                Some((row, count)) if self.rows.last().is_none_or(|last| row.follows(last)) => {
-                    self.rows.push(row);
+                Some((row, count)) if self.last.as_ref().is_none_or(|last| row.follows(last)) => {
+                    self.take(row);
                     self.stretch.take(log, count);
                 }
                 _ => match closing(log.line(here)) {
@@ -153,51 +166,39 @@ impl Table {
         }
     }
 
+    /// A row becomes a phase with its metrics.
+    fn take(&mut self, row: Row) {
+        if self.first.is_none() {
+            self.rows.column(CLASSIC_RATE, Unit::FilesPerSecond, Better::Higher);
+            self.rows.column("app_overhead_seconds", Unit::Seconds, Better::Lower);
+            for (call, _) in &row.calls {
+                self.rows.column(format!("{call}_mean_seconds"), Unit::Seconds, Better::Lower);
+            }
+            self.first = Some(row.clone());
+        }
+        let before = self.last.as_ref().map_or(0, |last| last.count);
+        let files = row.count.saturating_sub(before);
+        self.seconds += files as f64 / row.files_per_second;
+        let seconds = |us: u64| us as f64 / 1e6;
+        let calls = row.calls.iter().map(|(_, [_, mean_us, _])| seconds(*mean_us));
+        let own = [row.files_per_second, seconds(row.overhead_us)];
+        self.rows.push(files, files.saturating_mul(row.size_bytes), own.into_iter().chain(calls));
+        self.last = Some(row);
+    }
+
     /// All files over the time that the rows' rates come to: what the tool's own figure says of the
     /// whole run.
-    fn whole_rate(&self) -> Option<Metric> {
-        let mut before = 0;
-        let mut seconds = 0.0;
-        for row in &self.rows {
-            seconds += row.count.saturating_sub(before) as f64 / row.files_per_second;
-            before = row.count;
-        }
-        let value = before as f64 / seconds;
+    fn whole_rate(&self, files: u64) -> Option<Metric> {
+        let value = files as f64 / self.seconds;
         let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
         let rate = Metric::new(CLASSIC_RATE, Scope::Trial, value, unit, better);
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
-    /// The rows as phases and metrics.
-    fn tell(&self, trial: &mut ForeignTrial) {
-        let mut before = 0;
-        for (number, row) in (0..).zip(&self.rows) {
-            let name = format!("{ITERATION_PHASE}{}", number + 1);
-            let files = row.count.saturating_sub(before);
-            before = row.count;
-            let bytes = files.saturating_mul(row.size_bytes);
-            trial.phases.push(PhaseTotals {
-                phase: number,
-                name: name.clone(),
-                files,
-                bytes,
-                ..PhaseTotals::default()
-            });
-            let mut measured = |metric: &str, value: f64, unit, better| {
-                let scope = Scope::Phase(name.clone());
-                trial.metrics.push(Metric::new(metric, scope, value, unit, better));
-            };
-            let rate = row.files_per_second;
-            measured(CLASSIC_RATE, rate, Unit::FilesPerSecond, Better::Higher);
-            let overhead = row.overhead_us as f64 / 1e6;
-            measured("app_overhead_seconds", overhead, Unit::Seconds, Better::Lower);
-            for (call, [_, mean_us, _]) in &row.calls {
-                let name = format!("{call}_mean_seconds");
-                measured(&name, *mean_us as f64 / 1e6, Unit::Seconds, Better::Lower);
-            }
-        }
-        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
-        trial.metrics.extend(self.whole_rate());
+    /// What the rows say of the whole run, and the rows.
+    fn tell(&mut self, trial: &mut ForeignTrial) {
+        let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
+        trial.metrics.extend(self.whole_rate(last.count));
         let points = last.used_percent.saturating_sub(first.used_percent);
         trial.fact(USED_GROWTH_FACT, points);
         trial.fact(USED_GROWTH_FILES_FACT, last.count - first.count);
@@ -205,5 +206,6 @@ impl Table {
         if !trial.parameters.iter().any(|(name, _)| name == "size") {
             trial.parameter("size", first.size_bytes);
         }
+        trial.rows = std::mem::take(&mut self.rows);
     }
 }

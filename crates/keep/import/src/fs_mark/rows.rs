@@ -22,7 +22,9 @@ const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"]
 impl Row {
     /// Whether it can be the row after another one.
     pub(super) fn follows(&self, before: &Self) -> bool {
-        self.count > before.count && self.size_bytes == before.size_bytes
+        self.count > before.count
+            && self.size_bytes == before.size_bytes
+            && self.calls.len() == before.calls.len()
     }
 }
 

@@ -25,7 +25,11 @@ pub(super) enum Table {
 
 /// The columns of a table, if its header is here.
 pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
-    let names = fields(log.line(at))?;
+    let text = log.line(at);
+    if !text.trim_start_matches('"').starts_with(TRIAL[0]) {
+        return None;
+    }
+    let names = fields(text)?;
     let begins = names.len() > TRIAL.len() && TRIAL.iter().zip(&names).all(|(a, b)| a == b);
     let has = |wanted: &[&str]| wanted.iter().all(|name| names.iter().any(|known| known == name));
     if !begins {

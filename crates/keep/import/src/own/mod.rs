@@ -3,8 +3,10 @@
 mod csv;
 mod json;
 
+use std::ops::ControlFlow;
+
 use crate::log::Log;
-use crate::{Importer, Reading};
+use crate::{HandOn, Importer, Reading, handed_on};
 
 /// Reads what treering exports.
 pub(crate) struct Own;
@@ -22,11 +24,23 @@ impl Importer for Own {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         if json::begins_export(log, at) {
-            json::export(log, at)
+            let mut outputs = Vec::new();
+            let reading = json::export(log, at, &mut |content| {
+                outputs.push(content);
+                ControlFlow::Continue(())
+            });
+            Reading { outputs, ..reading }
         } else if json::begins_events(log, at) {
             json::events(log, at)
         } else {
             csv::read(log, at)
         }
+    }
+
+    fn read_each(&self, log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+        if json::begins_export(log, at) {
+            return json::export(log, at, hand_on);
+        }
+        handed_on(self.read(log, at), hand_on)
     }
 }

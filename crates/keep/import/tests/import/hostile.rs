@@ -1,7 +1,7 @@
 //! Any bytes: an end, no panic, and nothing that is not there.
 
 use proptest::prelude::*;
-use treering_import::{Content, events_of, import};
+use treering_import::{Content, Rows, events_of, import};
 use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
 
 use crate::blogbench::BLOGBENCH;
@@ -85,7 +85,7 @@ proptest! {
             let trial = trial.as_ref().clone().with(beginning);
             prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
             let mut builder = TrialBuilder::default();
-            for event in events_of(&trial) {
+            for event in events_of(&trial, &Rows::default()) {
                 prop_assert!(builder.push(&event).is_ok());
             }
             prop_assert_eq!(builder.finish(), Some(trial));

@@ -1,6 +1,6 @@
 //! Logs of each tool, with all that people put around them.
 
-use treering_import::{Content, ForeignTrial, Imported, events_of, import};
+use treering_import::{Content, ForeignTrial, Imported, Rows, events_of, import};
 use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
 
 /// A small run of compilebench with its summary, which was computed by hand.
@@ -269,7 +269,7 @@ fn own() -> Trial {
 fn the_events_of_a_trial_make_it_again() {
     let trial = own();
     let mut builder = TrialBuilder::default();
-    for event in events_of(&trial) {
+    for event in events_of(&trial, &Rows::default()) {
         builder.push(&event).unwrap();
     }
     assert_eq!(builder.finish().unwrap(), trial);
@@ -281,7 +281,7 @@ fn the_events_of_a_trial_make_it_again() {
 fn treerings_own_events_and_exports_are_read_whole() {
     let trial = own();
     let line = |event: &TrialEvent| serde_json::to_string(event).unwrap() + "\n";
-    let events: String = events_of(&trial).map(|event| line(&event)).collect();
+    let events: String = events_of(&trial, &Rows::default()).map(|event| line(&event)).collect();
     let one = serde_json::to_string(&trial).unwrap();
     let export =
         format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{one},\n{one}\n]}}\n");
@@ -311,4 +311,8 @@ fn newer_or_broken_exports_are_refused_with_a_reason() {
     let broken =
         import(b"x\n{\"treering_export\":{\"version\":1},\"trials\":[\n{\"beginning\":3}]}");
     assert_eq!((broken.found.len(), broken.remarks[0].line), (0, 3), "{:?}", broken.remarks);
+    let one = serde_json::to_string(&own()).unwrap();
+    let cut = format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{one},\n{one}");
+    let cut = import(&cut.as_bytes()[..cut.len() - 9]);
+    assert_eq!((cut.found.len(), cut.remarks[0].line), (1, 3), "{:?}", cut.remarks);
 }

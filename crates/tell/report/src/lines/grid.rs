@@ -27,8 +27,10 @@ struct GridColumn {
     align: Align,
     /// Columns of its longest text, its name and unit included.
     wide: usize,
-    /// The least it can be squeezed to.
+    /// The least it can be squeezed to with all words whole.
     narrow: usize,
+    /// The same with long words broken, which is better than a table in several parts.
+    narrowest: usize,
 }
 
 struct Text {
@@ -60,12 +62,15 @@ impl<'l> Grid<'l> {
             let head = width(&name).max(width(&unit)).max(1);
             let longest = rows.iter().map(|texts| width(&texts[place].text)).max().unwrap_or(0);
             let wide = longest.max(head);
-            // Words stay whole, unless one takes more than half a line.
             let words = rows.iter().flat_map(|texts| texts[place].text.split(' ')).map(width);
-            let word = words.max().unwrap_or(0).min(look.width / 2);
-            let least = NARROWEST.max(head).max(word);
-            let narrow = if column.wraps { wide.min(least) } else { wide };
-            GridColumn { name, unit, align: column.align, wide, narrow }
+            let word = words.max().unwrap_or(0);
+            let least = |word: usize| {
+                if column.wraps { wide.min(NARROWEST.max(head).max(word)) } else { wide }
+            };
+            // A word that is longer than a line is broken in any case.
+            let narrow = least(if word > look.width { look.width / 2 } else { word });
+            let narrowest = least(word.min(look.width / 3));
+            GridColumn { name, unit, align: column.align, wide, narrow, narrowest }
         };
         let columns: Vec<GridColumn> = table.columns.iter().enumerate().map(column).collect();
         let keys = table.keys.min(columns.len());
@@ -115,7 +120,8 @@ impl<'l> Grid<'l> {
     /// many as fit in each panel behind the naming ones.
     fn packed(&self, keys: usize, room: usize) -> Option<Vec<Panel>> {
         let everything: Vec<usize> = (0..self.columns.len()).collect();
-        if let Some(panel) = self.squeezed(&everything, room) {
+        let broken = || self.squeezed_to(&everything, room, |column| column.narrowest);
+        if let Some(panel) = self.squeezed(&everything, room).or_else(broken) {
             return Some(vec![panel]);
         }
         let mut panels = Vec::new();
@@ -140,6 +146,15 @@ impl<'l> Grid<'l> {
     /// The widths of these columns beside each other, texts squeezed as far as needed; `None`
     /// when there is too little room.
     fn squeezed(&self, chosen: &[usize], room: usize) -> Option<Panel> {
+        self.squeezed_to(chosen, room, |column| column.narrow)
+    }
+
+    fn squeezed_to(
+        &self,
+        chosen: &[usize],
+        room: usize,
+        least: fn(&GridColumn) -> usize,
+    ) -> Option<Panel> {
         let gaps = chosen.windows(2).map(|pair| self.gap(pair[0], pair[1])).sum();
         let room = room.checked_sub(gaps)?;
         let mut widths: Vec<usize> = chosen.iter().map(|&c| self.columns[c].wide).collect();
@@ -149,7 +164,7 @@ impl<'l> Grid<'l> {
                 return Some(chosen.iter().copied().zip(widths).collect());
             }
             // The widest that can still give goes down to the next widest, so that they share.
-            let narrow = |place: usize| self.columns[chosen[place]].narrow;
+            let narrow = |place: usize| least(&self.columns[chosen[place]]);
             let gives = |&place: &usize| widths[place] > narrow(place);
             let widest = (0..chosen.len()).filter(gives).max_by_key(|&place| widths[place])?;
             let others = (0..chosen.len()).filter(gives).filter(|&place| place != widest);

@@ -153,7 +153,7 @@ fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
         // More charts share what a page can carry.
         let sharing = (chosen.len() * jobs.max(1)).max(2);
         let runs = digests.iter().filter_map(run).collect();
-        Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing })
+        Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })
     };
     chosen.iter().map(|phase| chart(phase)).collect()
 }

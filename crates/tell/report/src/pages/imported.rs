@@ -25,8 +25,15 @@ pub struct ImportedRow {
 }
 
 impl ImportedRow {
-    /// The row of a trial, without what it measured.
-    pub fn of(place: String, tool: &str, is_kept: bool, trial: &Trial) -> Self {
+    /// The row of a trial, without what it measured; and how many phases and metrics it has that
+    /// are kept apart from it.
+    pub fn of(
+        place: String,
+        tool: &str,
+        is_kept: bool,
+        trial: &Trial,
+        apart: (usize, usize),
+    ) -> Self {
         Self {
             place,
             tool: tool.to_owned(),
@@ -34,7 +41,7 @@ impl ImportedRow {
             beginning: trial.beginning.clone(),
             ending: trial.ending.clone(),
             cautions: trial.cautions.clone(),
-            holds: holds(trial),
+            holds: holds(trial, apart),
         }
     }
 }
@@ -88,16 +95,16 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
 }
 
 /// What a trial holds, in words.
-fn holds(trial: &Trial) -> String {
+fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
     let count = |number: usize, word: &str| match number {
         0 => None,
         1 => Some(format!("1 {word}")),
         number => Some(format!("{number} {word}s")),
     };
     let parts = [
-        count(trial.phases.len(), "phase"),
+        count(trial.phases.len() + phases, "phase"),
         count(trial.tasks.len(), "task"),
-        count(trial.metrics.len(), "metric"),
+        count(trial.metrics.len() + metrics, "metric"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -31,7 +31,8 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     let whole: Vec<(&str, &Digest)> =
         runs.iter().map(|run| (run.name.as_str(), &run.summary.whole)).collect();
     if plots {
-        page.chart(chart(&whole));
+        let from_ns = runs.first().map_or(0, |run| run.summary.from_ns);
+        page.chart(Chart::Trace(trace_chart(&whole).from(from_ns)));
     }
     page.table(figures("trace", "", &whole));
     for run in runs.iter().filter(|run| !run.summary.phases.is_empty()) {
@@ -97,11 +98,15 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
 
 /// Digests above each other.
 pub(crate) fn chart(digests: &[(&str, &Digest)]) -> Chart {
+    Chart::Trace(trace_chart(digests))
+}
+
+fn trace_chart(digests: &[(&str, &Digest)]) -> TraceChart {
     let run = |(name, digest): &(&str, &Digest)| TraceChartRun {
         name: (*name).to_owned(),
         digest: (*digest).clone(),
     };
-    Chart::Trace(TraceChart::of(digests.iter().map(run).collect()))
+    TraceChart::of(digests.iter().map(run).collect())
 }
 
 /// A run in a sentence.

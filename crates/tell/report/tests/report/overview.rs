@@ -11,7 +11,7 @@ use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId
 use treering_report::formats::plain::Plain;
 use treering_report::formats::terminal::Terminal;
 use treering_report::pages::comparison::{View, page};
-use treering_report::{Block, Chart};
+use treering_report::{Block, Cell as TableCell, Chart, Column, Report, Table};
 
 use crate::comparison::{nine_rounds, side, trial};
 use crate::html::html;
@@ -218,4 +218,18 @@ fn a_control_says_what_could_have_been_found() {
     let said = text.lines().find(|line| line.starts_with("Control: ")).unwrap();
     assert!(said.contains("ext4 against itself, 9 rounds: differences below "), "{said}");
     assert!(said.contains("could not have been found"), "{said}");
+}
+
+#[test]
+fn a_long_word_stays_whole_where_another_column_can_give() {
+    let word = "a-word-of-more-than-half-of-a-line-of-mail";
+    let mut report = Report::new("Words");
+    let columns = vec![Column::long_text("what"), Column::long_text("why"), Column::count("n")];
+    let mut table = Table::new("words", "", columns);
+    let why = "short words that go on for longer than a line has room for";
+    table.rows.push(vec![TableCell::text(word), TableCell::text(why), TableCell::whole(3)]);
+    report.table(table);
+    let text = rendered(&report, &Plain { width: 72 });
+    assert!(text.contains(word) && text.lines().all(|line| line.len() <= 72), "{text}");
+    assert_eq!(text.matches("---  ").count(), 2, "one table: {text}");
 }

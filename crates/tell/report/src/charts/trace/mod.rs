@@ -29,6 +29,9 @@ pub struct TraceChart {
     /// How many charts of a page share what detail a page can have; 1 for all of it.
     #[serde(default = "alone")]
     pub sharing: usize,
+    /// What the time axis begins with, in nanoseconds: a part of a trace keeps its times.
+    #[serde(default)]
+    pub from_ns: u64,
 }
 
 fn alone() -> usize {
@@ -68,7 +71,12 @@ const SECTORS_PER_MIB: f64 = 2048.0;
 impl TraceChart {
     /// Runs with all detail there is.
     pub fn of(runs: Vec<TraceChartRun>) -> Self {
-        Self { runs, of: String::new(), sharing: alone() }
+        Self { runs, of: String::new(), sharing: alone(), from_ns: 0 }
+    }
+
+    /// The same, of a part that begins so many nanoseconds after the beginning.
+    pub(crate) fn from(self, from_ns: u64) -> Self {
+        Self { from_ns, ..self }
     }
 
     /// Points of a line.
@@ -170,21 +178,21 @@ fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
     }
     html! {
         @for panel in &panels { (panel) }
-        (time_ticks(end_ms, top - GAP, height))
+        (time_ticks(chart.from_ns as f64 / NS_PER_MS, end_ms, top - GAP, height))
     }
 }
 
 /// The time axis below all panels, with lines through them.
-fn time_ticks(end_ms: f64, bottom: f64, height: f64) -> Markup {
+fn time_ticks(from_ms: f64, end_ms: f64, bottom: f64, height: f64) -> Markup {
     let (unit_ms, word) = match end_ms {
         ms if ms >= 600_000.0 => (60_000.0, "minutes"),
         ms if ms < 1000.0 => (1.0, "milliseconds"),
         _ => (1000.0, "seconds"),
     };
-    let axis = Axis::new(Scale::Linear, (0.0, end_ms / unit_ms), ACROSS);
+    let axis = Axis::new(Scale::Linear, (from_ms / unit_ms, (from_ms + end_ms) / unit_ms), ACROSS);
     let middle = f64::midpoint(ACROSS.0, ACROSS.1);
     html! {
-        g class="times" {
+        g class="times" data-from-ms=[(from_ms > 0.0).then_some(from_ms)] {
             @for (value, text) in axis.ticks(8) {
                 @let x = axis.place(value);
                 text class="tick" x=(px(x)) y=(px(bottom + 16.0)) text-anchor="middle" {

@@ -27,7 +27,9 @@ for (const figure of document.querySelectorAll("figure.trace")) {
   const firstTimes = times.innerHTML;
   const firstHint = hint.textContent;
   const tickY = Number((times.querySelector("text") || hint).getAttribute("y"));
-  const showTimes = (from, length) => {
+  const beginMs = Number(times.dataset.fromMs || 0);
+  const showTimes = (inPanel, length) => {
+    const from = beginMs + inPanel;
     const unit = length < 1000 ? 1 : 1000;
     hint.textContent = unit === 1 ? "milliseconds" : "seconds";
     times.replaceChildren();
@@ -148,13 +150,13 @@ for (const figure of document.querySelectorAll("figure.trace")) {
   button(bar, "Whole", reset);
   svg.before(bar);
   for (const panel of panels.filter((one) => one.classList.contains("field"))) {
-    movie(figure, panel, whole[panels.indexOf(panel)][2], button);
+    movie(figure, panel, whole[panels.indexOf(panel)][2], beginMs, button);
   }
 }
 
 // The device as a square of cells, from its beginning on line by line. What was written stays; what
 // happens just now is bright and fades.
-function movie(figure, panel, endMs, button) {
+function movie(figure, panel, endMs, beginMs, button) {
   const frames = 300;
   const fade = 10;
   const title = panel.previousElementSibling.previousElementSibling.textContent;
@@ -244,7 +246,7 @@ function movie(figure, panel, endMs, button) {
   clock.className = "aside";
   const show = () => {
     const frame = Number(slider.value);
-    clock.textContent = " " + ((frame + 1) / frames * endMs / 1000).toFixed(2) + " s";
+    clock.textContent = " " + ((beginMs + (frame + 1) / frames * endMs) / 1000).toFixed(2) + " s";
     draw(frame);
   };
   const stop = () => {
