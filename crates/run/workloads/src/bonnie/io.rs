@@ -1,34 +1,15 @@
 //! The tests on the large file but for the seeks: it is written, rewritten and read, byte by byte
 //! or in chunks.
 
-use treering_script::{Call, CreateHow, File, OpenHow, Outcome, Step, Steps};
+use treering_script::{CreateHow, File, Io, OpenHow, Script, Stop};
 
-use super::meter::{Meter, Part, Trouble};
+use super::meter::{Meter, Trouble};
 use super::shape::{Fsync, Home, IoShape};
 use super::test::Test;
 
 pub(super) const FILE: File = File(0);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The copy's own directory is opened.
-    Enter,
-    Open,
-    /// The position is set to the start, as the original does it.
-    Rewind,
-    /// The first call of a body,
-    Move,
-    /// and of a rewrite the other two.
-    Back,
-    Write,
-    /// The fsync of one write.
-    FsyncEach,
-    Fsync,
-    Close,
-    End,
-}
-
-/// The script of one copy.
+/// The code of one copy.
 #[derive(Debug)]
 pub(super) struct IoScript {
     home: Home,
@@ -37,8 +18,6 @@ pub(super) struct IoScript {
     bytes: u64,
     chunk: u32,
     syncs_each: bool,
-    stage: Stage,
-    position: u64,
     meter: Meter,
 }
 
@@ -53,125 +32,65 @@ impl IoScript {
             bytes,
             chunk: io.chunk,
             syncs_each: fsync == Fsync::Each && writes,
-            stage: Stage::Enter,
-            position: 0,
             meter: Meter::new(bytes / u64::from(io.chunk.max(1)), all_timed),
         }
     }
 
-    /// Bytes of the present body.
-    fn present(&self) -> u32 {
-        u32::try_from(self.bytes - self.position).unwrap_or(u32::MAX).min(self.chunk)
-    }
-
-    /// The present body is done but for an fsync.
-    fn after_body(&mut self, bytes: u32) {
-        self.position += u64::from(bytes);
-        self.stage = if self.syncs_each { Stage::FsyncEach } else { self.next_body() };
-    }
-
-    fn next_body(&self) -> Stage {
-        if self.position < self.bytes { Stage::Move } else { Stage::Fsync }
-    }
-
-    /// A body's first call.
-    fn first(&mut self) -> Call<'static> {
-        let bytes = self.present();
-        let position = self.position;
-        if self.test == Test::Rewrite {
-            self.meter.step(Part::First);
-            self.stage = Stage::Back;
-            return Call::Read { file: FILE, bytes };
-        }
-        self.meter.step(if self.syncs_each { Part::First } else { Part::Only });
-        self.after_body(bytes);
-        match self.test {
-            Test::CharWrite => Call::WriteEach { file: FILE, bytes, position },
-            Test::CharRead => Call::ReadEach { file: FILE, bytes },
-            Test::BlockRead => Call::Read { file: FILE, bytes },
-            _ => Call::Write { file: FILE, bytes, position },
-        }
-    }
-
-    /// Whether the last read brought all.
-    fn hear(&mut self, last: &Outcome<'_>) {
-        let Outcome::Bytes(bytes) = *last else { return };
-        let wanted = match self.test {
-            // The present chunk of a rewrite counts only when it was written.
-            Test::Rewrite if self.stage == Stage::Back => u64::from(self.present()),
-            Test::CharRead | Test::BlockRead => {
-                let before = self.position - 1;
-                self.position - before / u64::from(self.chunk) * u64::from(self.chunk)
+    /// One body of the loop, which moves so many bytes; false where a read brought fewer.
+    fn body(&mut self, io: &mut dyn Io, position: u64, bytes: u32) -> Result<bool, Stop> {
+        let moved = match self.test {
+            Test::CharWrite => io.write_each(FILE, bytes, position)?,
+            Test::CharRead => io.read_each(FILE, bytes)?,
+            Test::BlockRead => io.read(FILE, bytes)?,
+            Test::Rewrite => {
+                let read = io.read(FILE, bytes)?;
+                self.meter.call(io.timed());
+                if read < u64::from(bytes) {
+                    return Ok(false);
+                }
+                io.seek(FILE, position)?;
+                self.meter.call(io.timed());
+                io.write(FILE, bytes, position)?
             }
-            _ => return,
+            _ => io.write(FILE, bytes, position)?,
         };
-        if bytes < wanted {
-            self.meter.trouble = Trouble::ShortRead;
-            self.stage = Stage::Fsync;
+        if self.syncs_each {
+            self.meter.call(io.timed());
+            io.fsync(FILE)?;
         }
+        self.meter.last(io.timed());
+        Ok(moved >= u64::from(bytes))
     }
 }
 
-impl Steps for IoScript {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.hear(&last);
-        if self.stage == Stage::Enter {
-            self.stage = Stage::Open;
-            if self.home.root.is_some() {
-                return enter(&self.home);
+impl Script for IoScript {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.home.enter(io)?;
+        let (at, path) = (self.home.dir(), self.home.name.as_c_str());
+        match self.test {
+            Test::CharWrite | Test::BlockWrite => {
+                io.create(at, path, CreateHow::ExclusiveToRead, FILE)?;
             }
+            _ => io.open(at, path, OpenHow::ReadWrite, FILE)?,
         }
-        let call = match self.stage {
-            Stage::Enter | Stage::Open => {
-                let rewinds = matches!(self.test, Test::Rewrite | Test::BlockRead);
-                self.stage = if rewinds { Stage::Rewind } else { self.next_body() };
-                let (at, path) = (self.home.dir(), self.home.name.as_c_str());
-                match self.test {
-                    Test::CharWrite | Test::BlockWrite => {
-                        let how = CreateHow::ExclusiveToRead;
-                        Call::Create { at, path, how, into: FILE }
-                    }
-                    _ => Call::Open { at, path, how: OpenHow::ReadWrite, into: FILE },
-                }
+        if matches!(self.test, Test::Rewrite | Test::BlockRead) {
+            // It is at the start; the original sets it there nevertheless.
+            io.seek(FILE, 0)?;
+        }
+        let mut position = 0;
+        while position < self.bytes {
+            let bytes = piece(self.bytes - position, self.chunk);
+            if !self.body(io, position, bytes)? {
+                self.meter.trouble = Trouble::ShortRead;
+                break;
             }
-            Stage::Rewind => {
-                self.stage = self.next_body();
-                Call::Seek { file: FILE, position: 0 }
-            }
-            Stage::Move => self.first(),
-            Stage::Back => {
-                self.meter.step(Part::Middle);
-                self.stage = Stage::Write;
-                Call::Seek { file: FILE, position: self.position }
-            }
-            Stage::Write => {
-                self.meter.step(if self.syncs_each { Part::Middle } else { Part::Last });
-                let (bytes, position) = (self.present(), self.position);
-                self.after_body(bytes);
-                Call::Write { file: FILE, bytes, position }
-            }
-            Stage::FsyncEach => {
-                self.meter.step(Part::Last);
-                self.stage = self.next_body();
-                Call::Fsync { file: FILE }
-            }
-            Stage::Fsync => {
-                self.meter.step(Part::Closing);
-                self.stage = Stage::Close;
-                Call::Fsync { file: FILE }
-            }
-            Stage::Close => {
-                self.meter.step(Part::Closing);
-                self.stage = Stage::End;
-                Call::Close { file: FILE }
-            }
-            Stage::End => return None,
-        };
-        Some(call.into())
-    }
-
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.meter.timed(began_ns, ended_ns);
+            position += u64::from(bytes);
+        }
+        io.fsync(FILE)?;
+        self.meter.closing(io.timed());
+        io.close(FILE)?;
+        self.meter.closing(io.timed());
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {
@@ -179,8 +98,7 @@ impl Steps for IoScript {
     }
 }
 
-/// Opens a copy's own directory, where it has one.
-pub(super) fn enter(home: &Home) -> Option<Step<'_>> {
-    let path = home.root.as_deref()?;
-    Some(Call::OpenDir { at: treering_script::Dir::TARGET, path, into: home.dir() }.into())
+/// The bytes of the next call, where so many are left.
+pub(super) fn piece(left: u64, chunk: u32) -> u32 {
+    u32::try_from(left).unwrap_or(u32::MAX).min(chunk)
 }

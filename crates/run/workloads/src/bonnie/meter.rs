@@ -8,29 +8,13 @@ const PIECES: u64 = 32;
 /// From so few pieces nothing is said of how steady it went.
 const PIECES_FEW: usize = 6;
 
-/// What the step in hand is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Before the loop, or between two bodies.
-    Outside,
-    /// The first of a body.
-    First,
-    /// One more of it.
-    Middle,
-    /// The last of it.
-    Last,
-    /// The whole body.
-    Only,
-    /// The fsync and the close, or the sync, after the loop.
-    Closing,
-}
-
 /// Takes it down.
 #[derive(Debug)]
 pub(super) struct Meter {
-    /// Where every step is timed.
+    /// Where every call is timed.
     spans: Option<Spans>,
-    pub(super) part: Part,
+    /// When the body in hand began.
+    began_ns: Option<u64>,
     closing_ns: u64,
     /// Bodies that were done, and at how many the next mark comes.
     done: u64,
@@ -53,11 +37,11 @@ pub(super) enum Trouble {
 }
 
 impl Meter {
-    /// For a task of so many bodies, in which every step is timed or not.
+    /// For a task of so many bodies, in which every call is timed or not.
     pub(super) fn new(bodies: u64, all_timed: bool) -> Self {
         Self {
             spans: all_timed.then(|| Spans::new(1)),
-            part: Part::Outside,
+            began_ns: None,
             closing_ns: 0,
             done: 0,
             piece: (bodies / PIECES).max(1),
@@ -67,37 +51,36 @@ impl Meter {
         }
     }
 
-    /// The step in hand was timed.
+    /// A call of a body was made that is not its last: when it began and ended, if it was timed.
     #[inline]
-    pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        let ends = matches!(self.part, Part::Last | Part::Only);
-        if let Some(spans) = &mut self.spans {
-            if matches!(self.part, Part::First | Part::Only) {
-                spans.begin();
-            }
-            spans.timed(began_ns, ended_ns);
-            if ends {
-                spans.end(0, false);
-            }
-        }
-        match self.part {
-            Part::Closing => self.closing_ns += ended_ns.saturating_sub(began_ns),
-            Part::Outside => {}
-            _ if self.done + u64::from(ends) >= self.next_mark => {
-                let done = self.done + u64::from(ends);
-                self.next_mark = done + self.piece;
-                self.marks.push((done, ended_ns));
-            }
-            _ => {}
-        }
+    pub(super) fn call(&mut self, timed: Option<(u64, u64)>) {
+        let Some((began_ns, ended_ns)) = timed else { return };
+        self.began_ns.get_or_insert(began_ns);
+        self.mark(ended_ns);
     }
 
-    /// The step that now comes is this part of a body.
+    /// The last call of a body was made, which may be its only one.
     #[inline]
-    pub(super) fn step(&mut self, part: Part) {
-        // The one before is over now, timed or not.
-        self.done += u64::from(matches!(self.part, Part::Last | Part::Only));
-        self.part = part;
+    pub(super) fn last(&mut self, timed: Option<(u64, u64)>) {
+        self.done += 1;
+        let first_began_ns = self.began_ns.take();
+        let Some((began_ns, ended_ns)) = timed else { return };
+        if let Some(spans) = &mut self.spans {
+            spans.record(0, false, first_began_ns.or(Some(began_ns)), Some(ended_ns));
+        }
+        self.mark(ended_ns);
+    }
+
+    /// A call after the loop was made: the fsync, the close or the sync.
+    pub(super) fn closing(&mut self, timed: Option<(u64, u64)>) {
+        self.closing_ns += timed.map_or(0, |(began, ended)| ended.saturating_sub(began));
+    }
+
+    fn mark(&mut self, at_ns: u64) {
+        if self.done >= self.next_mark {
+            self.next_mark = self.done + self.piece;
+            self.marks.push((self.done, at_ns));
+        }
     }
 
     /// As notes.
@@ -117,7 +100,7 @@ pub(super) struct Noted {
     pub(super) closing_ns: u64,
     /// Bodies done, and when.
     pub(super) marks: Vec<(u64, u64)>,
-    /// The bodies, where every step was timed.
+    /// The bodies, where every call was timed.
     pub(super) bodies: Option<Spans>,
 }
 
@@ -166,24 +149,22 @@ impl Noted {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meter, Noted, Part};
+    use super::{Meter, Noted};
 
     fn metered(took: impl Fn(u64) -> u64, bodies: u64) -> Noted {
         let mut meter = Meter::new(bodies, true);
         let mut now = 1_000;
-        let mut step = |meter: &mut Meter, part, ns| {
-            meter.step(part);
-            meter.timed(now, now + ns);
+        let mut takes = |ns| {
             now += ns;
+            Some((now - ns, now))
         };
-        step(&mut meter, Part::Outside, 77_000_000);
         for body in 0..bodies {
-            step(&mut meter, Part::First, 10);
-            step(&mut meter, Part::Middle, took(body));
-            step(&mut meter, Part::Last, 20);
+            meter.call(takes(10));
+            meter.call(takes(took(body)));
+            meter.last(takes(20));
         }
-        step(&mut meter, Part::Closing, 500);
-        step(&mut meter, Part::Closing, 50);
+        meter.closing(takes(500));
+        meter.closing(takes(50));
         Noted::from_notes(&meter.notes()).unwrap()
     }
 
@@ -208,13 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_the_steps_is_enough_for_the_marks() {
+    fn a_sample_of_the_calls_is_enough_for_the_marks() {
         let mut meter = Meter::new(6400, false);
         for body in 0..6400_u64 {
-            meter.step(Part::Only);
-            if body % 29 == 0 {
-                meter.timed(body * 100, body * 100 + 90);
-            }
+            meter.last((body % 29 == 0).then_some((body * 100, body * 100 + 90)));
         }
         let noted = Noted::from_notes(&meter.notes()).unwrap();
         assert!((20..=33).contains(&noted.marks.len()), "{}", noted.marks.len());

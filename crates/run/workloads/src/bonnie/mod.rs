@@ -1,7 +1,7 @@
 //! bonnie++: twelve tests, six on one large file and six on many small ones, as bonnie++ 2.00a.
 //!
-//! `config`, `spec` and `native` read what is asked for into a `shape`; the operations are in the
-//! scripts (`io`, `seeks`, `files`, `prepare`); `meter` is what they take down, `headline` the
+//! `config`, `spec` and `native` read what is asked for into a `shape`; the code of the tests is in
+//! `io`, `seeks`, `files` and `prepare`; `meter` is what they take down, `headline` the
 //! numbers made of it, `classic_output` the original's table and line. Nothing here calls the
 //! kernel.
 

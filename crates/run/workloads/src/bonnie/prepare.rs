@@ -1,101 +1,45 @@
 //! What is done before and after a test and belongs to none: directories are made, the large file
 //! is removed.
 
-use std::ffi::CString;
+use treering_script::{Dir, Expect, Io, Script, Stop};
 
-use treering_script::{Call, Outcome, Step, Steps};
-
-use super::io::enter;
 use super::names::subdir_name;
 use super::shape::{Home, TOP};
 
 /// Makes a copy's own directory.
 #[derive(Debug)]
-pub(super) struct MakeRoot {
-    root: Option<CString>,
-    made: bool,
-}
+pub(super) struct MakeRoot(pub(super) Home);
 
-impl MakeRoot {
-    /// That of this home.
-    pub(super) fn new(home: Home) -> Self {
-        Self { root: home.root, made: false }
-    }
-}
-
-impl Steps for MakeRoot {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        let first = !std::mem::replace(&mut self.made, true);
-        let name = self.root.as_deref().filter(|_| first)?;
-        Some(Call::MakeDir { at: treering_script::Dir::TARGET, name }.into())
+impl Script for MakeRoot {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.0.root.as_deref().map_or(Ok(()), |root| io.make_dir(Dir::TARGET, root))
     }
 }
 
 /// Removes the large file, where it is there.
 #[derive(Debug)]
-pub(super) struct RemoveFile {
-    home: Home,
-    step: u8,
-}
+pub(super) struct RemoveFile(pub(super) Home);
 
-impl RemoveFile {
-    /// That of this home.
-    pub(super) fn new(home: Home) -> Self {
-        Self { home, step: 0 }
+impl Script for RemoveFile {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.0.enter(io)?;
+        io.unlink(self.0.dir(), &self.0.name).unless_missing()?;
+        Ok(())
     }
 }
 
-impl Steps for RemoveFile {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        if self.step == 0 {
-            self.step = 1;
-            if self.home.root.is_some() {
-                return enter(&self.home);
-            }
-        }
-        self.step += 1;
-        let call = Call::Unlink { at: self.home.dir(), path: &self.home.name };
-        (self.step == 2).then(|| call.unless_missing())
-    }
-}
-
-/// Makes the directory of the many files and its subdirectories.
+/// Makes the directory of the many files and so many subdirectories.
 #[derive(Debug)]
-pub(super) struct MakeDirs {
-    home: Home,
-    subdirs: u32,
-    /// 0: the copy's own directory is opened; 1: the directory is made; 2: opened; then the
-    /// subdirectories are made.
-    step: u32,
-    name: CString,
-}
+pub(super) struct MakeDirs(pub(super) Home, pub(super) u32);
 
-impl MakeDirs {
-    /// With so many subdirectories.
-    pub(super) fn new(home: Home, subdirs: u32) -> Self {
-        Self { home, subdirs, step: 0, name: CString::default() }
-    }
-}
-
-impl Steps for MakeDirs {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        if self.step == 0 {
-            self.step = 1;
-            if self.home.root.is_some() {
-                return enter(&self.home);
-            }
+impl Script for MakeDirs {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let Self(home, subdirs) = self;
+        home.enter(io)?;
+        io.make_dir(home.dir(), &home.name)?;
+        if *subdirs > 0 {
+            home.open_top(io)?;
         }
-        let step = self.step;
-        self.step += 1;
-        let (at, top) = (self.home.dir(), self.home.name.as_c_str());
-        match step {
-            1 => Some(Call::MakeDir { at, name: top }.into()),
-            2 if self.subdirs > 0 => Some(Call::OpenDir { at, path: top, into: TOP }.into()),
-            later if later >= 3 && later - 3 < self.subdirs => {
-                self.name = subdir_name(later - 3);
-                Some(Call::MakeDir { at: TOP, name: &self.name }.into())
-            }
-            _ => None,
-        }
+        (0..*subdirs).try_for_each(|subdir| io.make_dir(TOP, &subdir_name(subdir)))
     }
 }

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use treering_script::{Call, OpenHow, Outcome, Step, Steps};
+use treering_script::{Io, OpenHow, Script, Stop};
 
 use super::dice::Dice;
-use super::io::{FILE, enter};
-use super::meter::{Meter, Part, Trouble};
+use super::io::FILE;
+use super::meter::{Meter, Trouble};
 use super::shape::{Fsync, Home, IoShape};
 
 /// One ticket in so many is an update.
@@ -34,20 +34,7 @@ impl Tickets {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Enter,
-    Open,
-    Seek,
-    Read,
-    SeekBack,
-    Write,
-    FsyncUpdate,
-    Close,
-    End,
-}
-
-/// The script of one seeker.
+/// The code of one seeker.
 #[derive(Debug)]
 pub(super) struct Seeker {
     home: Home,
@@ -55,9 +42,6 @@ pub(super) struct Seeker {
     chunk: u32,
     chunks: u64,
     syncs: bool,
-    stage: Stage,
-    position: u64,
-    updates: bool,
     meter: Meter,
 }
 
@@ -77,82 +61,52 @@ impl Seeker {
             chunk: io.chunk,
             chunks: io.bytes / u64::from(io.chunk.max(1)),
             syncs: fsync >= Fsync::Updates,
-            stage: Stage::Enter,
-            position: 0,
-            updates: false,
             meter: Meter::new(share, all_timed),
         }
     }
 
-    /// The next ticket's first call, or the end.
-    fn seek(&mut self) -> Call<'static> {
-        let Some(ticket) = self.tickets.take() else {
-            self.meter.step(Part::Closing);
-            self.stage = Stage::Close;
-            return Call::Fsync { file: FILE };
-        };
-        self.meter.step(Part::First);
-        self.updates = ticket % UPDATE_EACH == 0;
-        let chunk = u64::from(ticket) % self.chunks.max(1);
-        self.position = chunk * u64::from(self.chunk);
-        self.stage = Stage::Read;
-        Call::Seek { file: FILE, position: self.position }
+    /// Reads the chunk of a ticket, and for an update writes it back; false where less was read.
+    fn seek(&mut self, io: &mut dyn Io, ticket: u32) -> Result<bool, Stop> {
+        let position = u64::from(ticket) % self.chunks.max(1) * u64::from(self.chunk);
+        io.seek(FILE, position)?;
+        self.meter.call(io.timed());
+        let read = io.read(FILE, self.chunk)?;
+        let is_whole = read >= u64::from(self.chunk);
+        if ticket.is_multiple_of(UPDATE_EACH) {
+            self.meter.call(io.timed());
+            if !is_whole {
+                return Ok(false);
+            }
+            io.seek(FILE, position)?;
+            self.meter.call(io.timed());
+            io.write(FILE, self.chunk, position)?;
+            if self.syncs {
+                self.meter.call(io.timed());
+                io.fsync(FILE)?;
+            }
+        }
+        self.meter.last(io.timed());
+        Ok(is_whole)
     }
 }
 
-impl Steps for Seeker {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        if let (Outcome::Bytes(bytes), Stage::Seek | Stage::SeekBack) = (&last, self.stage)
-            && *bytes < u64::from(self.chunk)
-        {
+impl Script for Seeker {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.home.enter(io)?;
+        io.open(self.home.dir(), &self.home.name, OpenHow::ReadWrite, FILE)?;
+        let mut is_whole = true;
+        while is_whole && let Some(ticket) = self.tickets.take() {
+            is_whole = self.seek(io, ticket)?;
+        }
+        if is_whole {
+            io.fsync(FILE)?;
+            self.meter.closing(io.timed());
+        } else {
             self.meter.trouble = Trouble::ShortRead;
-            self.stage = Stage::Close;
         }
-        if self.stage == Stage::Enter {
-            self.stage = Stage::Open;
-            if self.home.root.is_some() {
-                return enter(&self.home);
-            }
-        }
-        let call = match self.stage {
-            Stage::Enter | Stage::Open => {
-                self.stage = Stage::Seek;
-                let (at, path) = (self.home.dir(), self.home.name.as_c_str());
-                Call::Open { at, path, how: OpenHow::ReadWrite, into: FILE }
-            }
-            Stage::Seek => self.seek(),
-            Stage::Read => {
-                self.meter.step(if self.updates { Part::Middle } else { Part::Last });
-                self.stage = if self.updates { Stage::SeekBack } else { Stage::Seek };
-                Call::Read { file: FILE, bytes: self.chunk }
-            }
-            Stage::SeekBack => {
-                self.meter.step(Part::Middle);
-                self.stage = Stage::Write;
-                Call::Seek { file: FILE, position: self.position }
-            }
-            Stage::Write => {
-                self.meter.step(if self.syncs { Part::Middle } else { Part::Last });
-                self.stage = if self.syncs { Stage::FsyncUpdate } else { Stage::Seek };
-                Call::Write { file: FILE, bytes: self.chunk, position: self.position }
-            }
-            Stage::FsyncUpdate => {
-                self.meter.step(Part::Last);
-                self.stage = Stage::Seek;
-                Call::Fsync { file: FILE }
-            }
-            Stage::Close => {
-                self.meter.step(Part::Closing);
-                self.stage = Stage::End;
-                Call::Close { file: FILE }
-            }
-            Stage::End => return None,
-        };
-        Some(call.into())
-    }
-
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.meter.timed(began_ns, ended_ns);
+        io.close(FILE)?;
+        self.meter.closing(io.timed());
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {

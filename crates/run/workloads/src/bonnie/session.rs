@@ -7,7 +7,7 @@ use treering_script::{
     Caches, OnSignal, Phase, Script, Session, SideBySide, Task, Unfinished, Wave,
 };
 
-use super::files::{Create, Deed, Ground, Visit, Walk};
+use super::files::{Create, Ground, Operation, Visit};
 use super::headline::Headline;
 use super::io::IoScript;
 use super::meter::{Noted, Trouble};
@@ -142,25 +142,25 @@ impl BonnieSession {
         Some(Ground { home, files: self.shape.files?, source, fsync, sync, all_timed })
     }
 
-    /// The scripts of a copy for what is neither a test nor a part of one.
+    /// The code of a copy for what is neither a test nor a part of one.
     fn chore(&self, job: Job, home: Home) -> Option<Box<dyn Script>> {
         let fsync = self.shape.fsync;
         let files = self.shape.files.as_ref();
         Some(match job {
-            Job::MakeRoots => Box::new(MakeRoot::new(home)),
-            Job::RemoveFile => Box::new(RemoveFile::new(home)),
+            Job::MakeRoots => Box::new(MakeRoot(home)),
+            Job::RemoveFile => Box::new(RemoveFile(home)),
             Job::FillFile => {
                 let io = self.shape.io?;
                 Box::new(IoScript::new(home, Test::BlockWrite, &io, fsync, false))
             }
-            Job::MakeDirs => Box::new(MakeDirs::new(home, files?.subdirs())),
+            Job::MakeDirs => Box::new(MakeDirs(home, files?.subdirs())),
             Job::FillDirs(random) => Box::new(Create::new(self.ground(home)?, random).unsynced()),
-            Job::ClearDirs => Box::new(Walk::new(self.ground(home)?, Deed::Delete).unsynced()),
+            Job::ClearDirs => Box::new(Visit::as_listed(self.ground(home)?, Operation::Clear)),
             Job::Test(_) => return None,
         })
     }
 
-    /// The scripts of a copy for a test: one, or that of each seeker.
+    /// The code of a copy for a test: one task, or one for each seeker.
     fn scripts(&self, test: Test, home: Home) -> Option<Vec<Box<dyn Script>>> {
         let (fsync, all_timed) = (self.shape.fsync, self.is_classic());
         if test == Test::Seeks {
@@ -178,10 +178,10 @@ impl BonnieSession {
         }
         let ground = self.ground(home)?;
         Some(vec![match test {
-            Test::SequentialStat => Box::new(Walk::new(ground, Deed::Stat)),
-            Test::SequentialDelete => Box::new(Walk::new(ground, Deed::Delete)),
-            Test::RandomStat => Box::new(Visit::new(ground, Deed::Stat)),
-            Test::RandomDelete => Box::new(Visit::new(ground, Deed::Delete)),
+            Test::SequentialStat => Box::new(Visit::as_listed(ground, Operation::Stat)),
+            Test::SequentialDelete => Box::new(Visit::as_listed(ground, Operation::Delete)),
+            Test::RandomStat => Box::new(Visit::shuffled(ground, Operation::Stat)),
+            Test::RandomDelete => Box::new(Visit::shuffled(ground, Operation::Delete)),
             other => Box::new(Create::new(ground, other.is_random())),
         }])
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Dir, Identity, SyncScope};
+use treering_script::{Dir, Identity, Io, Stop, SyncScope};
 
 use super::dice::Source;
 use super::test::Test;
@@ -157,6 +157,16 @@ impl Home {
     /// The slot in which the file and the directory are.
     pub(super) const fn dir(&self) -> Dir {
         if self.root.is_some() { ROOT } else { Dir::TARGET }
+    }
+
+    /// Opens the copy's own directory, where it has one.
+    pub(super) fn enter(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.root.as_deref().map_or(Ok(()), |root| io.open_dir(Dir::TARGET, root, ROOT))
+    }
+
+    /// Opens the directory of the many files.
+    pub(super) fn open_top(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(self.dir(), &self.name, TOP)
     }
 }
 

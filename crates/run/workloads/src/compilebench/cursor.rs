@@ -1,4 +1,4 @@
-//! The way through a tree's directories: which are open, which must be made or entered next.
+//! The way through a tree's directories: which are open, and how the next file's is reached.
 //!
 //! Files are reached relative to an open directory, as `tar` and `git` do it, so that a create
 //! costs little more than open, write and close. A directory with a single file is not opened at
@@ -7,59 +7,21 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use treering_script::{Call, Dir, NameId, Names, Step};
-
-/// What to do about a directory met for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Making {
-    /// Make it, then open it: the tree is new.
-    MakeFirst,
-    /// Open it, and make it when it is missing.
-    OpenFirst,
-    /// It must be there.
-    Never,
-}
-
-/// How far the directory at the end of the way is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Begin,
-    Made,
-    Opened,
-}
-
-/// A move from directory to directory, without borrowed names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Move {
-    /// Closes a directory.
-    Close(Dir),
-    /// Makes a directory in the deepest open one.
-    Make(NameId),
-    /// Opens a directory in the deepest open one.
-    Open {
-        /// Which.
-        dir: NameId,
-        /// Whether it may be missing, to be made then.
-        unless_missing: bool,
-    },
-}
+use treering_script::{Dir, Expect, Io, NameId, Names, Stop};
 
 /// A stack of open directories, from the tree's top down.
 #[derive(Debug)]
 pub(super) struct Cursor {
     names: Arc<Names>,
-    making: Making,
+    /// Whether the tree is new: directories are made before they are opened, not only where they
+    /// are missing.
+    is_new: bool,
     /// Whether a file may be reached by a path of several components.
-    by_path: bool,
+    pub(super) by_path: bool,
     /// Open directories; the one at place `i` is in slot `i + 1`.
     stack: Vec<NameId>,
-    /// How much of the stack stays open.
-    keep: usize,
     /// Directories still to enter, the next one last.
     way: Vec<NameId>,
-    stage: Stage,
-    /// Whether the last directory of the way is made but not opened.
-    skip_last_open: bool,
     /// Where the file's path starts.
     base: NameId,
     /// One bit a name: directories that are known to be there.
@@ -71,35 +33,32 @@ pub(super) struct Cursor {
 pub(super) const TOP: Dir = Dir(1);
 
 impl Cursor {
-    /// Whether files may be reached by a path of several components.
-    pub(super) fn reach_by_path(&mut self, by_path: bool) {
-        self.by_path = by_path;
-    }
-
     /// A cursor in a tree whose top directory the caller opens in slot [`TOP`].
-    pub(super) fn new(names: Arc<Names>, making: Making, by_path: bool) -> Self {
+    pub(super) fn new(names: Arc<Names>, is_new: bool) -> Self {
         let words = names.len().div_ceil(64);
         Self {
             names,
-            making,
-            by_path,
+            is_new,
+            by_path: false,
             stack: vec![NameId::ROOT],
-            keep: 1,
             way: Vec::new(),
-            stage: Stage::Begin,
-            skip_last_open: false,
             base: NameId::ROOT,
             seen: vec![0; words],
             path: Vec::new(),
         }
     }
 
-    /// Sets out for a file; `next` is the file after it, if any.
-    pub(super) fn set_out(&mut self, file: NameId, next: Option<NameId>) {
+    /// Goes to a file's directory; `next` is the file after it, if any.
+    pub(super) fn go(
+        &mut self,
+        io: &mut dyn Io,
+        file: NameId,
+        next: Option<NameId>,
+    ) -> Result<(), Stop> {
         let dir = self.names.parent(file);
         if self.stack.last() == Some(&dir) {
             self.base = dir;
-            return;
+            return Ok(());
         }
         self.way.clear();
         let mut at = dir;
@@ -113,80 +72,45 @@ impl Cursor {
         self.base = self.stack[common];
         let alone = self.by_path && !next.is_some_and(|next| self.is_below(next, dir));
         if alone && self.is_known(dir) {
-            self.way.clear(); // reached by path; what is open stays open
-            return;
+            return Ok(()); // reached by path; what is open stays open
         }
-        self.keep = common + 1;
-        self.stage = Stage::Begin;
-        self.skip_last_open = alone && !self.way.is_empty();
+        self.close(io, common + 1)?;
+        while let Some(dir) = self.way.pop() {
+            if alone && self.way.is_empty() {
+                io.make_dir(slot(self.stack.len() - 1), self.names.name(dir)).unless_existing()?;
+            } else {
+                self.enter(io, dir)?;
+            }
+            self.know(dir);
+        }
+        Ok(())
     }
 
-    /// Sets out for closing every directory, the top included.
-    pub(super) fn leave(&mut self) {
-        self.way.clear();
-        self.keep = 0;
+    /// Opens a directory in the deepest open one, and makes it where it may be missing.
+    fn enter(&mut self, io: &mut dyn Io, dir: NameId) -> Result<(), Stop> {
+        let (at, into) = (slot(self.stack.len() - 1), slot(self.stack.len()));
+        let name = self.names.name(dir);
+        if self.is_known(dir) {
+            io.open_dir(at, name, into)?;
+        } else if self.is_new || io.open_dir(at, name, into).unless_missing()?.is_none() {
+            io.make_dir(at, name).unless_existing()?;
+            io.open_dir(at, name, into)?;
+        }
+        self.stack.push(dir);
+        self.base = dir;
+        Ok(())
     }
 
-    /// The next move on the way, `refused` telling how the one before went; `None` on arrival.
-    pub(super) fn advance(&mut self, refused: bool) -> Option<Move> {
-        if self.stack.len() > self.keep {
+    /// Closes directories, the deepest first, until so many are open.
+    pub(super) fn close(&mut self, io: &mut dyn Io, keep: usize) -> Result<(), Stop> {
+        while self.stack.len() > keep {
             self.stack.pop();
-            return Some(Move::Close(slot(self.stack.len())));
+            io.close_dir(slot(self.stack.len()))?;
         }
-        loop {
-            let &dir = self.way.last()?;
-            let ends_here = self.skip_last_open && self.way.len() == 1;
-            match self.stage {
-                Stage::Begin => {
-                    let make = self.making != Making::Never
-                        && !self.is_known(dir)
-                        && (ends_here || self.making == Making::MakeFirst);
-                    self.stage = if make { Stage::Made } else { Stage::Opened };
-                    return Some(if make { Move::Make(dir) } else { self.open(dir) });
-                }
-                Stage::Made if ends_here => {
-                    self.know(dir);
-                    self.way.pop();
-                    self.base = *self.stack.last().expect("the top stays open on the way");
-                    self.stage = Stage::Begin;
-                }
-                Stage::Made => {
-                    self.know(dir);
-                    self.stage = Stage::Opened;
-                    return Some(self.open(dir));
-                }
-                Stage::Opened if refused => {
-                    self.stage = Stage::Made;
-                    return Some(Move::Make(dir));
-                }
-                Stage::Opened => {
-                    self.know(dir);
-                    self.stack.push(dir);
-                    self.keep = self.stack.len();
-                    self.base = dir;
-                    self.way.pop();
-                    self.stage = Stage::Begin;
-                }
-            }
-        }
+        Ok(())
     }
 
-    /// The step of a move.
-    pub(super) fn step(&self, way: Move) -> Step<'_> {
-        let deepest = self.stack.len();
-        match way {
-            Move::Close(dir) => Call::CloseDir { dir }.into(),
-            Move::Make(dir) => Call::MakeDir { at: slot(deepest - 1), name: self.names.name(dir) }
-                .unless_existing(),
-            Move::Open { dir, unless_missing } => {
-                let path = self.names.name(dir);
-                let call = Call::OpenDir { at: slot(deepest - 1), path, into: slot(deepest) };
-                if unless_missing { call.unless_missing() } else { call.into() }
-            }
-        }
-    }
-
-    /// Where the file is that the cursor set out for: an open directory and the path from it.
+    /// Where the file is to which the cursor went: an open directory and the path from it.
     pub(super) fn place(&mut self, file: NameId) -> (Dir, &CStr) {
         let base = self.stack.iter().rposition(|&open| open == self.base).unwrap_or(0);
         let at = slot(base);
@@ -200,11 +124,6 @@ impl Cursor {
         (at, path)
     }
 
-    fn open(&self, dir: NameId) -> Move {
-        let unless_missing = self.making == Making::OpenFirst && !self.is_known(dir);
-        Move::Open { dir, unless_missing }
-    }
-
     fn is_below(&self, file: NameId, dir: NameId) -> bool {
         let mut at = self.names.parent(file);
         while at != dir && at != NameId::ROOT {
@@ -214,7 +133,7 @@ impl Cursor {
     }
 
     fn is_known(&self, dir: NameId) -> bool {
-        self.making == Making::Never || self.seen[dir.index() / 64] >> (dir.index() % 64) & 1 == 1
+        self.seen[dir.index() / 64] >> (dir.index() % 64) & 1 == 1
     }
 
     fn know(&mut self, dir: NameId) {

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{Caches, CreateHow, NameId, Phase, Session, SyncScope, Task, Wave};
+use treering_script::{Caches, CreateHow, NameId, Phase, Script, Session, SyncScope, Task, Wave};
 
 use super::change_tree::{ChangeTree, Writing};
 use super::headline::Headline;
@@ -108,7 +108,7 @@ impl AgingSession {
         let kind = operation.kind;
         let tree = operation.tree.as_str();
         let change = kind.recipe(operation.state).map(|recipe| self.recipes.get(recipe).clone());
-        let (script, file_op): (Box<dyn treering_script::Script>, Op) = match (kind, &change) {
+        let (script, file_op): (Box<dyn Script>, Op) = match (kind, &change) {
             (Kind::Read, _) => {
                 (self.walk(tree, Visit::Read(self.style.chunk_bytes), sync), Op::Open)
             }
@@ -153,11 +153,11 @@ impl AgingSession {
         }
     }
 
-    fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<ChangeTree> {
+    fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<dyn Script> {
         Box::new(ChangeTree::new(c_name(tree), &self.recipes.names, change, writing))
     }
 
-    fn walk(&self, tree: &str, visit: Visit, sync: Option<SyncScope>) -> Box<WalkTree> {
+    fn walk(&self, tree: &str, visit: Visit, sync: Option<SyncScope>) -> Box<dyn Script> {
         Box::new(WalkTree::new(c_name(tree), visit, self.style.classic, sync))
     }
 }

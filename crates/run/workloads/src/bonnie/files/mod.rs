@@ -4,18 +4,16 @@
 mod create;
 mod slots;
 mod visit;
-mod walk;
 
 pub(super) use create::Create;
-pub(super) use visit::Visit;
-pub(super) use walk::Walk;
+pub(super) use visit::{Operation, Visit};
 
 use super::dice::Source;
 use super::names::FileNames;
 use super::shape::{FileKind, FilesShape, Fsync, Home};
 use treering_script::SyncScope;
 
-/// What the scripts of a copy have in common.
+/// What the tests of a copy have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Ground {
     pub(super) home: Home,
@@ -39,13 +37,4 @@ impl Ground {
     fn has_content(&self) -> bool {
         self.files.kind == FileKind::Regular && self.files.max_bytes > 0
     }
-}
-
-/// What is done to files that are there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
-    /// Their attributes are read, and their content where there is any.
-    Stat,
-    /// They are unlinked, and everything synced at the end.
-    Delete,
 }

@@ -1,7 +1,8 @@
 //! The subdirectories that a task has open.
 
-use treering_script::{Dir, MAX_DIRS};
+use treering_script::{Dir, Io, MAX_DIRS, Stop};
 
+use crate::bonnie::names::subdir_name;
 use crate::bonnie::shape::TOP;
 
 /// The slot of the first subdirectory, which stays: links are made from there.
@@ -27,8 +28,17 @@ impl Slots {
         if subdir == 0 { 0 } else { 1 + (subdir - 1) % KEPT }
     }
 
+    /// The slot of a file's subdirectory, which is opened where it is not open yet.
+    pub(super) fn open(&mut self, io: &mut dyn Io, subdir: Option<u32>) -> Result<Dir, Stop> {
+        let slot = Self::dir(subdir);
+        if let Some(subdir) = subdir.filter(|&subdir| self.takes(subdir)) {
+            io.open_dir(TOP, &subdir_name(subdir), slot)?;
+        }
+        Ok(slot)
+    }
+
     /// Whether it must be opened into its slot first; from now on it is open there.
-    pub(super) fn opens(&mut self, subdir: u32) -> bool {
+    fn takes(&mut self, subdir: u32) -> bool {
         let place = Self::place(subdir) as usize;
         if self.open.len() <= place {
             self.open.resize(place + 1, None);
@@ -55,7 +65,7 @@ mod tests {
     #[test]
     fn a_subdirectory_is_opened_again_when_another_took_its_slot() {
         let mut slots = Slots::default();
-        assert!(slots.opens(5) && !slots.opens(5));
-        assert!(slots.opens(5 + KEPT) && slots.opens(5));
+        assert!(slots.takes(5) && !slots.takes(5));
+        assert!(slots.takes(5 + KEPT) && slots.takes(5));
     }
 }

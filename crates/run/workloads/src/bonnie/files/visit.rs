@@ -1,216 +1,190 @@
-//! The random stat and delete: every file by its name, in an order that was shuffled before.
+//! The stat and the delete: of every file that is there, in the order in which directories list
+//! their entries, or by name in an order that was shuffled before.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 
-use treering_script::{Call, OpenHow, Outcome, Step, Steps};
+use treering_script::{Dir, Entries, EntryKind, Expect, Io, OpenHow, Script, Stop};
 
+use super::Ground;
 use super::slots::Slots;
-use super::{Deed, Ground};
 use crate::bonnie::dice::shuffle;
-use crate::bonnie::io::{FILE, enter};
-use crate::bonnie::meter::{Meter, Part, Trouble};
-use crate::bonnie::names::{FileNames, subdir_name};
+use crate::bonnie::io::{FILE, piece};
+use crate::bonnie::meter::{Meter, Trouble};
+use crate::bonnie::names::subdir_name;
 use crate::bonnie::shape::TOP;
 
+/// The slot of the subdirectory that is listed.
+const HERE: Dir = Dir(TOP.0 + 1);
+
+/// What is done to files that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Enter,
-    Top,
-    /// The next file's subdirectory is opened.
-    Subdir,
-    Visit,
-    SyncDir,
-    Open,
-    Read,
-    Close,
-    RemoveDirs,
-    Sync,
-    End,
+pub(in crate::bonnie) enum Operation {
+    /// Their attributes are read, and their content where there is any.
+    Stat,
+    /// They are unlinked and their directories removed, and everything is synced at the end.
+    Delete,
+    /// The same without the sync.
+    Clear,
 }
 
-/// The script of one copy.
+/// The code of one copy.
 #[derive(Debug)]
 pub(in crate::bonnie) struct Visit {
     ground: Ground,
-    deed: Deed,
-    names: FileNames,
-    order: Vec<u32>,
-    slots: Slots,
-    stage: Stage,
-    /// How many were visited.
-    visited: usize,
-    bytes: u64,
-    read: u64,
-    /// Subdirectories that were removed.
-    removed: u32,
-    subdir: CString,
+    operation: Operation,
+    /// All files in the order of their turns, unless it is that of the listings.
+    order: Option<Vec<u32>>,
     meter: Meter,
 }
 
 impl Visit {
-    /// Looks at all files, or removes them and their directories.
-    pub(in crate::bonnie) fn new(ground: Ground, deed: Deed) -> Self {
-        let mut order: Vec<u32> = (0..ground.files.count).collect();
-        let dice = ground.source.dice(if deed.removes() { "order of deletes" } else { "order" });
-        shuffle(&mut order, &dice);
+    /// Directory by directory, each in the order of its listing.
+    pub(in crate::bonnie) fn as_listed(ground: Ground, operation: Operation) -> Self {
         let meter = Meter::new(u64::from(ground.files.count), ground.all_timed);
-        Self {
-            names: ground.names(true),
-            order,
-            slots: Slots::default(),
-            stage: Stage::Enter,
-            visited: 0,
-            bytes: 0,
-            read: 0,
-            removed: 0,
-            subdir: CString::default(),
-            meter,
-            ground,
-            deed,
-        }
+        Self { ground, operation, order: None, meter }
     }
 
-    /// The present file, and its subdirectory.
-    fn present(&self) -> (u32, Option<u32>) {
-        let file = self.order.get(self.visited).copied().unwrap_or(0);
-        (file, self.ground.files.subdir(file))
+    /// In a random order.
+    pub(in crate::bonnie) fn shuffled(ground: Ground, operation: Operation) -> Self {
+        let part = if operation == Operation::Stat { "order" } else { "order of deletes" };
+        let mut order: Vec<u32> = (0..ground.files.count).collect();
+        shuffle(&mut order, &ground.source.dice(part));
+        Self { order: Some(order), ..Self::as_listed(ground, operation) }
     }
 
-    /// What comes after a file.
-    fn next_file(&mut self) {
-        self.visited += 1;
-        self.stage = if self.visited < self.order.len() {
-            Stage::Subdir
-        } else if self.deed.removes() {
-            Stage::RemoveDirs
-        } else {
-            Stage::End
-        };
+    /// Whether files are taken away.
+    fn removes(&self) -> bool {
+        self.operation != Operation::Stat
     }
 
-    fn visit(&mut self) -> Step<'_> {
-        let (file, subdir) = self.present();
-        let at = Slots::dir(subdir);
-        let syncs = self.ground.syncs();
-        match self.deed {
-            Deed::Delete => {
-                if syncs {
-                    self.stage = Stage::SyncDir;
-                } else {
-                    self.next_file();
-                }
-                self.meter.step(if syncs { Part::First } else { Part::Only });
-                Call::Unlink { at, path: self.names.name(file) }.into()
-            }
-            Deed::Stat if self.ground.has_content() => {
-                self.stage = Stage::Open;
-                self.meter.step(Part::First);
-                Call::Size { at, name: self.names.name(file) }.into()
-            }
-            Deed::Stat => {
-                self.next_file();
-                self.meter.step(Part::Only);
-                Call::Stat { at, name: self.names.name(file) }.into()
-            }
-        }
-    }
-
-    fn hear(&mut self, last: &Outcome<'_>) {
-        match (self.stage, last) {
-            (Stage::Open, Outcome::Size(bytes)) => {
-                self.bytes = *bytes;
-                self.read = 0;
-            }
-            (Stage::Read, Outcome::Bytes(bytes)) => {
-                self.read += bytes;
-                if *bytes == 0 {
-                    self.meter.trouble = Trouble::ShortRead;
-                }
-                if self.read >= self.bytes || *bytes == 0 {
-                    self.stage = Stage::Close;
+    /// What is done to one file.
+    fn file(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+        match self.operation {
+            Operation::Stat if self.ground.has_content() => return self.read(io, at, name),
+            Operation::Stat => io.stat(at, name)?,
+            Operation::Delete | Operation::Clear => {
+                io.unlink(at, name)?;
+                if self.ground.syncs() {
+                    self.meter.call(io.timed());
+                    io.sync_dir(at, false)?;
                 }
             }
-            _ => {}
+        }
+        self.meter.last(io.timed());
+        Ok(())
+    }
+
+    /// Looks at a file and reads it to its end.
+    fn read(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+        let bytes = io.size(at, name)?;
+        self.meter.call(io.timed());
+        io.open(at, name, OpenHow::Read, FILE)?;
+        self.meter.call(io.timed());
+        let mut position = 0;
+        while position < bytes {
+            let read = io.read(FILE, piece(bytes - position, self.ground.files.chunk))?;
+            self.meter.call(io.timed());
+            if read == 0 {
+                self.meter.trouble = Trouble::ShortRead;
+                break;
+            }
+            position += read;
+        }
+        io.close(FILE)?;
+        self.meter.last(io.timed());
+        Ok(())
+    }
+
+    /// All files, directory by directory; false where a directory could not be removed.
+    fn all_as_listed(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let home = self.ground.home.clone();
+        home.enter(io)?;
+        let subdirs = self.ground.files.subdirs();
+        if subdirs == 0 {
+            return self.directory(io, home.dir(), &home.name, TOP);
+        }
+        home.open_top(io)?;
+        for subdir in 0..subdirs {
+            if !self.directory(io, TOP, &subdir_name(subdir), HERE)? {
+                return Ok(false);
+            }
+        }
+        Ok(!self.removes() || io.remove_dir(home.dir(), &home.name).or_errno()?.is_ok())
+    }
+
+    /// All files of a directory, which is removed after them; false where it could not be.
+    fn directory(
+        &mut self,
+        io: &mut dyn Io,
+        at: Dir,
+        name: &CStr,
+        here: Dir,
+    ) -> Result<bool, Stop> {
+        // Some filesystems leave entries out of a listing while others go: as long as there are
+        // any, the directory is opened again.
+        loop {
+            io.open_dir(at, name, here)?;
+            let found = self.listing(io, here)?;
+            if !self.removes() || io.remove_dir(at, name).or_errno()?.is_ok() {
+                return Ok(true);
+            }
+            if !found {
+                return Ok(false);
+            }
         }
     }
 
-    /// The directories go.
-    fn remove(&mut self) -> Step<'_> {
-        self.meter.step(Part::Outside);
-        if self.removed < self.ground.files.subdirs() {
-            self.subdir = subdir_name(self.removed);
-            self.removed += 1;
-            return Call::RemoveDir { at: TOP, name: &self.subdir }.into();
+    /// All files that a directory lists; whether there were any.
+    fn listing(&mut self, io: &mut dyn Io, here: Dir) -> Result<bool, Stop> {
+        let (mut found, mut listed) = (false, Vec::new());
+        loop {
+            listed.clear();
+            listed.extend_from_slice(io.read_dir(here)?.packed());
+            if listed.is_empty() {
+                return Ok(found);
+            }
+            // What we made are files and links.
+            let is_ours = |kind| kind != EntryKind::Directory;
+            for entry in Entries::new(&listed).filter(|entry| is_ours(entry.kind)) {
+                self.file(io, here, entry.name)?;
+                found = true;
+            }
         }
-        self.stage = Stage::Sync;
-        let home = &self.ground.home;
-        Call::RemoveDir { at: home.dir(), name: &home.name }.into()
+    }
+
+    /// All files in this order, then their directories.
+    fn all_in_order(&mut self, io: &mut dyn Io, order: &[u32]) -> Result<(), Stop> {
+        let home = self.ground.home.clone();
+        home.enter(io)?;
+        home.open_top(io)?;
+        let (mut slots, mut names) = (Slots::default(), self.ground.names(true));
+        for &file in order {
+            let at = slots.open(io, self.ground.files.subdir(file))?;
+            self.file(io, at, names.name(file))?;
+        }
+        if self.removes() {
+            for subdir in 0..self.ground.files.subdirs() {
+                io.remove_dir(TOP, &subdir_name(subdir))?;
+            }
+            io.remove_dir(home.dir(), &home.name)?;
+        }
+        Ok(())
     }
 }
 
-impl Steps for Visit {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.hear(&last);
-        if self.stage == Stage::Enter {
-            self.stage = Stage::Top;
-            if self.ground.home.root.is_some() {
-                return enter(&self.ground.home);
-            }
+impl Script for Visit {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if let Some(order) = self.order.take() {
+            self.all_in_order(io, &order)?;
+        } else if !self.all_as_listed(io)? {
+            self.meter.trouble = Trouble::NotEmpty;
+            return Ok(());
         }
-        if self.stage == Stage::Subdir {
-            self.stage = Stage::Visit;
-            if let Some(subdir) = self.present().1
-                && self.slots.opens(subdir)
-            {
-                self.meter.step(Part::Outside);
-                self.subdir = subdir_name(subdir);
-                let into = Slots::dir(Some(subdir));
-                return Some(Call::OpenDir { at: TOP, path: &self.subdir, into }.into());
-            }
+        if self.operation == Operation::Delete {
+            io.sync(self.ground.sync)?;
+            self.meter.closing(io.timed());
         }
-        let call = match self.stage {
-            Stage::Enter | Stage::Top => {
-                self.stage = Stage::Subdir;
-                let (at, path) = (self.ground.home.dir(), self.ground.home.name.as_c_str());
-                Call::OpenDir { at, path, into: TOP }
-            }
-            Stage::Subdir | Stage::Visit => return Some(self.visit()),
-            Stage::SyncDir => {
-                let dir = Slots::dir(self.present().1);
-                self.next_file();
-                self.meter.step(Part::Last);
-                Call::SyncDir { dir, data_only: false }
-            }
-            Stage::Open => {
-                self.meter.step(Part::Middle);
-                self.stage = if self.bytes > 0 { Stage::Read } else { Stage::Close };
-                let (file, subdir) = self.present();
-                let (at, path) = (Slots::dir(subdir), self.names.name(file));
-                Call::Open { at, path, how: OpenHow::Read, into: FILE }
-            }
-            Stage::Read => {
-                self.meter.step(Part::Middle);
-                let left = u32::try_from(self.bytes - self.read).unwrap_or(u32::MAX);
-                Call::Read { file: FILE, bytes: left.min(self.ground.files.chunk) }
-            }
-            Stage::Close => {
-                self.meter.step(Part::Last);
-                self.next_file();
-                Call::Close { file: FILE }
-            }
-            Stage::RemoveDirs => return Some(self.remove()),
-            Stage::Sync => {
-                self.meter.step(Part::Closing);
-                self.stage = Stage::End;
-                Call::Sync { scope: self.ground.sync }
-            }
-            Stage::End => return None,
-        };
-        Some(call.into())
-    }
-
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.meter.timed(began_ns, ended_ns);
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {
