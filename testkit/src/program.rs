@@ -13,6 +13,24 @@ use crate::temp_dir;
 const DECIDING: [&str; 6] =
     ["XDG_DATA_HOME", "XDG_RUNTIME_DIR", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"];
 
+/// Signals that a harness may have us ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. What is
+/// started inherits that, and would not hear of those that a test sends.
+const INHERITED: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 12 | 1 << 14;
+
+/// A program as a shell starts it: whatever we ignore, it does not.
+fn with_default_signals(program: &Path) -> Command {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // The runtime of our own ignores SIGPIPE, and Command gives the default back to children.
+    if ignored & INHERITED & !(1 << 12) == 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(program);
+    command
+}
+
 /// The program with a home and a data directory that go away with it.
 #[derive(Debug)]
 pub struct Program {
@@ -46,7 +64,7 @@ impl Program {
 
     /// A command, to be changed further.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(&self.binary);
+        let mut command = with_default_signals(&self.binary);
         self.prepare(&mut command).args(arguments);
         command
     }

@@ -401,7 +401,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let (call, caller) = (Call::Sync { scope }, &mut self.workers[0].caller);
         let done = caller.call(&call).map(|_reply| ());
         done.map_err(|error| {
-            let failure = CallFailure::of(caller, &call, error);
+            let failure = Box::new(CallFailure::of(caller, &call, error));
             EngineError::Call { task: "sync after a wave".to_owned(), failure }
         })
     }

@@ -91,13 +91,9 @@ impl<T: Send + 'static> Actor<T> {
         let (cues, cued) = channel();
         let (sayer, said) = channel();
         let act = move || {
-            let mut watch = |call: &Call<'_>, done: Result<Done, CallError>| match sayer
-                .send(describe(call, done))
-                .is_ok()
-                && cued.recv().is_ok()
-            {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
+            let mut watch = |call: &Call<'_>, done: Result<Done, CallError>| {
+                let goes_on = sayer.send(describe(call, done)).is_ok() && cued.recv().is_ok();
+                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             if cued.recv().is_ok() {
                 // What ended it was said as the last call.

@@ -172,7 +172,8 @@ impl<C: Caller> Calls<'_, C> {
             Err(Stop::Asked) => TaskEnd::Stopped,
             Err(Stop::Failed(error)) => {
                 let FailedCall { op, subject } = &self.failed;
-                TaskEnd::Failed(CallFailure::at(self.caller, *op, subject.as_subject(), error))
+                let failure = CallFailure::at(self.caller, *op, subject.as_subject(), error);
+                TaskEnd::Failed(Box::new(failure))
             }
         }
     }

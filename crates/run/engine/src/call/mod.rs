@@ -101,7 +101,7 @@ pub struct CallFailure {
 impl CallFailure {
     /// Names what failed.
     #[cold]
-    pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Box<Self> {
+    pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Self {
         Self::at(caller, call.op(), call.subject(), error)
     }
 
@@ -112,10 +112,10 @@ impl CallFailure {
         op: Op,
         subject: Subject<'_>,
         error: CallError,
-    ) -> Box<Self> {
+    ) -> Self {
         let CallError { errno, calls, bytes } = error;
         let path = caller.path_of(subject);
-        Box::new(Self { op, path, errno: errno.raw_os_error(), calls, bytes })
+        Self { op, path, errno: errno.raw_os_error(), calls, bytes }
     }
 
     /// The error in the form of the standard library.
