@@ -11,6 +11,7 @@ pub mod fio;
 pub mod fs_mark;
 mod messages;
 mod span;
+mod sync_all;
 
 use treering_script::Workload;
 

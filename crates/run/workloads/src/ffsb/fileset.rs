@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use treering_script::{Bell, Random, Room};
 
 use super::original_draw;
-use super::plan::Plan;
+use super::plan::{Kept, Plan};
 use super::population::{Population, Series};
 use super::profile::{Filesystem, Sizes};
 
@@ -42,6 +42,15 @@ impl Fileset {
             sizes: SizeDraw::new(filesystem, direct),
             room_before: OnceLock::new(),
             grown: AtomicI64::new(0),
+        }
+    }
+
+    /// The files of a kind.
+    #[inline]
+    pub(super) const fn files(&self, kept: Kept) -> &Population {
+        match kept {
+            Kept::Data => &self.data,
+            Kept::Fill => &self.fill,
         }
     }
 

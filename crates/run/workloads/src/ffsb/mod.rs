@@ -20,7 +20,6 @@ mod prepare;
 mod profile;
 mod session;
 mod slots;
-mod sync_all;
 mod tally;
 mod voice;
 mod worker;

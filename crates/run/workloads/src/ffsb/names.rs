@@ -6,9 +6,9 @@ use std::ffi::CStr;
 use treering_script::EntryKind;
 
 /// The part of a filesystem with the files.
-pub(super) const DATA: &[u8; 4] = b"data";
+pub(super) const DATA: &CStr = c"data";
 /// The part with the directories of `metaop`.
-pub(super) const META: &[u8; 4] = b"meta";
+pub(super) const META: &CStr = c"meta";
 /// With this and a number are called the files that are worked on,
 pub(super) const DATAFILE: &[u8; 8] = b"datafile";
 /// those that fill a filesystem up,
@@ -39,7 +39,8 @@ impl Ours {
                 .or_else(|| name.strip_prefix(FILLFILE).and_then(number).map(Self::Fill)),
             EntryKind::Directory => {
                 let number = name.strip_prefix(DATADIR).and_then(number)?;
-                Some(Self::Dir(u32::try_from(number).ok()?))
+                // The last number of all has no next one.
+                u32::try_from(number).ok().filter(|&dir| dir < u32::MAX).map(Self::Dir)
             }
             EntryKind::Other => None,
         }
@@ -106,12 +107,6 @@ impl Name {
         self.digits_and(word, number);
     }
 
-    /// A word alone.
-    pub(super) fn set_word(&mut self, word: &[u8]) {
-        self.start = NAME_BYTES - 1 - word.len();
-        self.bytes[self.start..NAME_BYTES - 1].copy_from_slice(word);
-    }
-
     /// `word`, the number, and an `a`.
     pub(super) fn set_renamed<const N: usize>(&mut self, word: &[u8; N], number: u64) {
         self.bytes[NAME_BYTES - 2] = b'a';
@@ -171,6 +166,7 @@ mod tests {
             assert_eq!(Ours::in_data(name, File), None, "{name:?}");
         }
         assert_eq!(Ours::in_data(b"datadir4294967296", Directory), None);
+        assert_eq!(Ours::in_data(b"datadir4294967295", Directory), None);
         assert_eq!(Ours::in_data(b"datafile1", Other), None);
         assert_eq!(Ours::in_datadir(b"fillfile1", File), None);
         assert_eq!(Ours::in_meta(b"metafile1b", Directory), None);
@@ -187,8 +183,6 @@ mod tests {
         }
         name.set(b"datafile", u64::MAX);
         assert_eq!(name.as_c_str(), c"datafile18446744073709551615");
-        name.set_word(b"data");
-        assert_eq!(name.as_c_str(), c"data");
         name.set_renamed(b"metafile", 12);
         assert_eq!(name.as_c_str(), c"metafile12a");
         name.set(b"metafile", 12);

@@ -103,9 +103,14 @@ impl Operation {
         matches!(self, Self::Create | Self::CreateFsync)
     }
 
+    /// Whether it makes a file larger.
+    pub(super) const fn appends(self) -> bool {
+        matches!(self, Self::Append | Self::AppendFsync)
+    }
+
     /// Whether a filesystem can be aged with it.
     pub(super) const fn ages(self) -> bool {
-        self.makes() || matches!(self, Self::Append | Self::AppendFsync | Self::Delete)
+        self.makes() || self.appends() || matches!(self, Self::Delete)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What a worker is to do: the profile's thread group in the form in which it is followed.
 
-use std::time::Duration;
-
 use treering_script::Random;
 
 use super::operation::Operation;
@@ -34,7 +32,8 @@ pub(super) struct Plan {
     pub(super) files: Kept,
     /// The filesystem that it keeps to.
     pub(super) bound: Option<usize>,
-    pub(super) delay: Duration,
+    /// Between two operations.
+    pub(super) delay_ns: u64,
     pub(super) read: Transfer,
     pub(super) write: Transfer,
     /// Bytes that are left out after each block that is read.
@@ -76,7 +75,7 @@ impl Plan {
             manner,
             files: Kept::Data,
             bound: group.bound,
-            delay: Duration::from_millis(group.delay_ms.into()),
+            delay_ns: u64::from(group.delay_ms) * 1_000_000,
             read: Transfer {
                 // Whole blocks only.
                 bytes: group.read_bytes
@@ -119,7 +118,7 @@ impl Plan {
             manner,
             files,
             bound: Some(place),
-            delay: Duration::ZERO,
+            delay_ns: 0,
             read: Transfer::default(),
             write: Transfer { block_bytes, ..Transfer::default() },
             skip_bytes: None,

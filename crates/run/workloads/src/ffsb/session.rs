@@ -16,9 +16,9 @@ use super::land::{Land, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
 use super::profile::{Aging, Filesystem, Profile, Sizes};
-use super::sync_all::SyncAll;
 use super::tally::Tally;
 use super::worker::{Ends, Worker};
+use crate::sync_all::SyncAll;
 
 /// The phases, by name.
 pub(super) const SETUP: &str = "setup";
@@ -322,7 +322,7 @@ impl Session for BenchSession {
             Part::Benchmark if wave == 0 => Some(self.benchmark()),
             Part::Sync | Part::FinalSync if wave == 0 => {
                 let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
-                let task = self.task(SYNC, "all", Box::new(SyncAll::new(scope)));
+                let task = self.task(SYNC, "all", Box::new(SyncAll(scope)));
                 Some(Wave { tasks: vec![task], ..Wave::default() })
             }
             _ => None,

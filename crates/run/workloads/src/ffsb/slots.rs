@@ -51,12 +51,6 @@ impl Slots {
         slot(filesystem * PARTS + part as usize)
     }
 
-    /// Whether a part is open.
-    #[inline]
-    pub(super) fn has_part(&self, filesystem: usize, part: Part) -> bool {
-        self.parts.get(filesystem * PARTS + part as usize).is_some_and(|open| *open)
-    }
-
     /// Whether a part must be opened first; from now on it is open.
     #[inline]
     pub(super) fn opens_part(&mut self, filesystem: usize, part: Part) -> bool {

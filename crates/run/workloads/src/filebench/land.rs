@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use treering_script::{Bell, Call, Dir, MAX_DIRS, Random, Signal};
+use treering_script::{Bell, Dir, Io, MAX_DIRS, Random, Signal, Stop};
 
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
@@ -262,16 +262,17 @@ impl Land {
         fileset.plan.prealloc.is_some() && fileset.tree.dirs.len() > self.slots as usize
     }
 
-    /// The call that opens the directory above a fileset, where that must be opened.
-    pub(super) fn open_above(&self, fileset: usize) -> Option<Call<'_>> {
-        let root = self.filesets[fileset].root;
-        self.classic.then(|| Call::OpenRoot { root, into: self.above(fileset) })
+    /// Opens the directory above a fileset, where that is not the target.
+    pub(super) fn open_above(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
+        if self.classic {
+            io.open_root(self.filesets[fileset].root, self.above(fileset))?;
+        }
+        Ok(())
     }
 
-    /// The call that opens a fileset's own directory.
-    pub(super) fn open_root(&self, fileset: usize) -> Call<'_> {
-        let path = self.filesets[fileset].name.as_c_str();
-        Call::OpenDir { at: self.above(fileset), path, into: self.root(fileset) }
+    /// Opens a fileset's own directory.
+    pub(super) fn open_root(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
+        io.open_dir(self.above(fileset), &self.filesets[fileset].name, self.root(fileset))
     }
 
     /// Where the path of a directory begins, and its serial numbers from there.

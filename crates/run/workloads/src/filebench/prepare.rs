@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_script::{Call, CreateHow, Dir, EntryKind, File, Outcome, Step, Steps};
+use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
 
 use super::land::Land;
 use super::names::{Name, serial};
@@ -15,63 +15,91 @@ pub(super) const CLEARED: u64 = 2;
 /// There is something in the way.
 pub(super) const FOREIGN: u64 = 3;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Above,
-    Make,
-    Open,
-    /// The directory of this number, among those that were found, is read.
-    Look(usize),
-    Read(usize),
-    /// Files, then directories, from the last one on, are removed.
-    Unlink(usize),
-    OpenParent(usize),
-    Remove(usize),
-    Plant,
-    Enter,
-    End,
-}
-
 /// Makes the directories of one fileset.
 pub(super) struct Directories {
     land: Arc<Land>,
     fileset: usize,
-    stage: Stage,
     became: u64,
-    /// What an earlier run left: directories with the one each is in, and files.
-    found: Vec<(usize, u32)>,
-    files: Vec<(usize, u32)>,
-    serials: Vec<u32>,
     name: Name,
-    next: usize,
+}
+
+/// What an earlier run left in a fileset.
+struct Left {
+    /// Directories with the one each is in; the first is the fileset's own, which is in none.
+    dirs: Vec<(usize, u32)>,
+    /// Files with the directory each is in.
+    files: Vec<(usize, u32)>,
+}
+
+impl Left {
+    /// The path of something in a directory, or of the directory itself.
+    fn path_of(&self, dir: usize, last: Option<u32>) -> Name {
+        let (mut serials, mut at) = (Vec::new(), dir);
+        while at != 0 {
+            let (parent, serial) = self.dirs[at];
+            serials.push(serial);
+            at = parent;
+        }
+        serials.reverse();
+        let mut name = Name::default();
+        name.set_path(&serials, last);
+        name
+    }
 }
 
 impl Directories {
     pub(super) fn new(land: &Arc<Land>, fileset: usize) -> Self {
-        Self {
-            land: Arc::clone(land),
-            fileset,
-            stage: Stage::Above,
-            became: MADE,
-            found: vec![(0, 0)],
-            files: Vec::new(),
-            serials: Vec::new(),
-            name: Name::default(),
-            next: 1,
-        }
+        let land = Arc::clone(land);
+        Self { land, fileset, became: MADE, name: Name::default() }
     }
 
-    /// The path of a directory that was found.
-    fn path_of(&mut self, number: usize, last: Option<u32>) {
-        self.serials.clear();
-        let mut at = number;
-        while at != 0 {
-            let (parent, serial) = self.found[at];
-            self.serials.push(serial);
-            at = parent;
+    /// Opens one of the directories that were found.
+    fn open(&self, io: &mut dyn Io, left: &Left, dir: usize) -> Result<Dir, Stop> {
+        let (root, passing) = (self.land.root(self.fileset), self.land.passing());
+        // The fileset's own directory is open already.
+        if dir == 0 {
+            return Ok(root);
         }
-        self.serials.reverse();
-        self.name.set_path(&self.serials, last);
+        io.open_dir(root, left.path_of(dir, None).as_c_str(), passing)?;
+        Ok(passing)
+    }
+
+    /// Finds what an earlier run left; `None` where there is something that no fileset has.
+    fn find(&self, io: &mut dyn Io) -> Result<Option<Left>, Stop> {
+        let mut left = Left { dirs: vec![(0, 0)], files: Vec::new() };
+        let mut number = 0;
+        while number < left.dirs.len() {
+            let dir = self.open(io, &left, number)?;
+            loop {
+                let entries = io.read_dir(dir)?;
+                if entries.is_empty() {
+                    break;
+                }
+                for entry in entries {
+                    match (serial(entry.name), entry.kind) {
+                        (Some(serial), EntryKind::Directory) => left.dirs.push((number, serial)),
+                        (Some(serial), EntryKind::File) => left.files.push((number, serial)),
+                        _ => return Ok(None),
+                    }
+                }
+            }
+            number += 1;
+        }
+        Ok(Some(left))
+    }
+
+    /// Removes files, then directories from the last one on.
+    fn remove(&mut self, io: &mut dyn Io, left: &Left) -> Result<(), Stop> {
+        let root = self.land.root(self.fileset);
+        for &(dir, serial) in &left.files {
+            io.unlink(root, left.path_of(dir, Some(serial)).as_c_str())?;
+        }
+        for &(parent, serial) in left.dirs.iter().skip(1).rev() {
+            let at = self.open(io, left, parent)?;
+            self.name.set(serial);
+            io.remove_dir(at, self.name.as_c_str())?;
+        }
+        Ok(())
     }
 
     /// The slot of a directory at this depth that is being planted.
@@ -79,140 +107,51 @@ impl Directories {
         if depth == 0 { self.land.root(self.fileset) } else { self.land.slot(depth - 1) }
     }
 
-    fn keeps(&self) -> bool {
-        let plan = &self.land.filesets[self.fileset].plan;
-        plan.reuse || plan.trust
-    }
-
-    fn hear(&mut self, last: &Outcome<'_>) {
-        self.stage = match self.stage {
-            Stage::Above => Stage::Make,
-            Stage::Make => {
-                if matches!(last, Outcome::Refused) {
-                    self.became = if self.keeps() { REUSED } else { CLEARED };
-                }
-                Stage::Open
+    /// Makes the directories of the tree, and enters those that have others in them.
+    fn plant(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let land = Arc::clone(&self.land);
+        let dirs = &land.filesets[self.fileset].tree.dirs;
+        for (number, dir) in dirs.iter().enumerate().skip(1) {
+            let at = self.planting(dir.depth - 1);
+            self.name.set(dir.serial);
+            let made = io.make_dir(at, self.name.as_c_str());
+            if self.became == REUSED {
+                made.unless_existing()?;
+            } else {
+                made?;
             }
-            Stage::Open if self.became == CLEARED => Stage::Read(0),
-            Stage::Open => Stage::Plant,
-            Stage::Look(number) => Stage::Read(number),
-            Stage::Read(number) => self.read(number, last),
-            Stage::Unlink(number) => Stage::Unlink(number + 1),
-            Stage::OpenParent(number) => Stage::Remove(number),
-            Stage::Remove(number) => Stage::OpenParent(number - 1),
-            Stage::Plant if self.has_children() => Stage::Enter,
-            Stage::Plant | Stage::Enter => {
-                self.next += 1;
-                Stage::Plant
-            }
-            Stage::End => Stage::End,
-        };
-    }
-
-    fn has_children(&self) -> bool {
-        let dirs = &self.land.filesets[self.fileset].tree.dirs;
-        dirs.get(self.next + 1).is_some_and(|dir| dir.parent as usize == self.next)
-    }
-
-    /// A batch of what is there.
-    fn read(&mut self, number: usize, last: &Outcome<'_>) -> Stage {
-        let Outcome::Entries(entries) = last else { return Stage::Read(number) };
-        if entries.is_empty() {
-            let next = number + 1;
-            return if next < self.found.len() { Stage::Look(next) } else { Stage::Unlink(0) };
-        }
-        for entry in entries.clone() {
-            match (serial(entry.name), entry.kind) {
-                (Some(serial), EntryKind::Directory) => self.found.push((number, serial)),
-                (Some(serial), EntryKind::File) => self.files.push((number, serial)),
-                _ => {
-                    self.became = FOREIGN;
-                    return Stage::End;
-                }
+            if dirs.get(number + 1).is_some_and(|next| next.parent as usize == number) {
+                io.open_dir(at, self.name.as_c_str(), self.planting(dir.depth))?;
             }
         }
-        Stage::Read(number)
-    }
-
-    fn step(&mut self) -> Option<Step<'_>> {
-        let fileset = self.fileset;
-        loop {
-            match self.stage {
-                Stage::Above if !self.land.classic => self.stage = Stage::Make,
-                Stage::Unlink(number) if number >= self.files.len() => {
-                    self.stage = Stage::OpenParent(self.found.len() - 1);
-                }
-                Stage::OpenParent(0) => self.stage = Stage::Plant,
-                // The fileset's own directory is open already.
-                Stage::OpenParent(number) if self.found[number].0 == 0 => {
-                    self.stage = Stage::Remove(number);
-                }
-                _ => break,
-            }
-        }
-        let (root, passing) = (self.land.root(fileset), self.land.passing());
-        match self.stage {
-            Stage::Above => self.land.open_above(fileset).map(Step::from),
-            Stage::Make => {
-                let (at, name) =
-                    (self.land.above(fileset), self.land.filesets[fileset].name.as_c_str());
-                let make = Call::MakeDir { at, name };
-                Some(if self.land.classic { make.unless_existing() } else { make.into() })
-            }
-            Stage::Open => Some(self.land.open_root(fileset).into()),
-            Stage::Look(number) => {
-                self.path_of(number, None);
-                let path = self.name.as_c_str();
-                Some(Call::OpenDir { at: root, path, into: passing }.into())
-            }
-            Stage::Read(number) => {
-                let dir = if number == 0 { root } else { passing };
-                Some(Call::ReadDir { dir }.into())
-            }
-            Stage::Unlink(number) => {
-                let (dir, serial) = self.files[number];
-                self.path_of(dir, Some(serial));
-                Some(Call::Unlink { at: root, path: self.name.as_c_str() }.into())
-            }
-            Stage::OpenParent(number) => {
-                self.path_of(self.found[number].0, None);
-                let path = self.name.as_c_str();
-                Some(Call::OpenDir { at: root, path, into: passing }.into())
-            }
-            Stage::Remove(number) => {
-                let (parent, serial) = self.found[number];
-                let at = if parent == 0 { root } else { passing };
-                self.name.set(serial);
-                Some(Call::RemoveDir { at, name: self.name.as_c_str() }.into())
-            }
-            Stage::Plant | Stage::Enter => self.plant(),
-            Stage::End => None,
-        }
-    }
-
-    /// The next directory of the tree, or into the one that was made.
-    fn plant(&mut self) -> Option<Step<'_>> {
-        let fileset = &self.land.filesets[self.fileset];
-        fileset.plan.prealloc?;
-        let dir = *fileset.tree.dirs.get(self.next)?;
-        let at = self.planting(dir.depth - 1);
-        let into = self.planting(dir.depth);
-        self.name.set(dir.serial);
-        let name = self.name.as_c_str();
-        if self.stage == Stage::Enter {
-            return Some(Call::OpenDir { at, path: name, into }.into());
-        }
-        let make = Call::MakeDir { at, name };
-        Some(if self.became == REUSED { make.unless_existing() } else { make.into() })
+        Ok(())
     }
 }
 
-impl Steps for Directories {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        if !matches!(last, Outcome::Start) {
-            self.hear(&last);
+impl Script for Directories {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let land = Arc::clone(&self.land);
+        let fileset = &land.filesets[self.fileset];
+        land.open_above(io, self.fileset)?;
+        let made = io.make_dir(land.above(self.fileset), &fileset.name);
+        if !land.classic {
+            made?;
+        } else if made.unless_existing()?.is_none() {
+            let keeps = fileset.plan.reuse || fileset.plan.trust;
+            self.became = if keeps { REUSED } else { CLEARED };
         }
-        self.step()
+        land.open_root(io, self.fileset)?;
+        if self.became == CLEARED {
+            let Some(left) = self.find(io)? else {
+                self.became = FOREIGN;
+                return Ok(());
+            };
+            self.remove(io, &left)?;
+        }
+        if fileset.plan.prealloc.is_some() {
+            self.plant(io)?;
+        }
+        Ok(())
     }
 
     /// What became of it; the bytes of all files, and how deep the tree is on average.
@@ -226,42 +165,18 @@ impl Steps for Directories {
 const PIECE_BYTES: u64 = 1 << 20;
 const FILE: File = File(0);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Above,
-    Root,
-    Next,
-    Dir,
-    Size,
-    Create,
-    Cut,
-    Write,
-    Close,
-    Leaf,
-    LeafDir,
-    End,
-}
-
 /// Makes every so many'th file that stands from the beginning on, and fills it.
 pub(super) struct Allocation {
     land: Arc<Land>,
     fileset: usize,
     /// Files from this one on, and how far it is to the next.
-    place: usize,
+    first: usize,
     stride: usize,
-    part: Part,
+    reuses: bool,
     /// The directory that is open.
     open: u32,
     name: Name,
-    /// The path of the directory.
-    path: Name,
     serials: Vec<u32>,
-    reuses: bool,
-    /// Bytes the file has, of these.
-    written: u64,
-    wanted: u64,
-    there: Option<u64>,
-    leaf: usize,
 }
 
 impl Allocation {
@@ -275,122 +190,72 @@ impl Allocation {
         Self {
             land: Arc::clone(land),
             fileset,
-            place: first,
+            first,
             stride,
-            part: Part::Above,
+            reuses,
             open: ROOT,
             name: Name::default(),
-            path: Name::default(),
             serials: Vec::new(),
-            reuses,
-            written: 0,
-            wanted: 0,
-            there: None,
-            leaf: first,
         }
     }
 
-    fn hear(&mut self, last: &Outcome<'_>) {
-        self.part = match self.part {
-            Part::Above => Part::Root,
-            Part::Root | Part::Close => Part::Next,
-            Part::Dir if self.reuses => Part::Size,
-            Part::Dir => Part::Create,
-            Part::Size => {
-                self.there = if let Outcome::Size(bytes) = last { Some(*bytes) } else { None };
-                if self.there == Some(self.wanted) { Part::Next } else { Part::Create }
-            }
-            Part::Create => match self.there {
-                Some(there) if there > self.wanted => Part::Cut,
-                _ if self.wanted > 0 => Part::Write,
-                _ => Part::Close,
-            },
-            Part::Write => {
-                self.written += PIECE_BYTES.min(self.wanted - self.written);
-                if self.written < self.wanted { Part::Write } else { Part::Close }
-            }
-            Part::Cut => Part::Close,
-            Part::LeafDir => Part::Leaf,
-            Part::Leaf => {
-                self.leaf += self.stride;
-                Part::Next
-            }
-            Part::Next | Part::End => self.part,
-        };
-        if self.part == Part::Next {
-            self.go_on();
+    /// Opens the directory of an entry, unless it is the one that is open.
+    fn locate(&mut self, io: &mut dyn Io, dir: u32, serial: u32) -> Result<Dir, Stop> {
+        let into = self.land.passing();
+        if self.open != dir {
+            self.land.serials(self.fileset, dir, &mut self.serials);
+            self.name.set_path(&self.serials, None);
+            io.open_dir(self.land.root(self.fileset), self.name.as_c_str(), into)?;
+            self.open = dir;
         }
+        self.name.set(serial);
+        Ok(into)
     }
 
-    /// The next file, or leaf directory.
-    fn go_on(&mut self) {
-        let fileset = &self.land.filesets[self.fileset];
-        if let Some(&file) = fileset.made_before.get(self.place) {
-            self.place += self.stride;
-            let entry = fileset.tree.files[file as usize];
-            self.wanted = fileset.tree.sizes.of(file);
-            (self.written, self.there) = (0, None);
-            self.part = if self.reuses { Part::Size } else { Part::Create };
-            if self.open != entry.dir {
-                self.part = Part::Dir;
-            }
-            self.open = entry.dir;
-            self.name.set(entry.serial);
-            return;
+    /// Makes a file of so many bytes. One that an earlier run left is kept if it has as many, and
+    /// cut or written anew if not.
+    fn make_file(&self, io: &mut dyn Io, at: Dir, wanted: u64) -> Result<(), Stop> {
+        let name = self.name.as_c_str();
+        let there = if self.reuses { io.size(at, name).unless_missing()? } else { None };
+        if there == Some(wanted) {
+            return Ok(());
         }
-        let Some(&leaf) = fileset.leaves_before.get(self.leaf) else {
-            self.part = Part::End;
-            return;
-        };
-        let entry = fileset.tree.leaves[leaf as usize];
-        self.part = if self.open == entry.dir { Part::Leaf } else { Part::LeafDir };
-        self.open = entry.dir;
-        self.name.set(entry.serial);
-    }
-
-    fn step(&mut self) -> Option<Step<'_>> {
-        if self.part == Part::Above && !self.land.classic {
-            self.part = Part::Root;
+        io.create(at, name, CreateHow::OrOpen, FILE)?;
+        if there.is_some_and(|there| there > wanted) {
+            io.truncate(FILE, wanted)?;
+        } else {
+            let mut written = 0;
+            while written < wanted {
+                let piece = PIECE_BYTES.min(wanted - written);
+                io.write(FILE, u32::try_from(piece).unwrap_or(0), written)?;
+                written += piece;
+            }
         }
-        let (land, fileset) = (&self.land, self.fileset);
-        let into = land.passing();
-        match self.part {
-            Part::Above => land.open_above(fileset).map(Step::from),
-            Part::Root => Some(land.open_root(fileset).into()),
-            Part::Dir | Part::LeafDir => {
-                land.serials(fileset, self.open, &mut self.serials);
-                self.path.set_path(&self.serials, None);
-                let path = self.path.as_c_str();
-                Some(Call::OpenDir { at: land.root(fileset), path, into }.into())
-            }
-            Part::Size => {
-                Some(Call::Size { at: into, name: self.name.as_c_str() }.unless_missing())
-            }
-            Part::Create => {
-                let path = self.name.as_c_str();
-                Some(Call::Create { at: into, path, how: CreateHow::OrOpen, into: FILE }.into())
-            }
-            Part::Cut => Some(Call::Truncate { file: FILE, bytes: self.wanted }.into()),
-            Part::Write => {
-                let bytes = PIECE_BYTES.min(self.wanted - self.written);
-                let bytes = u32::try_from(bytes).unwrap_or(0);
-                Some(Call::Write { file: FILE, bytes, position: self.written }.into())
-            }
-            Part::Close => Some(Call::Close { file: FILE }.into()),
-            Part::Leaf => {
-                let make = Call::MakeDir { at: into, name: self.name.as_c_str() };
-                Some(if self.reuses { make.unless_existing() } else { make.into() })
-            }
-            Part::Next | Part::End => None,
-        }
+        io.close(FILE)
     }
 }
 
-impl Steps for Allocation {
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        if !matches!(last, Outcome::Start) {
-            self.hear(&last);
+impl Script for Allocation {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let land = Arc::clone(&self.land);
+        land.open_above(io, self.fileset)?;
+        land.open_root(io, self.fileset)?;
+        let fileset = &land.filesets[self.fileset];
+        for &file in fileset.made_before.iter().skip(self.first).step_by(self.stride) {
+            let entry = fileset.tree.files[file as usize];
+            let at = self.locate(io, entry.dir, entry.serial)?;
+            self.make_file(io, at, fileset.tree.sizes.of(file))?;
         }
-        self.step()
+        for &leaf in fileset.leaves_before.iter().skip(self.first).step_by(self.stride) {
+            let entry = fileset.tree.leaves[leaf as usize];
+            let at = self.locate(io, entry.dir, entry.serial)?;
+            let made = io.make_dir(at, self.name.as_c_str());
+            if self.reuses {
+                made.unless_existing()?;
+            } else {
+                made?;
+            }
+        }
+        Ok(())
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Call, OnSignal, Outcome, Phase, Queue, QueueKind, Session, SideBySide, Step, Steps, SyncScope,
-    Task, TimeLimit, Unfinished, Wave,
+    Io, OnSignal, Phase, Queue, QueueKind, Script, Session, SideBySide, Stop, SyncScope, Task,
+    TimeLimit, Unfinished, Wave,
 };
 
 use super::headline::Headline;
@@ -19,6 +19,7 @@ use super::plan::Plan;
 use super::prepare::{Allocation, Directories, FOREIGN, REUSED};
 use super::tally::{Account, Tally};
 use super::worker::{DEPTH, Worker};
+use crate::sync_all::SyncAll;
 
 /// Phases, and the kinds of their tasks.
 pub(super) const SETUP: &str = "setup";
@@ -110,7 +111,7 @@ impl BenchSession {
         if fileset >= filesets {
             let sleeps = self.sleeps > 0 && wave == 2 * filesets;
             return sleeps.then(|| {
-                let script = Sleep { left_ns: self.sleeps.saturating_mul(SECOND_NS) };
+                let script = Sleep { ns: self.sleeps.saturating_mul(SECOND_NS) };
                 let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
                 Wave { tasks: vec![task], ..Wave::default() }
             });
@@ -247,7 +248,7 @@ impl Session for BenchSession {
             Part::Setup => self.setup(wave),
             Part::Benchmark if wave == 0 => Some(self.benchmark()),
             Part::Sync | Part::FinalSync if wave == 0 => {
-                let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll { done: false }));
+                let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll(SyncScope::Target)));
                 Some(Wave { tasks: vec![task], ..Wave::default() })
             }
             _ => None,
@@ -310,27 +311,19 @@ impl Session for BenchSession {
     }
 }
 
-/// Brings everything to disk.
-struct SyncAll {
-    done: bool,
-}
-
-impl Steps for SyncAll {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        let first = !std::mem::replace(&mut self.done, true);
-        first.then(|| Call::Sync { scope: SyncScope::Target }.into())
-    }
-}
-
 /// Rests, in pieces.
 struct Sleep {
-    left_ns: u64,
+    ns: u64,
 }
 
-impl Steps for Sleep {
-    fn next<'s>(&'s mut self, _last: Outcome<'_>) -> Option<Step<'s>> {
-        let ns = self.left_ns.min(SECOND_NS / 50);
-        self.left_ns -= ns;
-        (ns > 0).then(|| Call::Pause { ns }.into())
+impl Script for Sleep {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let mut left_ns = self.ns;
+        while left_ns > 0 {
+            let piece_ns = left_ns.min(SECOND_NS / 50);
+            left_ns -= piece_ns;
+            io.pause(piece_ns)?;
+        }
+        Ok(())
     }
 }

@@ -1,8 +1,15 @@
 //! When a worker ends, and what it looks at to know.
 
-use super::{Stage, Worker};
-use crate::ffsb::plan::Kept;
+use treering_script::{Io, Stop};
 
+use super::Worker;
+use crate::ffsb::plan::Kept;
+use crate::ffsb::slots::Part;
+
+/// After so many operations an aging worker looks how full the filesystem is, and sooner when it
+/// has written this share of it.
+const LOOK_EVERY: u64 = 16;
+const LOOK_SHARE: u64 = 500;
 /// Operations without the filesystem getting any fuller.
 const STUCK_AFTER: u64 = 2_000_000;
 
@@ -22,9 +29,24 @@ pub(in crate::ffsb) enum Ends {
 }
 
 impl Worker {
-    /// How full the filesystem is.
-    pub(super) fn weigh(&mut self, share: f64, grown: u64) {
-        let over = match self.ends {
+    /// Looks how full the filesystem is, where that decides when it ends and may have changed.
+    #[inline]
+    pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let (written, enough) = self.unweighed;
+        match self.ends {
+            Ends::AtBell | Ends::After(_) => Ok(()),
+            Ends::Aged(_) if written < enough && !self.done.is_multiple_of(LOOK_EVERY) => Ok(()),
+            Ends::Grown(_) | Ends::Filled(_) | Ends::Aged(_) => self.look(io),
+        }
+    }
+
+    fn look(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let filesystem = self.plan.bound.unwrap_or(0);
+        let root = self.open_part(io, filesystem, Part::Root)?;
+        let room = io.room(root)?;
+        self.unweighed = (0, room.capacity_bytes / LOOK_SHARE);
+        let (share, grown) = self.land.filesets[filesystem].fullness(room);
+        let is_over = match self.ends {
             Ends::Grown(bytes) => grown >= bytes,
             Ends::Filled(until) | Ends::Aged(until) => share >= until,
             Ends::AtBell | Ends::After(_) => false,
@@ -32,9 +54,9 @@ impl Worker {
         if share > self.fullest.0 {
             self.fullest = (share, self.done);
         }
-        if over {
+        if is_over {
             self.ends = Ends::After(self.done);
-            if matches!(self.plan.files, Kept::Fill) {
+            if self.plan.files == Kept::Fill {
                 self.crew.bell.ring();
             }
         } else if self.done - self.fullest.1 > STUCK_AFTER {
@@ -45,7 +67,7 @@ impl Worker {
                 self.fullest.0 * 100.0
             ));
         }
-        self.stage = Stage::Rest;
+        Ok(())
     }
 
     /// Whether it is to end now.

@@ -1,68 +1,54 @@
 //! `metaop`: two directories are made, one is removed, one gets another name.
 
-use super::doing::Doing;
-use super::{Stage, Worker};
-use crate::ffsb::names::METAFILE;
-use crate::ffsb::population::{Found, Hold};
+use treering_script::{Dir, Io, Stop};
+
+use super::Worker;
+use crate::ffsb::names::{METAFILE, Name};
+use crate::ffsb::population::{Found, Hold, Population};
+
+/// The name of a directory; one that was renamed has an `a` behind its number.
+fn name(number: u64, is_renamed: bool) -> Name {
+    let mut name = Name::default();
+    if is_renamed {
+        name.set_renamed(METAFILE, number);
+    } else {
+        name.set(METAFILE, number);
+    }
+    name
+}
+
+fn is_renamed(meta: &Population, number: u64) -> bool {
+    meta.dir(number) != 0
+}
 
 impl Worker {
-    /// Makes one more directory in `meta`.
-    pub(super) fn make_meta(&mut self) -> Doing {
-        self.present.number = self.fileset().meta.conceive(|| 0).number;
-        self.name_meta(self.present.number);
-        Doing::MakeDir(self.present.dir)
-    }
-
-    fn name_meta(&mut self, number: u64) {
-        if self.fileset().meta.dir(number) == 0 {
-            self.name.set(METAFILE, number);
-        } else {
-            self.name.set_renamed(METAFILE, number);
+    /// Carries out a metaop. Where no directory is free, a call is left out.
+    pub(super) fn metaop(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        dir: Dir,
+    ) -> Result<(), Stop> {
+        let Self { land, random, crowd, .. } = self;
+        let meta = &land.filesets[filesystem].meta;
+        for _ in 0..2 {
+            let number = meta.conceive(|| 0).number;
+            io.make_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
+            meta.born(number, 0);
         }
-    }
-
-    /// The second, third and fourth call of a metaop. Where none is free, a call is left out.
-    pub(super) fn meta(&mut self) -> Option<Doing> {
-        let dir = self.present.dir;
-        let number = self.present.number;
-        match self.stage {
-            Stage::MakeSecond => {
-                self.fileset().meta.born(number, 0);
-                self.stage = Stage::RemoveOne;
-                Some(self.make_meta())
-            }
-            Stage::RemoveOne => {
-                self.fileset().meta.born(number, 0);
-                self.stage = Stage::RenameOne;
-                self.removed = self.hold_meta();
-                self.name_meta(self.removed?);
-                Some(Doing::RemoveDir(dir))
-            }
-            _ => {
-                self.stage = Stage::Settle;
-                if let Some(removed) = self.removed.take() {
-                    let meta = &self.fileset().meta;
-                    meta.set_dir(removed, 0);
-                    meta.bury(removed);
-                }
-                self.renamed = self.hold_meta();
-                let number = self.renamed?;
-                self.name_meta(number);
-                if self.fileset().meta.dir(number) == 0 {
-                    self.other_name.set_renamed(METAFILE, number);
-                } else {
-                    self.other_name.set(METAFILE, number);
-                }
-                Some(Doing::Rename(dir))
-            }
+        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+            let number = held.number;
+            io.remove_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
+            meta.set_dir(number, 0);
+            meta.bury(number);
         }
-    }
-
-    fn hold_meta(&mut self) -> Option<u64> {
-        let Self { land, random, present, crowd, .. } = self;
-        match land.filesets[present.filesystem].meta.find(random, Hold::Alone, *crowd) {
-            Found::File(held) => Some(held.number),
-            Found::Busy | Found::Nothing => None,
+        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+            let (number, before) = (held.number, is_renamed(meta, held.number));
+            let (from, to) = (name(number, before), name(number, !before));
+            io.rename(dir, from.as_c_str(), dir, to.as_c_str())?;
+            meta.set_dir(number, u32::from(!before));
+            meta.let_go(number, Hold::Alone, *crowd);
         }
+        Ok(())
     }
 }

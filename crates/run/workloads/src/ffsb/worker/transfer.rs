@@ -1,47 +1,119 @@
-//! Reading and writing: how much, from where on, block by block.
+//! Opening, reading, writing and closing: how much, from where on, block by block.
 
-use super::doing::Doing;
-use super::{Present, Stage, Worker};
+use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
+
+use super::{Moved, Worker};
 use crate::ffsb::operation::Operation;
+use crate::ffsb::plan::Transfer;
 use crate::ffsb::tally::TimedCall;
 
+const FILE: File = File(0);
 /// Random offsets are multiples of this when they are aligned.
 const ALIGNMENT: u64 = 4096;
 
 impl Worker {
-    /// Decides how much is moved, and from where on.
-    pub(super) fn begin_transfer(&mut self) -> Stage {
-        let operation = self.present.operation;
-        let size = self.present.size;
-        let with = if operation.reads() { self.plan.read } else { self.plan.write };
-        let wanted = match operation {
+    /// Opens the present file, or makes it.
+    #[inline]
+    pub(super) fn open(
+        &mut self,
+        io: &mut dyn Io,
+        operation: Operation,
+        dir: Dir,
+    ) -> Result<(), Stop> {
+        let name = self.name.as_c_str();
+        if operation.makes() {
+            io.create(dir, name, CreateHow::TruncateToRead, FILE)?;
+        } else if operation.appends() {
+            io.open(dir, name, OpenHow::Append, FILE)?;
+        } else if operation.writes() {
+            io.open(dir, name, OpenHow::Write, FILE)?;
+        } else {
+            io.open(dir, name, OpenHow::Read, FILE)?;
+        }
+        self.timed(io, TimedCall::Open);
+        // The original looks how large a file is of which it uses what is there.
+        let writes_over = operation.writes() && !operation.makes() && !operation.appends();
+        if self.plan.manner.classic && (operation.reads() || writes_over) {
+            io.stat(dir, self.name.as_c_str())?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn close(&mut self, io: &mut dyn Io, syncs: bool) -> Result<(), Stop> {
+        if syncs {
+            io.fsync(FILE)?;
+        }
+        io.close(FILE)?;
+        self.timed(io, TimedCall::Close);
+        Ok(())
+    }
+
+    /// How many bytes of a file of this size an operation moves.
+    pub(super) fn draw_wanted(
+        &mut self,
+        operation: Operation,
+        filesystem: usize,
+        size: u64,
+    ) -> u64 {
+        match operation {
             Operation::ReadAll | Operation::WriteAll | Operation::WriteAllFsync => size,
             Operation::Create | Operation::CreateFsync if self.plan.empty_files => 0,
             Operation::Create | Operation::CreateFsync => {
-                let Self { land, deeds, present, .. } = self;
-                land.filesets[present.filesystem].draw_size(deeds)
+                self.land.filesets[filesystem].draw_size(&mut self.choices)
             }
-            Operation::Append | Operation::AppendFsync => with.bytes,
+            Operation::Append | Operation::AppendFsync => self.plan.write.bytes,
             // A file that is smaller is read or written whole.
-            _ => with.bytes.min(size),
-        };
+            Operation::Read => self.plan.read.bytes.min(size),
+            _ => self.plan.write.bytes.min(size),
+        }
+    }
+
+    /// Moves so many bytes of a file of this size, block by block: in a row from anywhere on, each
+    /// block from anywhere, or with gaps between them.
+    #[inline]
+    pub(super) fn transfer(
+        &mut self,
+        io: &mut dyn Io,
+        operation: Operation,
+        wanted: u64,
+        size: u64,
+    ) -> Result<Moved, Stop> {
+        let reads = operation.reads();
+        let Transfer { block_bytes, random, .. } =
+            if reads { self.plan.read } else { self.plan.write };
+        let block = block_bytes.max(1);
         let partial =
             matches!(operation, Operation::Read | Operation::Write | Operation::WriteFsync);
-        self.ended = false;
-        self.present.wanted = wanted;
-        self.present.block_bytes = with.block_bytes.max(1);
-        self.present.random = partial && with.random;
-        let skips = operation == Operation::Read && self.plan.skip_bytes.is_some();
-        if partial && !skips && !self.present.random {
-            self.present.position = self.draw_offset(size - wanted);
+        let random = partial && random;
+        let skip = self.plan.skip_bytes.filter(|_| operation == Operation::Read);
+        let anywhere = partial && !random && skip.is_none();
+        let mut position = if anywhere { self.draw_offset(size - wanted) } else { 0 };
+        let mut seeks = random || position > 0;
+        let mut moved = Moved::default();
+        while moved.bytes < wanted {
+            if seeks {
+                if random {
+                    position = self.draw_offset(size.saturating_sub(block.into()));
+                }
+                io.seek(FILE, position)?;
+                self.timed(io, TimedCall::Seek);
+            }
+            let asked = u32::try_from(wanted - moved.bytes).unwrap_or(u32::MAX).min(block);
+            let bytes = if reads { io.read(FILE, asked) } else { io.write(FILE, asked, position) }?;
+            self.timed(io, if reads { TimedCall::Read } else { TimedCall::Write });
+            moved.bytes += bytes;
+            position += bytes + skip.unwrap_or(0);
+            // The original counts no block that it did not read whole.
+            let counts = bytes == u64::from(block) || !(reads && self.plan.manner.classic);
+            moved.blocks += u64::from(counts && bytes > 0);
+            let is_past = skip.is_some() && position.saturating_add(block.into()) > size;
+            if bytes == 0 || is_past {
+                break;
+            }
+            seeks = random || skip.is_some();
         }
-        if wanted == 0 {
-            return if operation.syncs() { Stage::Fsync } else { Stage::Close };
-        }
-        if partial && (self.present.random || self.present.position > 0) {
-            return Stage::Seek;
-        }
-        Stage::Move
+        Ok(moved)
     }
 
     /// An offset from 0 to `last`, each equally likely; whole blocks of 4 KiB when aligned.
@@ -50,63 +122,6 @@ impl Worker {
             self.random.below(last / ALIGNMENT + 1) * ALIGNMENT
         } else {
             self.random.below(last.saturating_add(1))
-        }
-    }
-
-    pub(super) fn seek(&mut self) -> Doing {
-        if self.present.random {
-            let block = u64::from(self.present.block_bytes);
-            self.present.position = self.draw_offset(self.present.size.saturating_sub(block));
-        }
-        self.timing = Some(TimedCall::Seek);
-        self.stage = Stage::Move;
-        Doing::Seek
-    }
-
-    /// Moves the next block.
-    pub(super) fn transfer(&mut self) -> Doing {
-        let Present { operation, wanted, moved, block_bytes, .. } = self.present;
-        let left = u32::try_from(wanted - moved).unwrap_or(u32::MAX);
-        let bytes = left.min(block_bytes);
-        if operation.reads() {
-            self.timing = Some(TimedCall::Read);
-            Doing::Read(bytes)
-        } else {
-            self.timing = Some(TimedCall::Write);
-            Doing::Write(bytes)
-        }
-    }
-
-    /// A block was moved, or less.
-    pub(super) fn moved(&mut self, bytes: u64) {
-        let present = &mut self.present;
-        present.moved += bytes;
-        present.position += bytes;
-        // The original counts no block that it did not read whole.
-        let whole = bytes == u64::from(present.block_bytes);
-        let counts = whole || !(present.operation.reads() && self.plan.manner.classic);
-        present.blocks += u64::from(counts && bytes > 0);
-        self.ended = bytes == 0;
-        if let Some(skip) = self.plan.skip_bytes
-            && present.operation == Operation::Read
-        {
-            present.position += skip;
-        }
-        self.stage = self.after_move();
-    }
-
-    /// What comes after a block.
-    fn after_move(&self) -> Stage {
-        let present = &self.present;
-        let skips = self.plan.skip_bytes.is_some() && present.operation == Operation::Read;
-        let beyond =
-            skips && present.position.saturating_add(present.block_bytes.into()) > present.size;
-        if present.moved >= present.wanted || self.ended || beyond {
-            if present.operation.syncs() { Stage::Fsync } else { Stage::Close }
-        } else if present.random || skips {
-            Stage::Seek
-        } else {
-            Stage::Move
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Which directories a worker has open, and how it comes to others; leaf directories, and lists.
 
-use treering_script::{Dir, Outcome};
+use treering_script::{Dir, Expect, Io, Stop};
 
 use super::super::land::Land;
 use super::super::plan::Kind;
-use super::super::pool::{Pick, Wanted};
+use super::super::pool::Wanted;
 use super::super::tree::{Entry, ROOT};
-use super::doing::Doing;
-use super::{Then, Worker};
+use super::{Exit, Worker};
 
 /// No directory.
 const NONE: u64 = u64::MAX;
@@ -16,8 +15,6 @@ const NONE: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Slots {
     open: Vec<u64>,
-    /// Where the name of the entry in hand begins.
-    pub(super) at: Dir,
 }
 
 fn tag(fileset: usize, dir: u32) -> u64 {
@@ -26,7 +23,7 @@ fn tag(fileset: usize, dir: u32) -> u64 {
 
 impl Slots {
     pub(super) fn new(land: &Land) -> Self {
-        Self { open: vec![NONE; land.slots as usize], at: Dir::TARGET }
+        Self { open: vec![NONE; land.slots as usize] }
     }
 
     #[inline]
@@ -35,7 +32,7 @@ impl Slots {
     }
 
     /// The slot in which a directory is, or will be.
-    pub(super) fn slot(&self, land: &Land, fileset: usize, dir: u32) -> Dir {
+    fn slot(&self, land: &Land, fileset: usize, dir: u32) -> Dir {
         land.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
     }
 
@@ -51,119 +48,101 @@ impl Slots {
 }
 
 impl Worker {
-    /// Where the entry in hand is: its name is set, and where that begins; or what must be done
-    /// before.
+    /// Where the name of an entry begins: its directory is open then, and the name is set.
     #[inline]
     pub(super) fn locate(
         &mut self,
+        io: &mut dyn Io,
         fileset: usize,
         entry: Entry,
         takes_path: bool,
-    ) -> Option<Doing> {
-        if self.slots.has(fileset, entry.dir) {
-            self.slots.at = self.slots.slot(&self.land, fileset, entry.dir);
-            self.name.set(entry.serial);
-            return None;
-        }
-        self.land.serials(fileset, entry.dir, &mut self.serials);
-        if takes_path && self.land.by_path(fileset) {
-            self.slots.at = self.land.root(fileset);
-            self.name.set_path(&self.serials, Some(entry.serial));
-            return None;
-        }
-        self.name.set_path(&self.serials, None);
-        Some(Doing::OpenDir { fileset, dir: entry.dir })
-    }
-
-    /// A directory was asked for; one that is missing is made.
-    pub(super) fn dir_opened(
-        &mut self,
-        fileset: usize,
-        dir: u32,
-        last: &Outcome<'_>,
-    ) -> Option<Then> {
-        if matches!(last, Outcome::Refused) {
-            return Some(self.make_above(fileset, dir, 0));
-        }
-        self.slots.opened(fileset, dir);
-        None
-    }
-
-    /// The directory at this level of the way is made.
-    pub(super) fn make_above(&mut self, fileset: usize, dir: u32, level: usize) -> Then {
-        self.land.serials(fileset, dir, &mut self.serials);
-        match self.serials.get(level) {
-            Some(serial) => {
-                self.name.set(*serial);
-                Then::Do(Doing::MakeAbove { fileset, dir, level })
+    ) -> Result<Dir, Stop> {
+        if !self.slots.has(fileset, entry.dir) {
+            self.land.serials(fileset, entry.dir, &mut self.serials);
+            if takes_path && self.land.by_path(fileset) {
+                self.name.set_path(&self.serials, Some(entry.serial));
+                return Ok(self.land.root(fileset));
             }
-            None => {
-                self.name.set_path(&self.serials, None);
-                Then::Do(Doing::OpenDir { fileset, dir })
+            self.open_dir(io, fileset, entry.dir)?;
+        }
+        self.name.set(entry.serial);
+        Ok(self.slots.slot(&self.land, fileset, entry.dir))
+    }
+
+    /// Opens the directory at the end of the serial numbers. One that is missing is made.
+    fn open_dir(&mut self, io: &mut dyn Io, fileset: usize, dir: u32) -> Result<(), Stop> {
+        let Self { land, slots, name, serials, .. } = self;
+        let (root, passing) = (land.root(fileset), land.passing());
+        let into = slots.slot(land, fileset, dir);
+        loop {
+            name.set_path(serials, None);
+            let opened = io.open_dir(root, name.as_c_str(), into);
+            if land.filesets[fileset].plan.prealloc.is_some() {
+                opened?;
+                break;
+            }
+            if opened.unless_missing()?.is_some() {
+                break;
+            }
+            let mut at = root;
+            for &serial in &*serials {
+                name.set(serial);
+                io.make_dir(at, name.as_c_str()).unless_existing()?;
+                io.open_dir(at, name.as_c_str(), passing)?;
+                at = passing;
             }
         }
+        slots.opened(fileset, dir);
+        Ok(())
     }
 
-    pub(super) fn leaf_dir(&mut self, kind: Kind) -> Then {
-        let Some(fileset) = self.flow().fileset else { return Then::Skip };
-        let wanted = if kind == Kind::MakeDir { Wanted::Missing } else { Wanted::Standing };
+    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
+        let makes = kind == Kind::MakeDir;
+        let wanted = if makes { Wanted::Missing } else { Wanted::Standing };
+        let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), wanted)?;
+        let entry = self.land.filesets[fileset].tree.leaves[leaf as usize];
+        let at = self.locate(io, fileset, entry, false)?;
         let leaves = &self.land.filesets[fileset].leaves;
-        let pick = match &self.steps[self.pc].indexed {
-            None => leaves.next(wanted),
-            Some(index) => {
-                let count = self.land.filesets[fileset].tree.leaves.len() as u64;
-                leaves.from(Self::index(index, count, &mut self.random), wanted)
-            }
-        };
-        match pick {
-            Pick::None => self.out_of_files(),
-            Pick::Busy => Self::again(),
-            Pick::One(entry) => {
-                self.present.fileset = fileset;
-                self.present.entry = entry;
-                self.leaf_in_hand(kind)
-            }
-        }
-    }
-
-    pub(super) fn leaf_in_hand(&mut self, kind: Kind) -> Then {
-        let fileset = self.present.fileset;
-        let entry = self.land.filesets[fileset].tree.leaves[self.present.entry as usize];
-        let doing = if kind == Kind::MakeDir { Doing::MakeLeaf } else { Doing::RemoveLeaf };
-        Then::Do(self.locate(fileset, entry, false).unwrap_or(doing))
-    }
-
-    pub(super) fn leaf_done(&mut self, made: bool) -> Then {
-        let leaves = &self.land.filesets[self.present.fileset].leaves;
-        if made {
-            leaves.made(self.present.entry);
+        if makes {
+            io.make_dir(at, self.name.as_c_str())?;
+            leaves.made(leaf);
         } else {
-            leaves.gone(self.present.entry);
+            io.remove_dir(at, self.name.as_c_str())?;
+            leaves.gone(leaf);
         }
-        Then::Count
+        self.called(io);
+        Ok(())
     }
 
-    pub(super) fn list_dir(&mut self) -> Then {
-        let Some(fileset) = self.flow().fileset else { return Then::Skip };
+    pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
         let dir = self.land.filesets[fileset].next_dir();
-        self.present.fileset = fileset;
-        self.present.entry = dir;
-        if dir != ROOT {
+        let passing = self.land.passing();
+        let opened = if dir == ROOT {
+            let name = self.land.filesets[fileset].name.as_c_str();
+            io.open_dir(self.land.above(fileset), name, passing)
+        } else {
             self.land.serials(fileset, dir, &mut self.serials);
             self.name.set_path(&self.serials, None);
+            io.open_dir(self.land.root(fileset), self.name.as_c_str(), passing)
+        };
+        let is_there = opened.unless_missing()?.is_some();
+        self.called(io);
+        if !is_there {
+            return Ok(());
         }
-        Then::Do(Doing::OpenList)
-    }
-
-    /// Entries of a list came.
-    pub(super) fn listed(&mut self, last: &Outcome<'_>) -> Then {
-        match last {
-            Outcome::Entries(entries) if !entries.is_empty() => {
-                let names = entries.clone().map(|entry| entry.name.to_bytes().len() as u64);
-                self.present.moved += names.sum::<u64>();
-                Then::Do(Doing::List)
+        loop {
+            let names = io.read_dir(passing)?.map(|entry| entry.name.to_bytes().len() as u64);
+            let bytes: u64 = names.sum();
+            self.called(io);
+            self.present.moved += bytes;
+            if bytes == 0 {
+                break;
             }
-            _ => Then::Do(Doing::CloseList),
         }
+        io.close_dir(passing)?;
+        self.called(io);
+        Ok(())
     }
 }

@@ -1,19 +1,18 @@
 //! Files are picked, opened, made, closed, removed and looked at.
 
-use treering_script::Random;
+use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 
 use super::super::draw::{Amount, whole};
-use super::super::plan::{FDS, Kind};
-use super::super::pool::{Pick, Wanted};
-use super::doing::Doing;
-use super::{Then, Worker};
+use super::super::land::Fileset;
+use super::super::plan::FDS;
+use super::super::pool::{Pick, Pool, Wanted};
+use super::super::tree::Entry;
+use super::{Exit, Worker};
 
 /// No file.
 pub(super) const NONE: u32 = u32::MAX;
 /// How often another file is looked for that nobody has open.
 const TRIES_MAX: u64 = 100;
-/// A wait for another to put something back.
-const MOMENT_NS: u64 = 10_000;
 
 /// What a descriptor of a thread has.
 #[derive(Clone, Copy, Debug)]
@@ -32,33 +31,60 @@ impl Default for Descriptor {
     }
 }
 
-impl Worker {
-    /// An index as the original makes it: a number around 1 is in the middle.
-    pub(super) fn index(index: &Amount, count: u64, random: &mut Random) -> u32 {
-        let half = (count / 2) as f64;
-        let drawn = whole(index.draw_real(random) * half);
-        u32::try_from(drawn % count.max(1)).unwrap_or(0)
-    }
+/// An index as the original makes it: a number around 1 is in the middle.
+fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
+    let half = (count / 2) as f64;
+    let drawn = whole(index.draw_real(random) * half);
+    u32::try_from(drawn % count.max(1)).unwrap_or(0)
+}
 
-    /// The next file of the flowop's fileset.
+impl Worker {
+    /// Takes the next one of these entries of a fileset in hand.
     #[inline]
-    fn pick(&mut self, wanted: Wanted) -> Pick {
-        let Some(number) = self.flow().fileset else { return Pick::None };
-        self.present.fileset = number;
+    pub(super) fn pick(
+        &mut self,
+        fileset: usize,
+        entries: fn(&Fileset) -> (&Pool, &[Entry]),
+        wanted: Wanted,
+    ) -> Result<u32, Exit> {
         let Self { land, steps, pc, random, .. } = self;
-        let fileset = &land.filesets[number];
-        match &steps[*pc].indexed {
-            None => fileset.files.next(wanted),
-            Some(index) => {
-                let count = fileset.tree.files.len() as u64;
-                fileset.files.from(Self::index(index, count, random), wanted)
-            }
+        let (pool, all) = entries(&land.filesets[fileset]);
+        let pick = match &steps[*pc].indexed {
+            None => pool.next(wanted),
+            Some(index) => pool.from(draw_index(index, all.len() as u64, random), wanted),
+        };
+        match pick {
+            Pick::One(entry) => Ok(entry),
+            Pick::Busy => Err(Exit::Busy),
+            Pick::None => Err(self.out_of_files()),
         }
     }
 
-    /// Others have what is looked for in hand.
-    pub(super) fn again() -> Then {
-        Then::Do(Doing::Pause(MOMENT_NS))
+    /// Takes the next file of the flowop's fileset in hand: of which fileset, and which. What is
+    /// wrong where it has none.
+    #[inline]
+    fn pick_file(&mut self, wanted: Wanted, without: &str) -> Result<(usize, u32), Exit> {
+        let Some(fileset) = self.flow().fileset else { return Err(self.fail(without)) };
+        let file = self.pick(fileset, |of| (&of.files, &of.tree.files), wanted)?;
+        Ok((fileset, file))
+    }
+
+    /// Where the name of a file begins: its directory is open then, and the name is set.
+    #[inline]
+    fn locate_file(
+        &mut self,
+        io: &mut dyn Io,
+        (fileset, file): (usize, u32),
+        takes_path: bool,
+    ) -> Result<Dir, Stop> {
+        let entry = self.land.filesets[fileset].tree.files[file as usize];
+        self.locate(io, fileset, entry, takes_path)
+    }
+
+    /// What the flowop's descriptor has.
+    #[inline]
+    pub(super) fn descriptor(&mut self) -> &mut Descriptor {
+        &mut self.fds[usize::from(self.present.fd)]
     }
 
     /// The descriptor that is opened: its own, or the next one in rotation.
@@ -78,216 +104,155 @@ impl Worker {
         u8::try_from(self.fd_rotor).unwrap_or(0)
     }
 
-    pub(super) fn open_file(&mut self) -> Then {
+    pub(super) fn open_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         self.present.fd = self.next_fd();
-        if self.fds[usize::from(self.present.fd)].is_open {
-            return self.fail("attempted to open without closing on its fd");
+        if self.descriptor().is_open {
+            return Err(self.fail("attempted to open without closing on its fd"));
         }
-        self.open_picked()
+        self.open_next(io)
     }
 
-    /// The flowop's descriptor has a file, or gets one: `None` when it has.
+    /// Opens a file where the flowop's descriptor has none. That does not belong to the flowop.
     #[inline]
-    pub(super) fn has_file(&mut self) -> Option<Then> {
+    pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         self.present.fd = self.next_fd();
-        if self.fds[usize::from(self.present.fd)].is_open {
-            return None;
+        if !self.descriptor().is_open {
+            self.open_next(io)?;
+            (self.present.calls, self.present.timed) = (0, 0);
         }
-        Some(self.open_picked())
+        Ok(())
     }
 
-    fn open_picked(&mut self) -> Then {
-        match self.pick(Wanted::Standing) {
-            Pick::One(file) => {
-                self.present.entry = file;
-                self.in_hand(Doing::Open)
-            }
-            Pick::Busy => Self::again(),
-            Pick::None if self.flow().fileset.is_none() => {
-                self.fail("there is no open file on its fd")
-            }
-            Pick::None => self.out_of_files(),
-        }
+    fn open_next(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        let picked = self.pick_file(Wanted::Standing, "there is no open file on its fd")?;
+        let at = self.locate_file(io, picked, true)?;
+        let (fileset, file) = picked;
+        let land = &self.land.filesets[fileset];
+        let how = match (land.plan.readonly, land.plan.writeonly) {
+            (true, _) => OpenHow::Read,
+            (false, true) => OpenHow::Write,
+            (false, false) => OpenHow::ReadWrite,
+        };
+        io.open(at, self.name.as_c_str(), how, File(self.present.fd))?;
+        land.files.opened(file);
+        land.files.put_back(file);
+        self.opened(io, picked)
     }
 
-    /// What is done to the file in hand, when its directory is open.
+    pub(super) fn create_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        if self.descriptor().is_open {
+            return Err(self.fail("attempted to create without closing on its fd"));
+        }
+        let picked = self.pick_file(Wanted::Missing, "it has no fileset")?;
+        let at = self.locate_file(io, picked, true)?;
+        let (fileset, file) = picked;
+        io.create(at, self.name.as_c_str(), CreateHow::OrOpen, File(self.present.fd))?;
+        let files = &self.land.filesets[fileset].files;
+        files.opened(file);
+        files.made(file);
+        self.opened(io, picked)
+    }
+
     #[inline]
-    pub(super) fn in_hand(&mut self, doing: Doing) -> Then {
-        let fileset = self.present.fileset;
-        let entry = self.land.filesets[fileset].tree.files[self.present.entry as usize];
-        let takes_path = doing != Doing::Stat;
-        Then::Do(self.locate(fileset, entry, takes_path).unwrap_or(doing))
-    }
-
-    /// What was meant to be done when the directory is open.
-    pub(super) fn resume(&mut self) -> Then {
-        let kind = self.flow().kind;
-        match kind {
-            Kind::CreateFile => self.in_hand(Doing::Create),
-            Kind::DeleteFile => self.in_hand(Doing::Unlink),
-            Kind::StatFile => self.in_hand(Doing::Stat),
-            Kind::MakeDir | Kind::RemoveDir => self.leaf_in_hand(kind),
-            _ => self.in_hand(Doing::Open),
-        }
-    }
-
-    /// The file is open, or made.
-    #[inline]
-    pub(super) fn opened(&mut self, made: bool) -> Then {
-        let present = self.present;
-        let files = &self.land.filesets[present.fileset].files;
-        files.opened(present.entry);
-        if made {
-            files.made(present.entry);
-        } else {
-            files.put_back(present.entry);
-        }
-        let (fileset, file) = (present.fileset, present.entry);
-        self.fds[usize::from(present.fd)] =
-            Descriptor { is_open: true, fileset, file, position: 0 };
+    fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), Exit> {
+        self.called(io);
+        *self.descriptor() = Descriptor { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
-            return Then::Do(Doing::NoReadahead);
+            io.advise(File(self.present.fd), 0, 0, true)?;
         }
-        self.opened_for()
-    }
-
-    /// A flowop that opens is done; another one goes on, and its time begins now.
-    #[inline]
-    pub(super) fn opened_for(&mut self) -> Then {
-        if matches!(self.flow().kind, Kind::OpenFile | Kind::CreateFile) {
-            return Then::Count;
-        }
-        (self.present.calls, self.present.timed) = (0, 0);
-        self.move_in_hand()
-    }
-
-    pub(super) fn create_file(&mut self) -> Then {
-        if self.fds[usize::from(self.present.fd)].is_open {
-            return self.fail("attempted to create without closing on its fd");
-        }
-        match self.pick(Wanted::Missing) {
-            Pick::One(file) => {
-                self.present.entry = file;
-                self.in_hand(Doing::Create)
-            }
-            Pick::Busy => Self::again(),
-            Pick::None => self.out_of_files(),
-        }
+        Ok(())
     }
 
     #[inline]
-    pub(super) fn close_file(&mut self) -> Then {
-        let descriptor = &self.fds[usize::from(self.present.fd)];
-        if !descriptor.is_open {
-            return self.fail("attempted to close an already closed fd");
+    pub(super) fn close_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        if !self.descriptor().is_open {
+            return Err(self.fail("attempted to close an already closed fd"));
         }
-        Then::Do(Doing::Close)
-    }
-
-    #[inline]
-    pub(super) fn closed(&mut self) -> Then {
-        let descriptor = &mut self.fds[usize::from(self.present.fd)];
+        io.close(File(self.present.fd))?;
+        self.called(io);
+        let descriptor = self.descriptor();
         descriptor.is_open = false;
-        self.land.filesets[descriptor.fileset].files.closed(descriptor.file);
-        Then::Count
-    }
-
-    pub(super) fn delete_file(&mut self) -> Then {
-        let fd = usize::from(self.present.fd);
-        let descriptor = self.fds[fd];
-        let mine = u32::from(descriptor.is_open);
-        if fd > 0 && descriptor.file != NONE {
-            let files = &self.land.filesets[descriptor.fileset].files;
-            if !files.hold(descriptor.file) {
-                // Another one has it in hand, or removed it meanwhile: then the next one will do.
-                if self.present.left > TRIES_MAX {
-                    self.fds[fd].file = NONE;
-                    return Then::Skip;
-                }
-                self.present.left += 1;
-                return Self::again();
-            }
-            self.fds[fd].file = NONE;
-            self.present.fileset = descriptor.fileset;
-            self.present.entry = descriptor.file;
-            return self.delete_in_hand(mine);
-        }
-        match self.pick(Wanted::Standing) {
-            Pick::One(file) => {
-                self.present.entry = file;
-                self.delete_in_hand(0)
-            }
-            Pick::Busy => Self::again(),
-            Pick::None if self.flow().fileset.is_none() => self.fail("it has no file to delete"),
-            Pick::None => self.out_of_files(),
-        }
+        let Descriptor { fileset, file, .. } = *descriptor;
+        self.land.filesets[fileset].files.closed(file);
+        Ok(())
     }
 
     /// A file that others have open stays: in classic mode, as in the original, nothing is done and
     /// nothing said; natively the next one is taken, so that there are as many as before.
-    fn delete_in_hand(&mut self, mine: u32) -> Then {
-        let files = &self.land.filesets[self.present.fileset].files;
-        if files.opens(self.present.entry) <= mine {
-            return self.in_hand(Doing::Unlink);
-        }
-        files.put_back(self.present.entry);
-        self.present.left += 1;
-        if self.land.classic || self.present.left > TRIES_MAX || self.flow().fileset.is_none() {
-            return Then::Skip;
-        }
-        self.delete_file()
-    }
-
-    pub(super) fn deleted(&mut self) -> Then {
-        self.land.filesets[self.present.fileset].files.gone(self.present.entry);
-        Then::Count
-    }
-
-    pub(super) fn stat_file(&mut self) -> Then {
-        let fd = usize::from(self.present.fd);
-        if fd > 0 && self.fds[fd].is_open {
-            return Then::Do(Doing::FileStat);
-        }
-        match self.pick(Wanted::Standing) {
-            Pick::One(file) => {
-                self.present.entry = file;
-                self.in_hand(Doing::Stat)
+    pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        loop {
+            let Descriptor { is_open, fileset, file, .. } = *self.descriptor();
+            let is_own = self.present.fd > 0 && file != NONE;
+            let picked = if is_own {
+                self.hold_own(fileset, file)?;
+                (fileset, file)
+            } else {
+                self.pick_file(Wanted::Standing, "it has no file to delete")?
+            };
+            let (fileset, file) = picked;
+            let files = &self.land.filesets[fileset].files;
+            if files.opens(file) <= u32::from(is_own && is_open) {
+                let at = self.locate_file(io, picked, true)?;
+                io.unlink(at, self.name.as_c_str())?;
+                self.called(io);
+                self.land.filesets[fileset].files.gone(file);
+                return Ok(());
             }
-            Pick::Busy => Self::again(),
-            Pick::None if self.flow().fileset.is_none() => self.fail("it has no file to look at"),
-            Pick::None => self.out_of_files(),
+            files.put_back(file);
+            self.present.tries += 1;
+            let gives_up = self.present.tries > TRIES_MAX || self.flow().fileset.is_none();
+            if self.land.classic || gives_up {
+                return Err(Exit::Skipped);
+            }
         }
     }
 
-    pub(super) fn looked_at(&mut self) -> Then {
-        self.land.filesets[self.present.fileset].files.put_back(self.present.entry);
-        Then::Count
-    }
-
-    pub(super) fn sync_file(&mut self) -> Then {
-        if !self.fds[usize::from(self.present.fd)].is_open {
-            return self.fail("attempted to fsync a closed fd");
+    /// Takes the file of the flowop's descriptor in hand, which is the descriptor's no more. Where
+    /// another thread has it in hand, or removed it meanwhile, the next one will do at last.
+    fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), Exit> {
+        let is_held = self.land.filesets[fileset].files.hold(file);
+        if !is_held && self.present.tries <= TRIES_MAX {
+            self.present.tries += 1;
+            return Err(Exit::Busy);
         }
-        Then::Do(Doing::Fsync(self.present.fd))
+        self.descriptor().file = NONE;
+        if is_held { Ok(()) } else { Err(Exit::Skipped) }
     }
 
-    /// Each file of the fileset that is open, from this descriptor on.
-    pub(super) fn sync_set(&mut self) -> Then {
+    pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        if self.present.fd > 0 && self.descriptor().is_open {
+            io.file_size(File(self.present.fd))?;
+            self.called(io);
+            return Ok(());
+        }
+        let picked = self.pick_file(Wanted::Standing, "it has no file to look at")?;
+        let at = self.locate_file(io, picked, false)?;
+        io.stat(at, self.name.as_c_str())?;
+        self.called(io);
+        let (fileset, file) = picked;
+        self.land.filesets[fileset].files.put_back(file);
+        Ok(())
+    }
+
+    pub(super) fn sync_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        if !self.descriptor().is_open {
+            return Err(self.fail("attempted to fsync a closed fd"));
+        }
+        io.fsync(File(self.present.fd))?;
+        self.called(io);
+        Ok(())
+    }
+
+    /// Each file of the fileset that is open.
+    pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let fileset = self.flow().fileset;
-        let from = self.present.at;
-        let found = self
-            .fds
-            .iter()
-            .enumerate()
-            .skip(from)
-            .find(|(_, descriptor)| descriptor.is_open && Some(descriptor.fileset) == fileset);
-        match found {
-            Some((fd, _)) => {
-                self.present.at = fd + 1;
-                Then::Do(Doing::Fsync(u8::try_from(fd).unwrap_or(0)))
+        for fd in 0..self.fds.len() {
+            let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
+            if is_open && Some(of) == fileset {
+                io.fsync(File(u8::try_from(fd).unwrap_or(0)))?;
+                self.called(io);
             }
-            None if self.present.calls > 0 => Then::Count,
-            None => Then::Skip,
         }
+        if self.present.calls > 0 { Ok(()) } else { Err(Exit::Skipped) }
     }
 }

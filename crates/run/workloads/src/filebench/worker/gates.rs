@@ -4,9 +4,10 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::super::plan::Kind;
-use super::doing::Doing;
-use super::{Then, WAIT_NS, Worker};
+use treering_script::{Io, Signal};
+
+use super::super::land::Gate;
+use super::{Exit, WAIT_NS, Worker};
 
 /// Pieces of waits after which all who wait are taken to wait for ever: a second.
 const STUCK_MAX: u32 = 50;
@@ -28,130 +29,112 @@ impl Worker {
         first + self.flow().gate
     }
 
-    pub(super) fn at_gate(&mut self, kind: Kind) -> Then {
-        let own = self.own_gate();
-        match kind {
-            Kind::SemBlock => {
-                // Who waits for so much lets others post as much more.
-                let gate = &self.land.crew.gates[own];
-                gate.room.fetch_add(self.value(), Ordering::SeqCst);
-                gate.was_taken.raise();
-                self.take_posted()
-            }
-            Kind::Block => {
-                self.present.left = self.land.crew.gates[own].was_posted.count();
-                self.present.at = 1;
-                self.look_for_wakeup()
-            }
-            Kind::SemPost => self.post(),
-            _ => {
-                let target = self.flow().target.unwrap_or(0);
-                for gate in &self.land.crew.gates_of_row[target] {
-                    self.land.crew.gates[*gate].was_posted.raise();
-                }
-                Then::Count
-            }
-        }
-    }
-
-    fn take_posted(&mut self) -> Then {
-        let own = self.own_gate();
+    /// Takes what was posted, as soon as there is enough.
+    pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        let (own, value) = (self.own_gate(), self.value());
+        // Who waits for so much lets others post as much more.
         let gate = &self.land.crew.gates[own];
-        let seen = gate.was_posted.count();
-        if take(&gate.posted, self.value()) {
-            return self.passed();
+        gate.room.fetch_add(value, Ordering::SeqCst);
+        gate.was_taken.raise();
+        loop {
+            let gate = &self.land.crew.gates[own];
+            let seen = gate.was_posted.count();
+            if take(&gate.posted, value) {
+                break;
+            }
+            self.wait(io, own, |gate| &gate.was_posted, seen)?;
         }
-        self.stand(own, true, seen)
-    }
-
-    fn look_for_wakeup(&mut self) -> Then {
-        let own = self.own_gate();
-        let seen = self.present.left;
-        if self.land.crew.gates[own].was_posted.count() != seen {
-            return self.passed();
-        }
-        self.stand(own, true, seen)
+        self.passed();
+        Ok(())
     }
 
     /// Posts to one semaphore of the target after the other.
-    fn post(&mut self) -> Then {
+    pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let (value, blocking) = (self.value(), self.flow().blocking);
         let target = self.flow().target.unwrap_or(0);
-        while let Some(&number) = self.land.crew.gates_of_row[target].get(self.present.at) {
-            let gate = &self.land.crew.gates[number];
-            let seen = gate.was_taken.count();
-            if blocking && !take(&gate.room, value) {
-                return self.stand(number, false, seen);
+        for place in 0..self.land.crew.gates_of_row[target].len() {
+            let number = self.land.crew.gates_of_row[target][place];
+            loop {
+                let gate = &self.land.crew.gates[number];
+                let seen = gate.was_taken.count();
+                if !blocking || take(&gate.room, value) {
+                    break;
+                }
+                self.wait(io, number, |gate| &gate.was_taken, seen)?;
             }
+            let gate = &self.land.crew.gates[number];
             gate.posted.fetch_add(value, Ordering::SeqCst);
             gate.was_posted.raise();
-            self.present.at += 1;
         }
-        self.passed()
+        self.passed();
+        Ok(())
     }
 
-    /// Nobody else is needed any more.
-    fn passed(&mut self) -> Then {
+    /// Waits for a wakeup.
+    pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        let own = self.own_gate();
+        let seen = self.land.crew.gates[own].was_posted.count();
+        while self.land.crew.gates[own].was_posted.count() == seen {
+            self.wait(io, own, |gate| &gate.was_posted, seen)?;
+        }
+        self.passed();
+        Ok(())
+    }
+
+    /// Wakes all up that are at a block.
+    pub(super) fn wake_up(&self) {
+        let target = self.flow().target.unwrap_or(0);
+        for gate in &self.land.crew.gates_of_row[target] {
+            self.land.crew.gates[*gate].was_posted.raise();
+        }
+    }
+
+    /// No other thread is needed any more.
+    fn passed(&mut self) {
         self.land.crew.passed.fetch_add(1, Ordering::Relaxed);
         self.stuck.0 = 0;
-        Then::Count
     }
 
-    /// Waits for another thread.
-    fn stand(&mut self, gate: usize, posted: bool, seen: u64) -> Then {
-        self.land.crew.waiting.fetch_add(1, Ordering::SeqCst);
-        Then::Do(Doing::Await { gate, posted, seen })
-    }
-
-    /// A piece of a wait is over.
-    pub(super) fn waited(&mut self) -> Then {
-        let kind = self.flow().kind;
+    /// Waits for another thread, one piece.
+    fn wait(
+        &mut self,
+        io: &mut dyn Io,
+        gate: usize,
+        signal: fn(&Gate) -> &Signal,
+        seen: u64,
+    ) -> Result<(), Exit> {
         let crew = &self.land.crew;
-        if matches!(self.doing, Doing::Await { .. }) {
-            let waiting = crew.waiting.fetch_sub(1, Ordering::SeqCst);
-            let passed = crew.passed.load(Ordering::Relaxed);
-            let alone = waiting >= crew.working.load(Ordering::SeqCst) && passed == self.stuck.1;
-            self.stuck = (if alone { self.stuck.0 + 1 } else { 0 }, passed);
-            if self.stuck.0 > STUCK_MAX {
-                return self.fail("every thread waits for another one, and none goes on");
-            }
+        crew.waiting.fetch_add(1, Ordering::SeqCst);
+        io.wait_for(signal(&crew.gates[gate]), seen, WAIT_NS)?;
+        let waiting = crew.waiting.fetch_sub(1, Ordering::SeqCst);
+        let passed = crew.passed.load(Ordering::Relaxed);
+        let alone = waiting >= crew.working.load(Ordering::SeqCst) && passed == self.stuck.1;
+        self.stuck = (if alone { self.stuck.0 + 1 } else { 0 }, passed);
+        self.called(io);
+        if self.stuck.0 > STUCK_MAX {
+            return Err(self.fail("every thread waits for another one, and none goes on"));
         }
-        if crew.bell.has_rung() {
-            return Then::End;
-        }
-        match kind {
-            Kind::SemBlock => self.take_posted(),
-            Kind::Block => self.look_for_wakeup(),
-            Kind::SemPost => self.post(),
-            Kind::Delay => self.rest(),
-            Kind::EventLimit | Kind::OpsLimit | Kind::IopsLimit | Kind::BwLimit => {
-                self.take_events()
-            }
-            _ => self.start(kind),
-        }
+        self.go_on()
     }
 
-    pub(super) fn hog(&mut self) -> Then {
-        let loops = self.flow().value.clone().draw(&mut self.random);
+    pub(super) fn hog(&mut self) {
+        let loops = self.steps[self.pc].value.draw(&mut self.random);
         let mut byte = 0_u8;
         for _ in 0..loops {
             byte = black_box(byte.wrapping_add(1));
         }
-        Then::Count
     }
 
-    pub(super) fn delay(&mut self) -> Then {
-        let seconds = self.flow().value.clone().draw(&mut self.random);
-        self.present.left = seconds.saturating_mul(SECOND_NS);
-        self.rest()
-    }
-
-    fn rest(&mut self) -> Then {
-        if self.present.left == 0 {
-            return Then::Count;
+    pub(super) fn delay(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        let seconds = self.steps[self.pc].value.draw(&mut self.random);
+        let mut left_ns = seconds.saturating_mul(SECOND_NS);
+        while left_ns > 0 {
+            let piece_ns = left_ns.min(WAIT_NS);
+            left_ns -= piece_ns;
+            io.pause(piece_ns)?;
+            self.called(io);
+            self.go_on()?;
         }
-        let piece = self.present.left.min(WAIT_NS);
-        self.present.left -= piece;
-        Then::Do(Doing::Pause(piece))
+        Ok(())
     }
 }

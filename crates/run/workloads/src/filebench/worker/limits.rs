@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use treering_script::Io;
+
 use super::super::plan::Kind;
-use super::doing::Doing;
-use super::{Then, Worker};
+use super::{Exit, WAIT_NS, Worker};
 
 /// An event stands for so many bytes.
 const BYTES_OF_EVENT: u64 = 1 << 20;
@@ -43,44 +44,48 @@ impl Worker {
     }
 
     /// As the original: without a generator of events nothing is limited, and nothing counts.
-    pub(super) fn limit(&mut self, kind: Kind) -> Then {
+    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
         if self.land.plan.rate.is_none() {
-            return Then::Skip;
+            return Err(Exit::Skipped);
         }
         if kind == Kind::EventLimit {
-            self.present.left = 1;
-            return self.take_events();
+            return self.take_events(io, 1);
         }
         let now = self.progress(kind);
-        let Some(last) = self.limits.last[self.pc].replace(now) else { return Then::Skip };
+        let last = self.limits.last[self.pc].replace(now).ok_or(Exit::Skipped)?;
         let used = now.saturating_sub(last);
         let credit = &mut self.limits.credit[self.pc];
         if used <= *credit {
             *credit -= used;
-            return Then::Count;
+            return Ok(());
         }
         let missing = used - *credit;
         *credit = 0;
-        self.present.left = match kind {
-            Kind::BwLimit => {
-                let events = missing / BYTES_OF_EVENT + 1;
-                self.limits.credit[self.pc] = events * BYTES_OF_EVENT - missing;
-                events
-            }
-            _ => missing,
-        };
-        self.take_events()
+        if kind != Kind::BwLimit {
+            return self.take_events(io, missing);
+        }
+        let events = missing / BYTES_OF_EVENT + 1;
+        *credit = events * BYTES_OF_EVENT - missing;
+        self.take_events(io, events)
     }
 
     /// Takes what events there are, until it has enough.
-    pub(super) fn take_events(&mut self) -> Then {
-        let seen = self.land.crew.event_came.count();
-        self.present.left -= self.land.crew.take_events(self.present.left);
-        if self.present.left == 0 { Then::Count } else { Then::Do(Doing::AwaitEvent(seen)) }
+    fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), Exit> {
+        loop {
+            let crew = &self.land.crew;
+            let seen = crew.event_came.count();
+            left -= crew.take_events(left);
+            if left == 0 {
+                return Ok(());
+            }
+            io.wait_for(&crew.event_came, seen, WAIT_NS)?;
+            self.called(io);
+            self.go_on()?;
+        }
     }
 
     /// Whether enough was done by all threads together.
-    pub(super) fn finish(&mut self, kind: Kind) -> Then {
+    pub(super) fn finish(&self, kind: Kind) -> Result<(), Exit> {
         let crew = &self.land.crew;
         let watched = self.flow().target.map_or(&crew.total, |row| &crew.watched[row]);
         let enough = self.constants[self.pc];
@@ -90,8 +95,8 @@ impl Worker {
         };
         if is_over {
             crew.bell.ring();
-            return Then::End;
+            return Err(Exit::Over);
         }
-        Then::Count
+        Ok(())
     }
 }

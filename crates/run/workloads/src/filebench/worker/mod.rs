@@ -1,77 +1,67 @@
 //! A thread at work: the flowops of its program, one after the other and again from the first,
-//! until the time is over, there is no file left for it, or somebody ends the run.
+//! until the time is over, there is no file left for it, or another thread ends the run.
+//!
+//! Which flowop comes next is found by a program counter, since a workload file is a program. What
+//! a flowop does is one function each.
 
 mod directories;
-mod doing;
 mod files;
 mod gates;
 mod limits;
 mod moves;
 mod rows;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
-use treering_script::{Outcome, Random, Request, Step, Steps};
+use treering_script::{Io, Random, Script, Stop};
 
 use super::land::Land;
 use super::names::Name;
 use super::plan::{FDS, Kind, Step as Flow};
 use super::tally::Account;
+use super::wml::Quit;
 use directories::Slots;
-use doing::Doing;
 use files::Descriptor;
 use limits::Limits;
 use rows::Rows;
 
 /// Nothing ends a wait early: it is made in pieces.
 const WAIT_NS: u64 = 20_000_000;
+/// A wait for another thread to put something back.
+const MOMENT_NS: u64 = 10_000;
 /// Flowops without a call after which the engine is asked whether to go on.
 const SILENT_MAX: u32 = 1000;
 /// Requests of a thread under way.
 pub(super) const DEPTH: u16 = 128;
 
-/// What a worker is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Filesets are opened, from this one on.
-    Roots(usize),
-    /// A flowop begins.
-    Begin,
-    /// A flowop is being done.
-    Within,
+/// How a flowop ends that is not done.
+#[derive(Clone, Copy, Debug)]
+enum Exit {
+    /// Other threads have what it needs in hand: it begins anew a moment later.
+    Busy,
+    /// It did nothing, and does not count.
+    Skipped,
+    /// The thread has no work any more.
     Over,
+    /// A call ended the task.
+    Stop(Stop),
 }
 
-/// What comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    /// A call.
-    Do(Doing),
-    /// The next flowop: this one is done, and counts.
-    Count,
-    /// The next flowop: this one did nothing.
-    Skip,
-    /// The thread has no work any more.
-    End,
+impl From<Stop> for Exit {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
 }
 
 /// The flowop that is being done.
 #[derive(Clone, Copy, Debug, Default)]
 struct Present {
-    fileset: usize,
-    /// The file or directory in hand, by its number.
-    entry: u32,
     fd: u8,
-    /// Bytes that are to be moved in all, in one call, and that were.
-    wanted: u64,
-    piece: u64,
+    /// Bytes that it moved.
     moved: u64,
-    position: u64,
-    /// What it still has to take, or to wait for.
-    left: u64,
-    /// The target it is at, or the level of a path.
-    at: usize,
+    /// How often a file was looked for that nobody has open.
+    tries: u64,
     /// Of the calls that belong to it: how many, how many were timed, and when they were.
     calls: u32,
     timed: u32,
@@ -79,14 +69,13 @@ struct Present {
     ended_ns: u64,
 }
 
-/// The script.
+/// The code of a thread.
 pub(super) struct Worker {
     land: Arc<Land>,
     number: usize,
     steps: Arc<[Flow]>,
     random: Random,
-    stage: Stage,
-    doing: Doing,
+    /// The program counter.
     pc: usize,
     /// Iterations that are left of each flowop in the loops that are under way.
     left: Vec<u64>,
@@ -100,8 +89,8 @@ pub(super) struct Worker {
     limits: Limits,
     /// Values that are drawn once.
     constants: Vec<u64>,
+    /// Of requests that are not under way.
     tags: Vec<u16>,
-    request: [Request; 1],
     began_ns: u64,
     snapshot: u64,
     silent: u32,
@@ -117,13 +106,9 @@ impl Worker {
         let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
         let mut random = Random::for_part(seed, &format!("filebench worker {number}"));
         let constants = steps.iter().map(|step| step.value.draw(&mut random)).collect();
-        let nothing =
-            Request { file: treering_script::File(0), writes: true, bytes: 0, position: 0, tag: 0 };
         Self {
             number,
             random,
-            stage: Stage::Roots(0),
-            doing: Doing::Nothing,
             pc: 0,
             left: vec![0; steps.len()],
             present: Present::default(),
@@ -136,7 +121,6 @@ impl Worker {
             limits: Limits::new(steps.len()),
             constants,
             tags: (0..DEPTH).rev().collect(),
-            request: [nothing],
             began_ns: 0,
             snapshot: 0,
             silent: 0,
@@ -152,66 +136,9 @@ impl Worker {
         &self.steps[self.pc]
     }
 
-    /// The next call; `None` at the end.
+    /// An iteration of the present flowop.
     #[inline]
-    fn advance(&mut self, last: &Outcome<'_>) -> Option<Doing> {
-        let mut then = match self.stage {
-            Stage::Within => Some(self.hear(last)),
-            Stage::Roots(_) | Stage::Begin | Stage::Over => None,
-        };
-        loop {
-            match then.take() {
-                Some(Then::Do(doing)) => return Some(doing),
-                Some(Then::Count) => self.count(),
-                Some(Then::Skip) => self.next_flow(),
-                Some(Then::End) => self.stage = Stage::Over,
-                None => {}
-            }
-            match self.stage {
-                Stage::Roots(fileset) => {
-                    if let Some(doing) = self.roots(fileset) {
-                        return Some(doing);
-                    }
-                }
-                Stage::Begin | Stage::Within => {
-                    if self.land.crew.bell.has_rung() {
-                        self.stage = Stage::Over;
-                        continue;
-                    }
-                    self.silent += 1;
-                    if self.silent > SILENT_MAX {
-                        self.silent = 0;
-                        self.stage = Stage::Begin;
-                        return Some(Doing::Pause(0));
-                    }
-                    then = Some(self.begin());
-                }
-                Stage::Over => {
-                    self.leave();
-                    return None;
-                }
-            }
-        }
-    }
-
-    /// The filesets are opened, with the directories above them.
-    fn roots(&mut self, step: usize) -> Option<Doing> {
-        let fileset = step / 2;
-        if fileset >= self.land.filesets.len() {
-            self.stage = Stage::Begin;
-            return None;
-        }
-        self.stage = Stage::Roots(step + 1);
-        if step.is_multiple_of(2) {
-            self.land.classic.then_some(Doing::OpenAbove(fileset))
-        } else {
-            Some(Doing::OpenRoot(fileset))
-        }
-    }
-
-    /// A flowop begins: the present one, or again.
-    #[inline]
-    fn begin(&mut self) -> Then {
+    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         if self.land.plan.course.period.is_some() {
             self.tell_snapshot();
         }
@@ -219,15 +146,22 @@ impl Worker {
             let iterations = self.steps[self.pc].iterations.draw(&mut self.random);
             if iterations == 0 {
                 self.skip_flow();
-                return Then::Skip;
+                return Err(Exit::Skipped);
             }
             self.left[self.pc] = iterations;
         }
-        self.stage = Stage::Within;
         let flow = &self.steps[self.pc];
         self.present = Present { fd: flow.fd, ..Present::default() };
         let kind = flow.kind;
-        self.start(kind)
+        loop {
+            let ended = self.flowop(io, kind);
+            if !matches!(ended, Err(Exit::Busy)) {
+                return ended;
+            }
+            io.pause(MOMENT_NS)?;
+            self.called(io);
+            self.go_on()?;
+        }
     }
 
     /// A flowop without iterations: a composite one is passed over whole.
@@ -263,36 +197,67 @@ impl Worker {
         if self.pc >= self.steps.len() {
             self.pc = 0;
         }
-        self.stage = Stage::Begin;
     }
 
-    fn start(&mut self, kind: Kind) -> Then {
+    /// What a flowop of this kind does.
+    #[inline]
+    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
         match kind {
-            Kind::OpenFile => self.open_file(),
-            Kind::CreateFile => self.create_file(),
-            Kind::CloseFile => self.close_file(),
-            Kind::DeleteFile => self.delete_file(),
-            Kind::StatFile => self.stat_file(),
-            Kind::Fsync => self.sync_file(),
-            Kind::FsyncSet => self.sync_set(),
+            Kind::OpenFile => self.open_file(io),
+            Kind::CreateFile => self.create_file(io),
+            Kind::CloseFile => self.close_file(io),
+            Kind::DeleteFile => self.delete_file(io),
+            Kind::StatFile => self.stat_file(io),
+            Kind::Fsync => self.sync_file(io),
+            Kind::FsyncSet => self.sync_set(io),
             Kind::Read
             | Kind::Write
             | Kind::ReadWholeFile
             | Kind::WriteWholeFile
             | Kind::AppendFile
             | Kind::AppendFileRand
-            | Kind::AioWrite => self.move_bytes(),
-            Kind::AioWait => self.wait_for_requests(),
-            Kind::MakeDir | Kind::RemoveDir => self.leaf_dir(kind),
-            Kind::ListDir => self.list_dir(),
-            Kind::Block | Kind::Wakeup | Kind::SemBlock | Kind::SemPost => self.at_gate(kind),
-            Kind::Hog => self.hog(),
-            Kind::Delay => self.delay(),
-            Kind::EventLimit | Kind::OpsLimit | Kind::IopsLimit | Kind::BwLimit => self.limit(kind),
+            | Kind::AioWrite => self.move_bytes(io, kind),
+            Kind::AioWait => self.wait_for_requests(io),
+            Kind::MakeDir | Kind::RemoveDir => self.leaf_dir(io, kind),
+            Kind::ListDir => self.list_dir(io),
+            Kind::SemBlock => self.sem_block(io),
+            Kind::SemPost => self.sem_post(io),
+            Kind::Block => self.block(io),
+            Kind::Wakeup => {
+                self.wake_up();
+                Ok(())
+            }
+            Kind::Hog => {
+                self.hog();
+                Ok(())
+            }
+            Kind::Delay => self.delay(io),
+            Kind::EventLimit | Kind::OpsLimit | Kind::IopsLimit | Kind::BwLimit => {
+                self.limit(io, kind)
+            }
             Kind::FinishOnCount | Kind::FinishOnBytes => self.finish(kind),
-            Kind::Enter => Then::Count,
-            Kind::Leave => Then::Skip,
+            Kind::Enter => Ok(()),
+            Kind::Leave => Err(Exit::Skipped),
         }
+    }
+
+    /// The last call belongs to the flowop, and its time to the flowop's.
+    #[inline]
+    fn called(&mut self, io: &dyn Io) {
+        let present = &mut self.present;
+        present.calls += 1;
+        if let Some((began_ns, ended_ns)) = io.timed() {
+            if present.timed == 0 {
+                present.began_ns = began_ns;
+            }
+            present.timed += 1;
+            present.ended_ns = ended_ns;
+        }
+    }
+
+    /// After a wait: the thread is over where the run is.
+    fn go_on(&self) -> Result<(), Exit> {
+        if self.land.crew.bell.has_rung() { Err(Exit::Over) } else { Ok(()) }
     }
 
     /// The flowop is done.
@@ -317,14 +282,9 @@ impl Worker {
         self.next_flow();
     }
 
-    /// The thread ends: nobody waits for it.
-    fn leave(&mut self) {
-        self.land.crew.working.fetch_sub(1, Ordering::SeqCst);
-    }
-
     /// There is no file for a flowop.
-    fn out_of_files(&mut self) -> Then {
-        use super::wml::Quit;
+    #[cold]
+    fn out_of_files(&mut self) -> Exit {
         self.ran_out = true;
         match self.land.plan.course.quit {
             Quit::AllDone => {}
@@ -337,14 +297,15 @@ impl Worker {
                 ));
             }
         }
-        Then::End
+        Exit::Over
     }
 
     /// Something that the run cannot go on after.
-    fn fail(&self, why: &str) -> Then {
+    #[cold]
+    fn fail(&self, why: &str) -> Exit {
         let name = self.land.plan.rows[self.flow().row].name.escape_debug().to_string();
         self.land.crew.fail(format!("{name}: {why}"));
-        Then::End
+        Exit::Over
     }
 
     fn tell_snapshot(&mut self) {
@@ -352,9 +313,7 @@ impl Worker {
         if asked != self.snapshot {
             self.snapshot = asked;
             let words = self.account().to_words();
-            if let Some(Ok(mut told)) =
-                self.land.crew.told.get(self.number).map(std::sync::Mutex::lock)
-            {
+            if let Some(Ok(mut told)) = self.land.crew.told.get(self.number).map(Mutex::lock) {
                 *told = words;
             }
         }
@@ -369,29 +328,31 @@ impl Worker {
     }
 }
 
-impl Steps for Worker {
-    #[inline]
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.doing = self.advance(&last)?;
-        if self.doing.belongs() {
-            self.present.calls += 1;
+impl Script for Worker {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.began_ns = io.began_ns();
+        let land = Arc::clone(&self.land);
+        for fileset in 0..land.filesets.len() {
+            land.open_above(io, fileset)?;
+            land.open_root(io, fileset)?;
         }
-        Some(self.step())
-    }
-
-    fn began(&mut self, at_ns: u64) {
-        self.began_ns = at_ns;
-    }
-
-    #[inline]
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        if self.doing.belongs() {
-            if self.present.timed == 0 {
-                self.present.began_ns = began_ns;
+        while !land.crew.bell.has_rung() {
+            self.silent += 1;
+            if self.silent > SILENT_MAX {
+                self.silent = 0;
+                io.pause(0)?;
+                continue;
             }
-            self.present.timed += 1;
-            self.present.ended_ns = ended_ns;
+            match self.iteration(io) {
+                Ok(()) => self.count(),
+                Err(Exit::Skipped | Exit::Busy) => self.next_flow(),
+                Err(Exit::Over) => break,
+                Err(Exit::Stop(stop)) => return Err(stop),
+            }
         }
+        // Nobody waits for it any more.
+        land.crew.working.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
     }
 
     fn notes(&mut self) -> Vec<u64> {
