@@ -6,9 +6,12 @@
 mod command;
 mod rows;
 
+use treering_model::metrics::fs_mark::{
+    APP_OVERHEAD_SECONDS, CALL_MEAN_SECONDS, CLASSIC_FILES_PER_SECOND,
+};
 use treering_model::{
-    Better, IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, USED_GROWTH_FACT,
-    USED_GROWTH_FILES_FACT, Unit,
+    IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT,
 };
 
 use crate::log::Log;
@@ -25,8 +28,8 @@ pub(crate) struct FsMark;
 const HEADER_LINES_MOST: usize = 400;
 /// So many lines of somebody else's may stand between two rows.
 const GAP_LINES_MOST: usize = 20;
-/// What the tool calls Files/sec.
-const CLASSIC_RATE: &str = "classic_files_per_second";
+/// The kind of task that makes files, as in native runs.
+const CREATE: &str = "create";
 
 impl Importer for FsMark {
     fn tool(&self) -> &'static str {
@@ -163,8 +166,7 @@ impl Table {
             before = row.count;
         }
         let value = before as f64 / seconds;
-        let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
-        let rate = Metric::new(CLASSIC_RATE, Scope::Trial, value, unit, better);
+        let rate = CLASSIC_FILES_PER_SECOND.of(Scope::Kind(CREATE.to_owned()), value);
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
@@ -183,17 +185,14 @@ impl Table {
                 bytes,
                 ..PhaseTotals::default()
             });
-            let mut measured = |metric: &str, value: f64, unit, better| {
-                let scope = Scope::Phase(name.clone());
-                trial.metrics.push(Metric::new(metric, scope, value, unit, better));
-            };
-            let rate = row.files_per_second;
-            measured(CLASSIC_RATE, rate, Unit::FilesPerSecond, Better::Higher);
-            let overhead = row.overhead_us as f64 / 1e6;
-            measured("app_overhead_seconds", overhead, Unit::Seconds, Better::Lower);
+            let scope = || Scope::Phase(name.clone());
+            trial.metrics.extend([
+                CLASSIC_FILES_PER_SECOND.of(scope(), row.files_per_second),
+                APP_OVERHEAD_SECONDS.of(scope(), row.overhead_us as f64 / 1e6),
+            ]);
             for (call, [_, mean_us, _]) in &row.calls {
-                let name = format!("{call}_mean_seconds");
-                measured(&name, *mean_us as f64 / 1e6, Unit::Seconds, Better::Lower);
+                let seconds = *mean_us as f64 / 1e6;
+                trial.metrics.push(CALL_MEAN_SECONDS.of_member(&[call], scope(), seconds));
             }
         }
         let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return };
