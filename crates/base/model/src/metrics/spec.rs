@@ -119,7 +119,8 @@ mod tests {
     /// The entry of exactly this name, else the first family that it is of.
     fn spec_of(name: &str) -> Option<&'static MetricSpec> {
         let all = || SECTIONS.iter().flat_map(|(_, specs)| specs.iter());
-        all().find(|spec| spec.name == name).or_else(|| all().find(|spec| spec.word_of(name).is_some()))
+        let exact = all().find(|spec| spec.name == name);
+        exact.or_else(|| all().find(|spec| spec.word_of(name).is_some()))
     }
 
     #[test]

@@ -4,7 +4,7 @@ use treering_model::metrics::dbench::{
     CLASSIC_LATENCY_NS_MAX, FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES,
     THROUGHPUT_MIB_PER_SECOND,
 };
-use treering_model::metrics::{latency, rates};
+use treering_model::metrics::{latency, rates, times};
 use treering_model::{
     Caution, CautionCode, FLUSH_PERCENT_MUCH, IMPORT_FACT, Metric, PhaseTotals, Scope, Work,
 };
@@ -60,6 +60,7 @@ pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
     telling.parameters();
     telling.course();
     telling.operations();
+    telling.rates();
     telling.longest();
     telling.results();
     (Some(telling.trial), telling.remarks)
@@ -144,6 +145,32 @@ impl<'r> Telling<'r> {
         }
         self.trial.wall_ns = phase.wall_ns;
         self.trial.phases.push(phase);
+    }
+
+    /// How long it was measured, in seconds: it looks at the clock once a second, ends when the
+    /// time limit is over, and shows no rate then. `None` where it ended otherwise, or does not say.
+    fn measured_seconds(&self) -> Option<f64> {
+        let (limit, _, _) = self.run.plan.as_ref()?;
+        let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
+        let has_ended = self.run.outcome.is_some() && !self.run.has_failed;
+        (has_ended && seconds >= *limit).then_some(seconds as f64)
+    }
+
+    /// Operations by the time, which natively decide.
+    fn rates(&mut self) {
+        let Some(seconds) = self.measured_seconds().filter(|_| !self.run.rows.is_empty()) else {
+            return;
+        };
+        let all: u64 = self.run.rows.iter().map(|row| row.count).sum();
+        for row in &self.run.rows {
+            let scope = Scope::Kind(short_name(&row.op).to_owned());
+            let rate = row.count as f64 / seconds;
+            self.trial.metrics.push(rates::OPERATIONS_PER_SECOND.of(scope, rate));
+        }
+        let all = all as f64;
+        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, all / seconds));
+        self.measured(rates::OPERATIONS.of(Scope::Trial, all));
+        self.measured(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
     }
 
     /// The table.

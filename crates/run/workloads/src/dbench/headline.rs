@@ -2,8 +2,7 @@
 //! takes.
 
 use treering_model::metrics::dbench::{
-    FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES, THROUGHPUT_MIB_PER_SECOND,
-    UNEXPECTED_OUTCOMES,
+    FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES, UNEXPECTED_OUTCOMES,
 };
 use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Caution, CautionCode, Latency, Metric, OPERATIONS_FEW, Scope, TaskTotals};
@@ -116,7 +115,6 @@ impl Headline {
             rates::OPERATIONS_PER_SECOND.of(of.clone(), operations as f64 / seconds).primary(),
             rates::OPERATIONS.of(of.clone(), operations as f64),
             FLUSH_TIME_PERCENT.of(of.clone(), self.flush_percent()),
-            THROUGHPUT_MIB_PER_SECOND.of(of.clone(), mib(self.read.saturating_add(self.written))),
             moved.of_member(&["read"], of.clone(), mib(self.read)),
             moved.of_member(&["write"], of.clone(), mib(self.written)),
             times::ELAPSED_SECONDS.of(of.clone(), seconds),
