@@ -148,7 +148,7 @@ impl<'r> Telling<'r> {
     }
 
     /// How long it was measured, in seconds: it looks at the clock once a second, ends when the
-    /// time limit is over, and shows no rate then. `None` where it ended otherwise, or does not say.
+    /// time limit is over, and shows no rate then. `None` where it ended otherwise or is not said.
     fn measured_seconds(&self) -> Option<f64> {
         let (limit, _, _) = self.run.plan.as_ref()?;
         let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;

@@ -24,7 +24,7 @@ const VALUED: [(char, &str); 11] = [
     ('t', "threads"),
     ('l', "log"),
 ];
-/// Long options that only treering's fs_mark has, and whether a value follows; they do not shape the
+/// Long options that only treering has, and whether a value follows; they do not shape the
 /// work.
 const LONG: [(&str, bool); 7] = [
     ("store", true),
