@@ -11,6 +11,7 @@ mod imports;
 mod lengths;
 mod links;
 mod lints;
+mod metric_names;
 mod names;
 mod plug_ins;
 mod private_words;
@@ -42,6 +43,7 @@ const CHECKS: &[Check] = &[
     columns::check,
     headers::check,
     names::check,
+    metric_names::check,
     globs::check,
     below_the_door::check,
     unwraps::check,

@@ -15,14 +15,6 @@ pub const USED_GROWTH_FILES_FACT: &str = "import.used_growth_files";
 /// With this and its number, counted from 1, is called the phase that is one iteration of a
 /// workload: what fs_mark prints a row for.
 pub const ITERATION_PHASE: &str = "iteration ";
-/// What dbench calls throughput, in MiB per second: bytes asked for, reads from memory included.
-pub const DBENCH_THROUGHPUT: &str = "throughput_mib_per_second";
-/// How long one client takes to play the whole load once, in the mean.
-pub const DBENCH_PASS_SECONDS: &str = "pass_seconds";
-/// The final scores of blogbench, which grow with the length of the run: blogs written, and read.
-pub const BLOGBENCH_SCORES: [&str; 2] = ["write_score", "read_score"];
-/// The same by the second, so that runs of different length can be compared.
-pub const BLOGBENCH_RATES: [&str; 2] = ["write_score_per_second", "read_score_per_second"];
 /// The parameter that says how many bytes blogbench reads at once. With other values it is another
 /// benchmark: 1.2 reads 8, the versions before it 65536.
 pub const BLOGBENCH_READ_BYTES: &str = "read-bytes";

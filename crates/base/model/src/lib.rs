@@ -16,6 +16,7 @@ mod imported;
 mod latency;
 mod layout;
 mod metric;
+pub mod metrics;
 mod op;
 mod sink;
 mod totals;
@@ -32,8 +33,7 @@ pub use fingerprint::Fingerprint;
 pub use fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 pub use heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use imported::{
-    BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, DBENCH_PASS_SECONDS,
-    DBENCH_THROUGHPUT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
+    BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};

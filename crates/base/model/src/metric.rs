@@ -39,6 +39,20 @@ impl Unit {
         }
     }
 
+    /// The unit's word in JSON and in stores.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Nanoseconds => "nanoseconds",
+            Self::Bytes => "bytes",
+            Self::MibPerSecond => "mib_per_second",
+            Self::FilesPerSecond => "files_per_second",
+            Self::OpsPerSecond => "ops_per_second",
+            Self::Count => "count",
+            Self::Percent => "percent",
+        }
+    }
+
     /// Every unit.
     pub const ALL: [Self; 8] = [
         Self::Seconds,

@@ -1,14 +1,15 @@
 //! Phases of which a log may have tens of thousands, with the same metrics each: kept as numbers,
 //! and made phases and metrics one at a time, when they are asked for.
 
-use treering_model::{Better, Metric, PhaseTotals, Scope, Unit};
+use treering_model::metrics::MetricSpec;
+use treering_model::{Metric, PhaseTotals, Scope};
 
 /// A metric that every phase of a table has.
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
-    metric: String,
-    unit: Unit,
-    better: Better,
+    metric: &'static MetricSpec,
+    /// The words of a family's member.
+    words: Vec<String>,
 }
 
 /// The phases of a table, a row each.
@@ -29,9 +30,10 @@ impl Rows {
         Self { name, ..Self::default() }
     }
 
-    /// A metric of all rows.
-    pub(crate) fn column(&mut self, metric: impl Into<String>, unit: Unit, better: Better) {
-        self.columns.push(Column { metric: metric.into(), unit, better });
+    /// A metric of all rows; of a family the member with these words.
+    pub(crate) fn column(&mut self, metric: &'static MetricSpec, words: &[&str]) {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        self.columns.push(Column { metric, words });
     }
 
     /// A row, with a value for each column.
@@ -77,8 +79,8 @@ impl Rows {
         let rows = self.values.chunks_exact(self.columns.len().max(1)).enumerate();
         rows.flat_map(move |(row, values)| {
             self.columns.iter().zip(values).map(move |(column, value)| {
-                let scope = Scope::Phase(self.name(row));
-                Metric::new(&column.metric, scope, *value, column.unit, column.better)
+                let words: Vec<&str> = column.words.iter().map(String::as_str).collect();
+                column.metric.of_member(&words, Scope::Phase(self.name(row)), *value)
             })
         })
     }

@@ -190,7 +190,7 @@ fn of_metric(metric: &Metric, seq: i64) -> Result<Row, StoreError> {
         text(scope),
         text(part),
         Value::Real(metric.value),
-        text(word::unit(metric.unit)),
+        text(metric.unit.word()),
         text(word::better(metric.better)),
         Value::Integer(metric.primary.into()),
         number("tasks of a metric", metric.tasks)?,

@@ -2,23 +2,9 @@
 
 use treering_model::{Better, Mode, Scope, Unit};
 
-/// The word for a unit.
-pub(crate) const fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Seconds => "seconds",
-        Unit::Nanoseconds => "nanoseconds",
-        Unit::Bytes => "bytes",
-        Unit::MibPerSecond => "mib_per_second",
-        Unit::FilesPerSecond => "files_per_second",
-        Unit::OpsPerSecond => "ops_per_second",
-        Unit::Count => "count",
-        Unit::Percent => "percent",
-    }
-}
-
 /// The unit with this word.
 pub(crate) fn unit_from(word: &str) -> Option<Unit> {
-    Unit::ALL.into_iter().find(|known| unit(*known) == word)
+    Unit::ALL.into_iter().find(|known| known.word() == word)
 }
 
 /// The word for a direction.
@@ -63,13 +49,13 @@ mod tests {
     use serde_json::{json, to_value};
     use treering_model::{Better, Mode, Scope, Unit};
 
-    use super::{better, better_from, mode_from, scope, scope_from, unit, unit_from};
+    use super::{better, better_from, mode_from, scope, scope_from, unit_from};
 
     #[test]
     fn words_are_those_of_the_json_and_lead_back() {
         for known in Unit::ALL {
-            assert_eq!(to_value(known).unwrap(), unit(known));
-            assert_eq!(unit_from(unit(known)), Some(known));
+            assert_eq!(to_value(known).unwrap(), known.word());
+            assert_eq!(unit_from(known.word()), Some(known));
         }
         for known in [Better::Higher, Better::Lower] {
             assert_eq!(to_value(known).unwrap(), better(known));

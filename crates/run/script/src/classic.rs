@@ -3,7 +3,7 @@
 //! A voice only turns events into words. Who prints them, reads clocks and looks at filesystems is
 //! the door.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use treering_model::TrialEvent;
 
@@ -182,6 +182,12 @@ pub trait ClassicVoice {
 
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
+
+    /// A directory is missing or cannot be made, for this reason in the system's words: what the
+    /// tool says until it fails of that; nothing where it says nothing of its own.
+    fn without_directory(&mut self, _scene: &ClassicScene, _path: &Path, _why: &str) -> Said {
+        Said::default()
+    }
 
     /// The job cannot run in the directory.
     fn refused(&mut self, error: &ConfigError) -> Said;

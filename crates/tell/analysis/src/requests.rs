@@ -4,13 +4,17 @@
 //! Read from the metrics of a trial, so that own runs and imported logs give the same rows; what a
 //! log does not tell is absent.
 
+use treering_model::metrics::bonnie::OPS_PER_SECOND;
+use treering_model::metrics::dbench::THROUGHPUT_MIB_PER_SECOND;
+use treering_model::metrics::latency::{LATENCY_NANOSECONDS, LATENCY_NS};
+use treering_model::metrics::{MetricSpec, rates};
 use treering_model::{Metric, Scope, Trial};
 
 /// Workloads whose users look for these figures first.
 const WORKLOADS: [&str; 3] = ["fio", "filebench", "dbench"];
 
 /// Prefixes and suffixes that name a direction.
-const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "sync"];
 
 /// Below so many requests beyond it, a p99.9 is little more than the slowest requests themselves.
 pub const FEW_BEYOND: u64 = 10;
@@ -20,7 +24,7 @@ pub const FEW_BEYOND: u64 = 10;
 pub struct RequestFigures {
     /// The job, the flowop or the operation; empty for the whole trial.
     pub of: String,
-    /// `read`, `write` or `trim`; `None` where all are counted together.
+    /// `read`, `write`, `trim` or `sync`; `None` where all are counted together.
     pub direction: Option<&'static str>,
     /// Requests or operations per second.
     pub operations_per_second: Option<f64>,
@@ -179,20 +183,28 @@ fn ends_in_direction(of: &str) -> (&str, Option<&'static str>) {
     found.map_or((of, None), |(job, direction)| (job, Some(direction)))
 }
 
-/// Which figure a metric is: `latency_p99_nanoseconds`, and `lat_ns_p99` of fio's own words.
+/// Which figure a metric is, by its name without the direction; also by those that imports of
+/// earlier versions gave (`ops_per_second`, `lat_ns_p99`, `clat_ns_p99`).
 fn what(name: &str) -> Option<What> {
-    match name {
-        "operations_per_second" | "ops_per_second" => return Some(What::Operations),
-        "mib_per_second" | "throughput_mib_per_second" => return Some(What::Mib),
-        "calls" => return Some(What::Timed),
-        _ => {}
+    let is_one = |specs: &[MetricSpec]| specs.iter().any(|spec| spec.name == name);
+    if is_one(&[rates::OPERATIONS_PER_SECOND, OPS_PER_SECOND]) {
+        return Some(What::Operations);
     }
-    let whole = name.strip_prefix("latency_ns_").or_else(|| name.strip_prefix("lat_ns_"));
-    let whole = whole.or_else(|| name.strip_prefix("latency_")?.strip_suffix("_nanoseconds"));
-    let (level, rank) = match (whole, name.strip_prefix("clat_ns_")) {
-        (Some(level), _) => (level, Rank::Whole),
-        (None, Some(level)) => (level, Rank::Completion),
-        (None, None) => return None,
+    if is_one(&[rates::MIB_PER_SECOND, THROUGHPUT_MIB_PER_SECOND]) {
+        return Some(What::Mib);
+    }
+    if is_one(&[rates::CALLS]) {
+        return Some(What::Timed);
+    }
+    let whole = LATENCY_NS.word_of(name).or_else(|| LATENCY_NANOSECONDS.word_of(name));
+    let whole = whole.or_else(|| name.strip_prefix("lat_ns_"));
+    let completion = || {
+        let inner = name.strip_prefix("clat_")?;
+        inner.strip_suffix("_nanoseconds").or_else(|| inner.strip_prefix("ns_"))
+    };
+    let (level, rank) = match whole {
+        Some(level) => (level, Rank::Whole),
+        None => (completion()?, Rank::Completion),
     };
     let level = match level {
         "mean" => Level::Mean,

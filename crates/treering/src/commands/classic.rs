@@ -1,6 +1,8 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{
-    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Settings,
+    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Said, Settings,
     Support, TargetFacts, Workload,
 };
 use treering_sys::Semaphores;
@@ -90,7 +92,11 @@ fn perform(
         met => met.and_then(Met::meetings),
     };
     let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
-    let place = take(&tool)?;
+    let place = match take(&tool) {
+        Ok(place) => place,
+        Err(Untaken::Directory { path, error }) => return without(tool, &path, &error),
+        Err(Untaken::Other(failure)) => return Err(failure),
+    };
     let facts = facts(&place)?;
     let Impersonation { log, times_all, seed, signal_exit, catches_sigint, voice, .. } = tool;
     let first = Target::open(place.target().path())
@@ -102,12 +108,7 @@ fn perform(
         })?
         .meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
-    let scene = ClassicScene {
-        words: classic_words(),
-        started: local_time(),
-        was_made: place.was_made(),
-        rooms,
-    };
+    let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
     told(speaker.speak(|voice| voice.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
     let latency =
@@ -198,12 +199,11 @@ fn done(words: &str) -> Result<ExitCode, Failure> {
 
 /// Takes the directories, unless a killed run has left its trees there. Where one is missing that
 /// the tool does not make, or that cannot be made, the tool itself fails.
-fn take(tool: &Impersonation) -> Result<Workplace, Failure> {
+fn take(tool: &Impersonation) -> Result<Workplace, Untaken> {
     if tool.make_roots == MakeRoots::Never {
         for root in &tool.roots {
-            root.read_dir().map_err(|error| {
-                Failure::new(Kind::Classic, format!("open {} failed: {error}", root.display()))
-            })?;
+            let failed = |error| Untaken::Directory { path: root.clone(), error };
+            root.read_dir().map_err(failed)?;
         }
     }
     let taken = match (tool.make_roots, tool.roots.as_slice()) {
@@ -211,11 +211,52 @@ fn take(tool: &Impersonation) -> Result<Workplace, Failure> {
         (_, several) => Workplace::take_roots(several),
     };
     let place = taken.map_err(|error| match error {
-        LabError::Io { what: "cannot make", .. } => Failure::of(Kind::Classic, &error),
-        error => error.into(),
+        LabError::Io { what: "cannot make", path, source } => {
+            Untaken::Directory { path, error: source }
+        }
+        error => Untaken::Other(error.into()),
     })?;
-    place.refuse_leftovers()?;
+    place.refuse_leftovers().map_err(|error| Untaken::Other(error.into()))?;
     Ok(place)
+}
+
+/// Why directories could not be taken.
+enum Untaken {
+    /// One is missing, or cannot be made: the tool fails of that.
+    Directory {
+        path: PathBuf,
+        error: io::Error,
+    },
+    Other(Failure),
+}
+
+/// Fails as the tool does where a directory is missing or cannot be made, in its words if it has
+/// any.
+fn without(tool: Impersonation, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
+    let text = error.to_string();
+    let why = text.split(" (os error ").next().unwrap_or(&text);
+    let Impersonation { mut voice, log, make_roots, .. } = tool;
+    let said = voice.without_directory(&scene(), path, why);
+    if said == Said::default() {
+        let path = path.display();
+        let what = match make_roots {
+            MakeRoots::Never => format!("open {path} failed: {error}"),
+            _ => format!("cannot make {path}: {error}"),
+        };
+        return Err(Failure::new(Kind::Classic, what));
+    }
+    told(io::stdout().lock().write_all(said.out.as_bytes()))?;
+    if let Some(log) = log.filter(|_| !said.log.is_empty()) {
+        let file = OpenOptions::new().create(true).append(true).open(log);
+        told(file.and_then(|mut file| file.write_all(said.log.as_bytes())))?;
+    }
+    say(said.err.trim_end());
+    Ok(ExitCode::from(Kind::Classic.code()))
+}
+
+/// What a voice may know before the directories are there.
+fn scene() -> ClassicScene {
+    ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }
 
 fn facts(place: &Workplace) -> Result<Vec<TargetFacts>, Failure> {

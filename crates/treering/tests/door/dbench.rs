@@ -342,6 +342,9 @@ fn lines_and_the_mix_are_those_of_the_original() {
 fn a_missing_directory_is_not_made_and_the_run_fails() {
     let program = with_load("1");
     let words = ["dbench", "-D", "none", "-c", "load.txt", "-t", "1", "1"];
-    program.run(words).ends_with(1).complains("open none failed: No such file or directory");
+    let ran = program.run(words).ends_with(1);
+    let ran = ran.complains("open none failed (No such file or directory)");
+    let end = "releasing clients\nChild failed with status 1\n";
+    assert!(ran.stdout.starts_with("dbench version 4.00") && ran.stdout.ends_with(end), "{ran}");
     assert!(!program.home().join("none").exists());
 }

@@ -152,7 +152,7 @@ fn the_published_mail_says_more_than_its_author_saw() {
     let fio: Vec<&Value> =
         all.iter().filter(|one| one["workload"] == "fio" && one["primary"] == true).collect();
     assert_eq!(fio.len(), 4);
-    let random = fio.iter().find(|one| one["metric"] == "rnd-read read/mib_per_second").unwrap();
+    let random = fio.iter().find(|one| one["metric"] == "rnd-read/read_mib_per_second").unwrap();
     let ratio = (10_651.0 / 120.252) / (8_141.0 / 120.381);
     assert!((random["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{random}");
     let unequal = document["cautions"].as_array().unwrap().iter();
@@ -239,10 +239,10 @@ fn runs_of_fio_are_compared_and_keep_their_histograms() {
     let document = json(&program, &words);
     let all = document["comparisons"].as_array().unwrap();
     let one = |name: &str| all.iter().find(|one| one["metric"] == name).unwrap();
-    let rate = one("r read/mib_per_second");
+    let rate = one("r/read_mib_per_second");
     assert_eq!((&rate["primary"], &rate["verdict"]), (&true.into(), &"better".into()));
     assert!((rate["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
-    assert!((one("r read/clat_ns_p99")["ratio"].as_f64().unwrap() - 0.5).abs() < 1e-9);
+    assert!((one("r/read_clat_p99_nanoseconds")["ratio"].as_f64().unwrap() - 0.5).abs() < 1e-9);
     let latency = &last(&program).phases[0].ops[0].latency;
     assert_eq!(latency.samples(), 100);
     assert!((496_000..=504_000).contains(&latency.quantile_ns(0.5)), "{latency:?}");
@@ -338,9 +338,9 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     };
     let threads =
         [("threads=1 workers=1".into(), 2.into()), ("threads=2 workers=2".into(), 2.into())];
-    assert_eq!(runs("fs_mark", "classic_files_per_second"), threads);
-    assert_eq!(runs("fio", "reader read/mib_per_second"), [("".into(), 2.into())]);
-    assert_eq!(runs("filebench", "ops_per_second"), [("".into(), 2.into())]);
+    assert_eq!(runs("fs_mark", "create/classic_files_per_second"), threads);
+    assert_eq!(runs("fio", "reader/read_mib_per_second"), [("".into(), 2.into())]);
+    assert_eq!(runs("filebench", "operations_per_second"), [("".into(), 2.into())]);
     assert_eq!(runs("dbench", "pass_seconds"), [("".into(), 2.into())]);
     assert_eq!(runs("blogbench", "write_score_per_second"), [("".into(), 2.into())]);
     assert_eq!(runs("bonnie++", "block write/mib_per_second"), [("".into(), 2.into())]);

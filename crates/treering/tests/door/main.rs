@@ -28,6 +28,9 @@ mod classic_lines;
 /// Links with the names of the imitated tools.
 mod links;
 
+/// What classic runs print, taken back as logs.
+mod own_logs;
+
 /// What a classic run leaves on the disk.
 mod classic_trees;
 

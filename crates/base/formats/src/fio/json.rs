@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::bins;
-use super::run::{DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
+use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
 use crate::number;
 
 /// Above this many jobs, results are not looked at: they are no results of one run.
@@ -119,9 +119,8 @@ fn job(of: &Value, places: &mut Vec<String>, say: &mut dyn FnMut(String)) -> Job
     if let (Some(user), Some(system)) = (number(of, "usr_cpu"), number(of, "sys_cpu")) {
         job.cpu_percent = Some([user, system]);
     }
-    let counts = [("ctx", "context_switches"), ("majf", "major_faults"), ("minf", "minor_faults")];
-    job.counts =
-        counts.into_iter().filter_map(|(key, name)| Some((name, whole(of, key)?))).collect();
+    let counts = ["ctx", "majf", "minf"].into_iter().zip(COUNTS);
+    job.counts = counts.filter_map(|(key, name)| Some((name, whole(of, key)?))).collect();
     let levels = [
         ("iodepth_level", "io_depths"),
         ("iodepth_submit", "submit"),

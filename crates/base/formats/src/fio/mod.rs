@@ -5,4 +5,4 @@ mod json;
 mod run;
 
 pub use json::run;
-pub use run::{DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
+pub use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};

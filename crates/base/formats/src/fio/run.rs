@@ -2,6 +2,10 @@
 
 use crate::number;
 
+/// What is counted of each job: context switches, page faults that needed a read, and page faults
+/// that needed none.
+pub const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor_faults"];
+
 /// What it did by the direction of the data.
 pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
@@ -51,7 +55,7 @@ pub struct Job {
     pub cpu_percent: Option<[f64; 2]>,
     /// The time of all clones together; 0 when the output does not say.
     pub clones_ms: u64,
-    /// Context switches, faults.
+    /// Each under its name of [`COUNTS`].
     pub counts: Vec<(&'static str, u64)>,
     /// Levels of depth, submission and completion, in percent.
     pub levels: Vec<(&'static str, String)>,

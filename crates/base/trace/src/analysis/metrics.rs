@@ -1,6 +1,7 @@
 //! Figures of a trace as metrics, which are compared like those of a workload.
 
-use treering_model::{Better, Metric, Scope, Unit};
+use treering_model::metrics::{MetricSpec, trace};
+use treering_model::{Metric, Scope};
 
 use super::digest::{Figures, KindFigures};
 
@@ -9,79 +10,55 @@ const MIB: f64 = (1u64 << 20) as f64;
 impl Figures {
     /// The metrics of this part of a trial; none where the device did nothing.
     pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
-        let mut metrics = Metrics { scope, all: Vec::new() };
         if self.reads.requests + self.writes.requests == 0 {
-            return metrics.all;
+            return Vec::new();
         }
-        self.of_all(&mut metrics);
-        of_kind(&mut metrics, "read", &self.reads, self.seconds());
-        of_kind(&mut metrics, "write", &self.writes, self.seconds());
-        metrics.all
+        let mut metrics = self.of_all(scope);
+        metrics.extend(of_kind(scope, "read", &self.reads, self.seconds()));
+        metrics.extend(of_kind(scope, "write", &self.writes, self.seconds()));
+        metrics
     }
 
-    fn of_all(&self, to: &mut Metrics<'_>) {
-        to.rate("requests_per_second", self.requests_per_second(), Unit::OpsPerSecond);
+    fn of_all(&self, scope: &Scope) -> Vec<Metric> {
         // Counters of a device tell no order.
-        if self.is_ordered() {
-            to.cost("seeks", self.seeks as f64, Unit::Count);
-            to.cost("seeks_per_second", self.seeks_per_second(), Unit::OpsPerSecond);
-        }
-        if self.seeks > 0 {
-            let mean = self.seek_bytes as f64 / self.seeks as f64;
-            to.cost("seek_distance_mean_bytes", mean, Unit::Bytes);
-            to.cost("seek_distance_p50_bytes", self.seek_bytes_p50 as f64, Unit::Bytes);
-        }
-        if let Some(share) = self.sequential_share() {
-            to.rate("sequential_percent", share * 100.0, Unit::Percent);
-        }
-        if let Some(score) = self.layout_score() {
-            to.rate("layout_score", score, Unit::Count);
-        }
-        if let Some(score) = self.read_layout_score() {
-            to.rate("read_layout_score", score, Unit::Count);
-        }
-        to.cost("queue_depth_mean", self.depth_mean, Unit::Count);
-        if let Some(ratio) = self.write_amplification() {
-            to.cost("write_amplification", ratio, Unit::Count);
-        }
-        if self.lost_events > 0 {
-            to.cost("lost_events", self.lost_events as f64, Unit::Count);
-        }
+        let ordered = |value: f64| self.is_ordered().then_some(value);
+        let sought = |value: f64| (self.seeks > 0).then_some(value);
+        let mean_seek = self.seek_bytes as f64 / self.seeks.max(1) as f64;
+        let lost = (self.lost_events > 0).then_some(self.lost_events as f64);
+        let all = [
+            (trace::REQUESTS_PER_SECOND, Some(self.requests_per_second())),
+            (trace::SEEKS, ordered(self.seeks as f64)),
+            (trace::SEEKS_PER_SECOND, ordered(self.seeks_per_second())),
+            (trace::SEEK_DISTANCE_MEAN_BYTES, sought(mean_seek)),
+            (trace::SEEK_DISTANCE_P50_BYTES, sought(self.seek_bytes_p50 as f64)),
+            (trace::SEQUENTIAL_PERCENT, self.sequential_share().map(|share| share * 100.0)),
+            (trace::LAYOUT_SCORE, self.layout_score()),
+            (trace::READ_LAYOUT_SCORE, self.read_layout_score()),
+            (trace::QUEUE_DEPTH_MEAN, Some(self.depth_mean)),
+            (trace::WRITE_AMPLIFICATION, self.write_amplification()),
+            (trace::LOST_EVENTS, lost),
+        ];
+        let metric =
+            |(spec, value): (MetricSpec, Option<f64>)| Some(spec.of(scope.clone(), value?));
+        all.into_iter().filter_map(metric).collect()
     }
 }
 
-fn of_kind(to: &mut Metrics<'_>, word: &str, kind: &KindFigures, seconds: f64) {
+fn of_kind(scope: &Scope, word: &str, kind: &KindFigures, seconds: f64) -> Vec<Metric> {
     if kind.requests == 0 {
-        return;
+        return Vec::new();
     }
-    let rate = kind.bytes as f64 / MIB / seconds;
-    to.rate(&format!("{word}_mib_per_second"), rate, Unit::MibPerSecond);
-    let size = kind.bytes as f64 / kind.requests as f64;
-    to.rate(&format!("{word}_request_mean_bytes"), size, Unit::Bytes);
+    let of = |spec: MetricSpec, word: &str, value| spec.of_member(&[word], scope.clone(), value);
+    let mean = kind.bytes as f64 / kind.requests as f64;
+    let mut metrics = vec![
+        of(trace::DIRECTION_MIB_PER_SECOND, word, kind.bytes as f64 / MIB / seconds),
+        of(trace::DIRECTION_REQUEST_MEAN_BYTES, word, mean),
+    ];
     let stages = [("issue", &kind.issue_to_complete), ("queue", &kind.queue_to_complete)];
     for (stage, latency) in stages.into_iter().filter(|(_, latency)| latency.samples > 0) {
-        let name = |part: &str| format!("{word}_{stage}_to_complete_{part}_ns");
-        to.cost(&name("p50"), latency.p50_ns as f64, Unit::Nanoseconds);
-        to.cost(&name("p99"), latency.p99_ns as f64, Unit::Nanoseconds);
+        let word = format!("{word}_{stage}");
+        metrics.push(of(trace::TO_COMPLETE_P50_NS, &word, latency.p50_ns as f64));
+        metrics.push(of(trace::TO_COMPLETE_P99_NS, &word, latency.p99_ns as f64));
     }
-}
-
-struct Metrics<'a> {
-    scope: &'a Scope,
-    all: Vec<Metric>,
-}
-
-impl Metrics<'_> {
-    fn push(&mut self, name: &str, value: f64, unit: Unit, better: Better) {
-        let name = format!("trace_{name}");
-        self.all.push(Metric::new(name, self.scope.clone(), value, unit, better));
-    }
-
-    fn rate(&mut self, name: &str, value: f64, unit: Unit) {
-        self.push(name, value, unit, Better::Higher);
-    }
-
-    fn cost(&mut self, name: &str, value: f64, unit: Unit) {
-        self.push(name, value, unit, Better::Lower);
-    }
+    metrics
 }

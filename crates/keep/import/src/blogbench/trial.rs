@@ -1,8 +1,13 @@
 //! A run of blogbench as a trial.
 
+use treering_model::metrics::blogbench::{
+    BLOGS_WRITTEN_PER_SECOND, READ_FILES_PER_SECOND, SCORES, SCORES_PER_SECOND,
+    WRITTEN_FILES_PER_SECOND,
+};
+use treering_model::metrics::rates;
 use treering_model::{
-    BLOGBENCH_RATES, BLOGBENCH_READ_BYTES, BLOGBENCH_SCORES, Better, Caution, CautionCode,
-    IMPORT_FACT, ITERATION_PHASE, Metric, PhaseTotals, Scope, Unit, Work,
+    BLOGBENCH_READ_BYTES, Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, PhaseTotals, Scope,
+    Work,
 };
 
 use super::lines::COLUMNS;
@@ -117,15 +122,14 @@ impl Telling<'_> {
             });
             let Some(every) = every else { continue };
             let figures = [
-                ("read_files_per_second", read, Unit::FilesPerSecond),
-                ("written_files_per_second", written, Unit::FilesPerSecond),
-                ("blogs_written_per_second", blogs - blogs_before, Unit::OpsPerSecond),
+                (READ_FILES_PER_SECOND, read),
+                (WRITTEN_FILES_PER_SECOND, written),
+                (BLOGS_WRITTEN_PER_SECOND, blogs - blogs_before),
             ];
             blogs_before = blogs;
-            for (metric, count, unit) in figures {
+            for (spec, count) in figures {
                 let scope = Scope::Phase(name.clone());
-                let value = count as f64 / every;
-                self.trial.metrics.push(Metric::new(metric, scope, value, unit, Better::Higher));
+                self.trial.metrics.push(spec.of(scope, count as f64 / every));
             }
         }
         let counted = every.map(|every| every * run.rows.len() as f64).filter(|all| *all > 0.0);
@@ -133,9 +137,7 @@ impl Telling<'_> {
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         for (kind, sum) in KINDS.into_iter().zip(sums) {
             let (scope, value) = (Scope::Kind(kind.to_owned()), sum as f64 / seconds);
-            let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
-            let metric = Metric::new("files_per_second", scope, value, unit, better);
-            self.trial.metrics.push(metric.of_tasks(sum));
+            self.trial.metrics.push(rates::FILES_PER_SECOND.of(scope, value).of_tasks(sum));
         }
     }
 
@@ -143,17 +145,13 @@ impl Telling<'_> {
     fn scores(&mut self) {
         let seconds = self.seconds();
         let scores = [self.run.writes, self.run.reads];
-        for ((score, name), rate) in scores.into_iter().zip(BLOGBENCH_SCORES).zip(BLOGBENCH_RATES) {
-            let Some(score) = score else { continue };
-            let metric = |name: &str, value, unit| {
-                Metric::new(name, Scope::Trial, value, unit, Better::Higher)
-            };
+        let specs = SCORES.into_iter().zip(SCORES_PER_SECOND);
+        for (score, (total, rate)) in scores.into_iter().zip(specs) {
+            let Some(score) = score.map(|score| score as f64) else { continue };
             let decides = seconds.is_none();
-            let total = metric(name, score as f64, Unit::Count).primary_if(decides);
-            self.trial.metrics.push(total);
+            self.trial.metrics.push(total.of(Scope::Trial, score).primary_if(decides));
             if let Some(seconds) = seconds {
-                let rate = metric(rate, score as f64 / seconds, Unit::OpsPerSecond);
-                self.trial.metrics.push(rate.primary());
+                self.trial.metrics.push(rate.of(Scope::Trial, score / seconds).primary());
             }
         }
         if self.trial.wall_ns == 0 {

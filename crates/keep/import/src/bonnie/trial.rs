@@ -1,6 +1,8 @@
 //! A run of bonnie++ as a trial.
 
-use treering_model::{Better, IMPORT_FACT, Metric, Scope, Unit};
+use treering_model::metrics::bonnie::{CLASSIC_CPU_PERCENT, OPS_PER_SECOND};
+use treering_model::metrics::{cpu, latency, rates};
+use treering_model::{Better, IMPORT_FACT, Metric, Scope};
 
 use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
 use crate::number::whole;
@@ -59,27 +61,28 @@ fn is_value(figure: &Figure) -> bool {
 /// The three figures of a test.
 fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     let name = NAMES[test];
-    let mut take = |what: &str, figure: &Figure, size: f64, unit, better| match figure {
+    let scope = || Scope::Kind(name.to_owned());
+    let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
         Figure::Value { value, .. } => {
-            let scope = Scope::Kind(name.to_owned());
-            let metric = Metric::new(what, scope, value / size, unit, better);
             // Single characters measure the calls, not the filesystem.
-            let decides = better == Better::Higher && !PER_CHAR.contains(&test);
-            trial.metrics.push(metric.primary_if(decides));
+            let decides = zero.better == Better::Higher && !PER_CHAR.contains(&test);
+            trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
         }
         Figure::Odd(word) => {
+            let what = zero.name;
             remarks.push(format!("{name}, {what}: `{word}` is no figure of bonnie++, not taken"));
         }
         Figure::Absent | Figure::TooShort => {}
     };
-    let (rate, size, unit) = match test {
-        SEEKS => ("ops_per_second", 1.0, Unit::OpsPerSecond),
-        test if test >= FILES => ("files_per_second", 1.0, Unit::FilesPerSecond),
-        _ => ("mib_per_second", 1024.0, Unit::MibPerSecond),
+    let (rate, size) = match test {
+        SEEKS => (OPS_PER_SECOND, 1.0),
+        test if test >= FILES => (rates::FILES_PER_SECOND, 1.0),
+        _ => (rates::MIB_PER_SECOND, 1024.0),
     };
     // Each seeker counts the CPU of all of them.
-    let cpu = if test == SEEKS { "classic_cpu_percent" } else { "cpu_percent" };
-    take(rate, &run.rates[test], size, unit, Better::Higher);
-    take(cpu, &run.cpus[test], 1.0, Unit::Percent, Better::Lower);
-    take("latency_ns_max", &run.latencies[test], 1.0, Unit::Nanoseconds, Better::Lower);
+    let cpu = if test == SEEKS { CLASSIC_CPU_PERCENT } else { cpu::CPU_PERCENT };
+    let longest = latency::LATENCY_NS.of_member(&["max"], scope(), 0.0);
+    take(&run.rates[test], rate.of(scope(), 0.0), size);
+    take(&run.cpus[test], cpu.of(scope(), 0.0), 1.0);
+    take(&run.latencies[test], longest, 1.0);
 }

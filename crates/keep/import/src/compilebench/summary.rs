@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::summary::MEAN_MIB_PER_SECOND;
+use treering_model::metrics::{MetricSpec, cpu, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
 
 use super::lines::{Row, TALLIES, in_seconds};
 use crate::Remark;
@@ -99,16 +101,12 @@ impl Summary {
     fn of_row(row: &Row) -> [Metric; 2] {
         // The kind is called as that of whole logs where the row is all of it.
         let kind = row.tally.replace("intial", "initial");
-        let metric = |name: &str, value: f64, unit, better| {
-            Metric::new(name, Scope::Kind(kind.clone()), value, unit, better).of_tasks(row.runs)
+        let metric = |spec: MetricSpec, value: f64| {
+            spec.of(Scope::Kind(kind.clone()), value).of_tasks(row.runs)
         };
-        let mean = if in_seconds(row.tally) {
-            metric("seconds", row.mean, Unit::Seconds, Better::Lower)
-        } else {
-            metric("mean_mib_per_second", row.mean, Unit::MibPerSecond, Better::Higher)
-        };
-        let cpu = row.user_seconds + row.system_seconds;
-        [mean.primary(), metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower)]
+        let mean = if in_seconds(row.tally) { times::SECONDS } else { MEAN_MIB_PER_SECOND };
+        let cpu_seconds = row.user_seconds + row.system_seconds;
+        [metric(mean, row.mean).primary(), metric(cpu::CPU_SECONDS, cpu_seconds)]
     }
 
     fn of_kind(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
@@ -116,16 +114,12 @@ impl Summary {
         let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();
         let mib = tasks.iter().map(|task| task.listed_bytes as f64).sum::<f64>() / 1_048_576.0;
         let by_names = matches!(kind, "clean" | "delete" | "stat");
-        let metric = |name: &str, value: f64, unit, better| {
-            let scope = Scope::Kind(kind.to_owned());
-            Metric::new(name, scope, value, unit, better).of_tasks(tasks.len() as u64)
+        let metric = |spec: MetricSpec, value: f64| {
+            spec.of(Scope::Kind(kind.to_owned()), value).of_tasks(tasks.len() as u64)
         };
-        let mean = metric("seconds", seconds / count, Unit::Seconds, Better::Lower);
-        let mut metrics = vec![mean.primary_if(by_names)];
+        let mut metrics = vec![metric(times::SECONDS, seconds / count).primary_if(by_names)];
         if mib > 0.0 && seconds > 0.0 {
-            let rate = mib / seconds;
-            let rate = metric("mib_per_second", rate, Unit::MibPerSecond, Better::Higher);
-            metrics.push(rate.primary_if(!by_names));
+            metrics.push(metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names));
         }
         // A kind may be in two rows: of trees with and without products.
         let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
@@ -134,8 +128,8 @@ impl Summary {
         let runs = rows.iter().map(|row| row.runs).sum::<u64>();
         if runs == tasks.len() as u64 {
             let cpu = |row: &&Row| (row.user_seconds + row.system_seconds) * row.runs as f64;
-            let cpu = rows.iter().map(cpu).sum::<f64>() / count;
-            metrics.push(metric("cpu_seconds", cpu, Unit::Seconds, Better::Lower));
+            let cpu_seconds = rows.iter().map(cpu).sum::<f64>() / count;
+            metrics.push(metric(cpu::CPU_SECONDS, cpu_seconds));
         }
         metrics
     }

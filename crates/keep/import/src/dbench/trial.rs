@@ -1,8 +1,12 @@
 //! A run of dbench as a trial.
 
+use treering_model::metrics::dbench::{
+    CLASSIC_LATENCY_NS_MAX, FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES,
+    THROUGHPUT_MIB_PER_SECOND,
+};
+use treering_model::metrics::{latency, rates, times};
 use treering_model::{
-    Better, Caution, CautionCode, DBENCH_PASS_SECONDS, DBENCH_THROUGHPUT, FLUSH_PERCENT_MUCH,
-    IMPORT_FACT, Metric, PhaseTotals, Scope, Unit, Work,
+    Caution, CautionCode, FLUSH_PERCENT_MUCH, IMPORT_FACT, Metric, PhaseTotals, Scope, Work,
 };
 
 use super::lines::{Outcome, Row, Tick};
@@ -56,6 +60,7 @@ pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
     telling.parameters();
     telling.course();
     telling.operations();
+    telling.rates();
     telling.longest();
     telling.results();
     (Some(telling.trial), telling.remarks)
@@ -82,8 +87,8 @@ impl<'r> Telling<'r> {
         self.remarks.push(what.into());
     }
 
-    fn measured(&mut self, name: &str, value: f64, unit: Unit, better: Better) {
-        self.trial.metrics.push(Metric::new(name, Scope::Trial, value, unit, better));
+    fn measured(&mut self, metric: Metric) {
+        self.trial.metrics.push(metric);
     }
 
     fn parameters(&mut self) {
@@ -142,6 +147,32 @@ impl<'r> Telling<'r> {
         self.trial.phases.push(phase);
     }
 
+    /// How long it was measured, in seconds: it looks at the clock once a second, ends when the
+    /// time limit is over, and shows no rate then. `None` where it ended otherwise or is not said.
+    fn measured_seconds(&self) -> Option<f64> {
+        let (limit, _, _) = self.run.plan.as_ref()?;
+        let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
+        let has_ended = self.run.outcome.is_some() && !self.run.has_failed;
+        (has_ended && seconds >= *limit).then_some(seconds as f64)
+    }
+
+    /// Operations by the time, which natively decide.
+    fn rates(&mut self) {
+        let Some(seconds) = self.measured_seconds().filter(|_| !self.run.rows.is_empty()) else {
+            return;
+        };
+        let all: u64 = self.run.rows.iter().map(|row| row.count).sum();
+        for row in &self.run.rows {
+            let scope = Scope::Kind(short_name(&row.op).to_owned());
+            let rate = row.count as f64 / seconds;
+            self.trial.metrics.push(rates::OPERATIONS_PER_SECOND.of(scope, rate));
+        }
+        let all = all as f64;
+        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, all / seconds));
+        self.measured(rates::OPERATIONS.of(Scope::Trial, all));
+        self.measured(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
+    }
+
     /// The table.
     fn operations(&mut self) {
         let all_ms = time_ms(&self.run.rows);
@@ -150,16 +181,13 @@ impl<'r> Telling<'r> {
             if !OPS.contains(&op) {
                 self.remark(format!("{op} is no operation on files that dbench has"));
             }
-            let ms = |ms: f64| ms * 1e6;
-            let figures = [
-                ("calls", row.count as f64, Unit::Count, Better::Higher),
-                ("latency_ns_mean", ms(row.mean_ms), Unit::Nanoseconds, Better::Lower),
-                ("latency_ns_max", ms(row.longest_ms), Unit::Nanoseconds, Better::Lower),
-            ];
-            for (name, value, unit, better) in figures {
-                let scope = Scope::Kind(op.to_owned());
-                self.trial.metrics.push(Metric::new(name, scope, value, unit, better));
-            }
+            let scope = || Scope::Kind(op.to_owned());
+            let latency = |what, ms: f64| latency::LATENCY_NS.of_member(&[what], scope(), ms * 1e6);
+            self.trial.metrics.extend([
+                rates::CALLS.of(scope(), row.count as f64),
+                latency("mean", row.mean_ms),
+                latency("max", row.longest_ms),
+            ]);
         }
         if self.run.client_tables > 0 {
             self.remark("tables of single clients were skipped: they are in that of all");
@@ -170,7 +198,7 @@ impl<'r> Telling<'r> {
             return;
         }
         let percent = 100.0 * time_ms(&flushes) / all_ms;
-        self.measured("flush_time_percent", percent, Unit::Percent, Better::Lower);
+        self.measured(FLUSH_TIME_PERCENT.of(Scope::Trial, percent));
         if percent >= FLUSH_PERCENT_MUCH {
             let message = format!(
                 "{percent:.0} % of the time of all operations went into Flush: throughput says how \
@@ -185,7 +213,7 @@ impl<'r> Telling<'r> {
     fn longest(&mut self) {
         let of_rows = self.run.rows.iter().map(|row| row.longest_ms).reduce(f64::max);
         if let Some(ms) = of_rows {
-            self.measured("latency_ns_max", ms * 1e6, Unit::Nanoseconds, Better::Lower);
+            self.measured(latency::LATENCY_NS.of_member(&["max"], Scope::Trial, ms * 1e6));
         }
         let Some(printed) = self.run.outcome.and_then(|outcome| outcome.latency_ms) else { return };
         let first = self.run.ticks.first().and_then(|tick: &Tick| tick.latency_ms);
@@ -200,8 +228,7 @@ impl<'r> Telling<'r> {
                  {whose}"
             ));
         } else {
-            let name = "classic_latency_ns_max";
-            self.measured(name, printed * 1e6, Unit::Nanoseconds, Better::Lower);
+            self.measured(CLASSIC_LATENCY_NS_MAX.of(Scope::Trial, printed * 1e6));
         }
     }
 
@@ -231,9 +258,8 @@ impl<'r> Telling<'r> {
             (None, _) => None,
         };
         if let Some(rate) = rate {
-            let (unit, better) = (Unit::MibPerSecond, Better::Higher);
             let value = rate * MB / 1_048_576.0;
-            let metric = Metric::new(DBENCH_THROUGHPUT, Scope::Trial, value, unit, better);
+            let metric = THROUGHPUT_MIB_PER_SECOND.of(Scope::Trial, value);
             self.trial.metrics.push(metric.primary_if(!passes));
         }
         if self.run.has_failed {
@@ -255,12 +281,10 @@ impl<'r> Telling<'r> {
         };
         let count = seconds.len() as u64;
         let mean = seconds.iter().sum::<f64>() / count as f64;
-        let (unit, better) = (Unit::Seconds, Better::Lower);
-        let metric = Metric::new(DBENCH_PASS_SECONDS, Scope::Trial, mean, unit, better);
-        self.trial.metrics.push(metric.primary().of_tasks(count));
-        self.measured("pass_seconds_min", least, unit, better);
-        self.measured("pass_seconds_max", most, unit, better);
-        self.measured("passes", count as f64, Unit::Count, Better::Higher);
+        self.measured(PASS_SECONDS.of(Scope::Trial, mean).primary().of_tasks(count));
+        self.measured(PASS_SECONDS_QUANTILE.of_member(&["min"], Scope::Trial, least));
+        self.measured(PASS_SECONDS_QUANTILE.of_member(&["max"], Scope::Trial, most));
+        self.measured(PASSES.of(Scope::Trial, count as f64));
         let mut clients: Vec<u64> = self.run.passes.iter().map(|pass| pass.client).collect();
         clients.sort_unstable();
         clients.dedup();

@@ -7,9 +7,10 @@
 mod lines;
 mod operations;
 
+use treering_model::metrics::ffsb::{CALL_COUNT, CALL_LATENCY_NS, TRANSACTIONS_PER_SECOND};
+use treering_model::metrics::{cpu, rates, times};
 use treering_model::{
-    Better, Caution, CautionCode, IMPORT_FACT, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
-    USED_FACT, Unit,
+    Caution, CautionCode, IMPORT_FACT, Metric, OPERATIONS_FEW, PhaseTotals, Scope, USED_FACT,
 };
 
 use crate::log::{Log, first_word};
@@ -132,12 +133,9 @@ impl Report {
                     trial.parameter(&format!("{section}{name}"), value);
                 }
             }
-            Line::SetUp(seconds) => trial.metrics.push(of_run(
-                "setup_seconds",
-                seconds as f64,
-                Unit::Seconds,
-                Better::Lower,
-            )),
+            Line::SetUp(seconds) => {
+                trial.metrics.push(times::SETUP_SECONDS.of(Scope::Trial, seconds as f64));
+            }
             Line::StartingAt(when) => trial.started_unix_ms = ctime_unix_ms(&when),
             Line::Took(seconds) => {
                 self.seconds = Some(seconds);
@@ -147,16 +145,11 @@ impl Report {
             Line::TableBegins => self.rows.clear(),
             Line::Row(row) => self.rows.push(row),
             Line::Transactions(rate) => {
-                let name = "transactions_per_second";
-                trial.metrics.retain(|metric| metric.name != name);
-                let rate = of_run(name, rate, Unit::OpsPerSecond, Better::Higher);
-                trial.metrics.push(rate.primary());
+                self.replace(TRANSACTIONS_PER_SECOND.of(Scope::Trial, rate).primary());
             }
             Line::Throughput(direction, bytes) => {
-                let name = format!("{direction}_mib_per_second");
-                trial.metrics.retain(|metric| metric.name != name);
-                let mib = bytes / 1_048_576.0;
-                trial.metrics.push(of_run(&name, mib, Unit::MibPerSecond, Better::Higher));
+                let rate = rates::DIRECTION_MIB_PER_SECOND;
+                self.replace(rate.of_member(&[direction], Scope::Trial, bytes / 1_048_576.0));
             }
             Line::Call(call, [least, mean, most], calls) => {
                 self.call(call, [least, mean, most], calls);
@@ -164,30 +157,32 @@ impl Report {
             Line::CallsBegin => self.call_blocks += 1,
             Line::Cpu(what, percent) => {
                 self.is_complete = what == "CPU Utilization";
-                trial.metrics.push(cpu(what, percent));
+                trial.metrics.push(share_of_cpu(what, percent));
             }
             Line::Group(_) | Line::Furniture => {}
         }
+    }
+
+    /// Takes a figure of the whole run, of which the last one printed stands.
+    fn replace(&mut self, metric: Metric) {
+        self.trial.metrics.retain(|known| known.name != metric.name);
+        self.trial.metrics.push(metric);
     }
 
     fn call(&mut self, call: &str, times_ms: [f64; 3], calls: u64) {
         if matches!(call, "open" | "unlink" | "stat") {
             self.calls = self.calls.saturating_add(calls);
         }
-        let name = format!("{call}_calls");
-        match self.trial.metrics.iter_mut().find(|metric| metric.name == name) {
+        let count = CALL_COUNT.of_member(&[call], Scope::Trial, calls as f64);
+        match self.trial.metrics.iter_mut().find(|metric| metric.name == count.name) {
             // Of another thread group.
-            Some(count) => count.value += calls as f64,
-            None => {
-                let count = of_run(&name, calls as f64, Unit::Count, Better::Higher);
-                self.trial.metrics.push(count);
-            }
+            Some(known) => known.value += count.value,
+            None => self.trial.metrics.push(count),
         }
-        for (name, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
-            let name = format!("{call}_latency_ns_{name}");
-            let metric = of_run(&name, ms * 1e6, Unit::Nanoseconds, Better::Lower);
+        for (what, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
+            let metric = CALL_LATENCY_NS.of_member(&[call, what], Scope::Trial, ms * 1e6);
             // Of several thread groups the first one's stands.
-            if self.trial.metrics.iter().all(|known| known.name != name) {
+            if self.trial.metrics.iter().all(|known| known.name != metric.name) {
                 self.trial.metrics.push(metric);
             }
         }
@@ -219,8 +214,7 @@ impl Report {
                 wall_ns: self.trial.wall_ns,
                 ..PhaseTotals::default()
             });
-            let elapsed = of_run("elapsed_seconds", seconds, Unit::Seconds, Better::Lower);
-            self.trial.metrics.push(elapsed);
+            self.trial.metrics.push(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
         }
         // The last table of a report that was cut off may be of one thread group.
         match self.evidence().operations().filter(|_| self.is_complete) {
@@ -250,11 +244,9 @@ impl Report {
     fn operations(&mut self, operations: u64, seconds: Option<f64>) {
         if let Some(seconds) = seconds {
             let rate = operations as f64 / seconds;
-            let rate = of_run("operations_per_second", rate, Unit::OpsPerSecond, Better::Higher);
-            self.trial.metrics.push(rate);
+            self.trial.metrics.push(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, rate));
         }
-        let count = of_run("operations", operations as f64, Unit::Count, Better::Higher);
-        self.trial.metrics.push(count);
+        self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, operations as f64));
         if operations < OPERATIONS_FEW {
             let message = format!(
                 "{operations} operations ran; what was drawn decides the figures, until some \
@@ -267,29 +259,21 @@ impl Report {
 }
 
 /// A share of the CPUs.
-fn cpu(what: &str, percent: f64) -> Metric {
-    let name = match what {
-        "User Time" => "user_cpu_percent",
-        "System Time" => "system_cpu_percent",
-        _ => "cpu_percent",
+fn share_of_cpu(what: &str, percent: f64) -> Metric {
+    let spec = match what {
+        "User Time" => cpu::USER_CPU_PERCENT,
+        "System Time" => cpu::SYSTEM_CPU_PERCENT,
+        _ => cpu::CPU_PERCENT,
     };
-    of_run(name, percent, Unit::Percent, Better::Lower)
-}
-
-/// A figure of the whole run.
-fn of_run(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
-    Metric::new(name, Scope::Trial, value, unit, better)
+    spec.of(Scope::Trial, percent)
 }
 
 /// The figures of a kind of operation.
 fn of_row(row: &OpRow) -> Vec<Metric> {
-    let figure = |name: &str, value: f64, unit| {
-        Metric::new(name, Scope::Kind(row.op.clone()), value, unit, Better::Higher)
-    };
-    let mut figures =
-        vec![figure("transactions_per_second", row.transactions_per_second, Unit::OpsPerSecond)];
+    let scope = || Scope::Kind(row.op.clone());
+    let mut figures = vec![TRANSACTIONS_PER_SECOND.of(scope(), row.transactions_per_second)];
     let mib = row.bytes_per_second.map(|bytes| bytes / 1_048_576.0);
-    figures.extend(mib.map(|mib| figure("mib_per_second", mib, Unit::MibPerSecond)));
+    figures.extend(mib.map(|mib| rates::MIB_PER_SECOND.of(scope(), mib)));
     figures
 }
 

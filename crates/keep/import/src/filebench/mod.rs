@@ -6,9 +6,11 @@
 
 mod line;
 
+use treering_model::metrics::filebench::{CPU_NS_MEAN, READS_PER_SECOND, WRITES_PER_SECOND};
+use treering_model::metrics::latency::LATENCY_NANOSECONDS;
+use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
-    Better, Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW,
-    PhaseTotals, Scope, Unit,
+    Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
 };
 
 use crate::log::Log;
@@ -152,9 +154,11 @@ impl Output {
         let seconds = seconds(summary);
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         of_summary(&Scope::Trial, summary, true, &mut self.trial.metrics);
-        let count = summary.operations as f64;
-        let count = Metric::new("operations", Scope::Trial, count, Unit::Count, Better::Higher);
-        self.trial.metrics.push(count);
+        let operations = summary.operations as f64;
+        self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, operations));
+        if seconds > 0.0 {
+            self.trial.metrics.push(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
+        }
         // What decides nothing and was never done is no kind of operation.
         for flow in flows.iter().filter(|flow| flow.calls > 0) {
             of_flow(flow, seconds, &mut self.trial);
@@ -182,8 +186,7 @@ impl Output {
         self.trial.wall_ns = nanoseconds(wall).unwrap_or(0);
         let rate = all.operations as f64 / wall;
         if rate.is_finite() {
-            let (unit, better) = (Unit::OpsPerSecond, Better::Higher);
-            let rate = Metric::new("ops_per_second", Scope::Trial, rate, unit, better);
+            let rate = rates::OPERATIONS_PER_SECOND.of(Scope::Trial, rate);
             self.trial.metrics.push(rate.primary().of_tasks(self.tables.len() as u64));
         }
         self.few(all.operations);
@@ -218,43 +221,39 @@ fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
 }
 
 fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metric>) {
-    let mut take = |name: &str, value: f64, unit, better| {
-        metrics.push(Metric::new(name, scope.clone(), value, unit, better));
+    let rate = rates::OPERATIONS_PER_SECOND.of(scope.clone(), of.ops_per_second);
+    metrics.push(rate.primary_if(decides));
+    let mut take = |spec: MetricSpec, value: f64| {
+        // What was not done has no rate, as in native runs.
+        if value > 0.0 {
+            metrics.push(spec.of(scope.clone(), value));
+        }
     };
-    take("ops_per_second", of.ops_per_second, Unit::OpsPerSecond, Better::Higher);
-    take("read_ops_per_second", of.reads_per_second, Unit::OpsPerSecond, Better::Higher);
-    take("write_ops_per_second", of.writes_per_second, Unit::OpsPerSecond, Better::Higher);
-    take("mib_per_second", of.mib_per_second, Unit::MibPerSecond, Better::Higher);
-    take("latency_ns_mean", of.mean_ms * 1e6, Unit::Nanoseconds, Better::Lower);
-    if let Some(us) = of.cpu_us {
-        take("cpu_ns_mean", us * 1e3, Unit::Nanoseconds, Better::Lower);
-    }
-    if decides && let Some(first) = metrics.iter_mut().find(|one| one.name == "ops_per_second") {
-        first.primary = true;
-    }
+    take(READS_PER_SECOND, of.reads_per_second);
+    take(WRITES_PER_SECOND, of.writes_per_second);
+    take(rates::MIB_PER_SECOND, of.mib_per_second);
+    of.cpu_us.into_iter().for_each(|us| take(CPU_NS_MEAN, us * 1e3));
+    let mean_ns = of.mean_ms * 1e6;
+    metrics.push(LATENCY_NANOSECONDS.of_member(&["mean"], scope.clone(), mean_ns));
 }
 
 fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
-    let scope = Scope::Kind(of.name.clone());
-    let mut take = |name: &str, value: f64, unit, better| {
-        let metric = Metric::new(name, scope.clone(), value, unit, better);
-        trial.metrics.push(metric);
-    };
+    let scope = || Scope::Kind(of.name.clone());
     // The rate is in whole operations: with all its digits it follows from their number.
     let exact = of.calls as f64 / seconds;
     let is_same = exact.is_finite() && (exact - of.ops_per_second).abs() <= 1.0;
     let rate = if is_same { exact } else { of.ops_per_second };
-    take("ops_per_second", rate, Unit::OpsPerSecond, Better::Higher);
-    take("calls", of.calls as f64, Unit::Count, Better::Higher);
+    trial.metrics.extend([
+        rates::OPERATIONS_PER_SECOND.of(scope(), rate),
+        rates::CALLS.of(scope(), of.calls as f64),
+    ]);
     if of.mib_per_second > 0.0 {
-        take("mib_per_second", of.mib_per_second, Unit::MibPerSecond, Better::Higher);
+        trial.metrics.push(rates::MIB_PER_SECOND.of(scope(), of.mib_per_second));
     }
-    take("latency_ns_mean", of.mean_ms * 1e6, Unit::Nanoseconds, Better::Lower);
-    take("latency_ns_min", of.least_ms * 1e6, Unit::Nanoseconds, Better::Lower);
-    take("latency_ns_max", of.most_ms * 1e6, Unit::Nanoseconds, Better::Lower);
-    if let Some(us) = of.cpu_us {
-        take("cpu_ns_mean", us * 1e3, Unit::Nanoseconds, Better::Lower);
+    for (what, ms) in [("mean", of.mean_ms), ("min", of.least_ms), ("max", of.most_ms)] {
+        trial.metrics.push(LATENCY_NANOSECONDS.of_member(&[what], scope(), ms * 1e6));
     }
+    trial.metrics.extend(of.cpu_us.map(|us| CPU_NS_MEAN.of(scope(), us * 1e3)));
     let counts = (0..).zip(&of.counts).filter(|(_, count)| **count > 0);
     let counts: Vec<String> =
         counts.map(|(power, count): (u32, _)| format!("{power}={count}")).collect();

@@ -4,7 +4,7 @@ use super::size::bytes;
 use crate::Remark;
 use crate::log::Log;
 use crate::number::{decimal, whole};
-use treering_formats::fio::{DIRECTIONS, Direction, Disk, Job, Run, Spread};
+use treering_formats::fio::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
 
 /// So many percentiles a line has room for.
 const PERCENTILES: usize = 20;
@@ -149,9 +149,7 @@ fn job(layout: Layout, fields: &[&str]) -> Option<Job> {
     }
     let ([user, system, counts @ ..], rest) = rest.split_first_chunk::<5>()?;
     job.cpu_percent = Some([percent(user)?, percent(system)?]);
-    for (name, count) in
-        ["context_switches", "major_faults", "minor_faults"].into_iter().zip(counts)
-    {
+    for (name, count) in COUNTS.into_iter().zip(counts) {
         job.counts.push((name, whole(count)?));
     }
     let (depths, rest) = rest.split_at_checked(DEPTHS.len())?;

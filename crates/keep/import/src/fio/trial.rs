@@ -2,9 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{
-    Better, Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Unit, Work,
+use treering_model::metrics::fio::{
+    BUSY_PERCENT, CONTEXT_SWITCHES, DIRECTION_COMPLETION_NANOSECONDS,
+    DIRECTION_LATENCY_NANOSECONDS, DIRECTION_REQUESTS, DIRECTION_RUNTIME_SECONDS,
+    DIRECTION_SAMPLED_MIB_PER_SECOND, DIRECTION_SAMPLED_MIB_PER_SECOND_STDDEV,
+    DIRECTION_SAMPLED_OPERATIONS_PER_SECOND, DIRECTION_SAMPLED_OPERATIONS_PER_SECOND_STDDEV,
+    DIRECTION_SUBMISSION_NANOSECONDS, DISK_MERGES, DISK_REQUESTS, DISK_SECTORS, DISK_TICKS_SECONDS,
+    IN_QUEUE_SECONDS, MAJOR_FAULTS, MINOR_FAULTS, WITHIN_PERCENT,
 };
+use treering_model::metrics::{MetricSpec, cpu, rates};
+use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Work};
 
 use super::doubts;
 use crate::trial::ForeignTrial;
@@ -56,7 +63,7 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
 
 /// What a job is called here.
 struct Name {
-    /// With a number where there are several of its name.
+    /// With a number, from 0, where there are several of its name.
     own: String,
     /// Whether there are.
     is_clone: bool,
@@ -75,9 +82,9 @@ fn names(jobs: &[Job]) -> Vec<Name> {
     let mut all = Vec::new();
     for job in jobs {
         let number = numbers.entry(&job.name).or_default();
-        *number += 1;
         let (name, is_clone) = name(job);
-        let own = if is_clone { format!("{name}#{number}") } else { name };
+        let own = if is_clone { format!("{name}.{number}") } else { name };
+        *number += 1;
         all.push(Name { own, is_clone });
     }
     all
@@ -126,32 +133,32 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
 
 fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
     for direction in &job.directions {
-        let scope = Scope::Kind(format!("{} {}", name.own, direction.name));
-        of_direction(direction, &scope, name.is_clone, trial);
+        of_direction(direction, &name.own, !name.is_clone, trial);
     }
     if let Some(sync) = &job.sync {
-        let scope = Scope::Kind(format!("{} sync", name.own));
-        of_spread("latency_ns", &scope, sync.time, trial);
-        of_percentiles(&scope, sync.percentiles.iter().map(|(of, ns)| ("latency", of, *ns)), trial);
+        let mut times = Times::of("sync", &name.own, sync.ios, trial);
+        times.spread(DIRECTION_LATENCY_NANOSECONDS, sync.time);
+        for (level, ns) in &sync.percentiles {
+            times.percentile(DIRECTION_LATENCY_NANOSECONDS, level, *ns);
+        }
         if sync.ios > 0 {
-            let calls = Metric::new("calls", scope, sync.ios as f64, Unit::Count, Better::Higher);
-            trial.metrics.push(calls);
+            let scope = Scope::Kind(name.own.clone());
+            let requests = DIRECTION_REQUESTS.of_member(&["sync"], scope, sync.ios as f64);
+            trial.metrics.push(requests);
         }
     }
-    let scope = Scope::Phase(name.own.clone());
-    let mut measured = |what: &str, value: f64, unit, better| {
-        trial.metrics.push(Metric::new(what, scope.clone(), value, unit, better));
-    };
+    let scope = || Scope::Phase(name.own.clone());
     if let Some([user, system]) = job.cpu_percent {
-        measured("user_cpu_percent", user, Unit::Percent, Better::Lower);
-        measured("system_cpu_percent", system, Unit::Percent, Better::Lower);
+        trial.metrics.push(cpu::USER_CPU_PERCENT.of(scope(), user));
+        trial.metrics.push(cpu::SYSTEM_CPU_PERCENT.of(scope(), system));
     }
     for (what, count) in &job.counts {
-        measured(what, *count as f64, Unit::Count, Better::Lower);
+        let known = [CONTEXT_SWITCHES, MAJOR_FAULTS, MINOR_FAULTS];
+        let spec = known.into_iter().find(|spec| spec.name == *what);
+        trial.metrics.extend(spec.map(|spec| spec.of(scope(), *count as f64)));
     }
     for (limit, share) in within(&job.shares) {
-        let what = format!("within_{}_percent", duration(limit));
-        measured(&what, share, Unit::Percent, Better::Higher);
+        trial.metrics.push(WITHIN_PERCENT.of_member(&[&duration(limit)], scope(), share));
     }
     if !job.shares.is_empty() {
         trial.fact(&format!("import.{}.latency_shares", name.own), told(&job.shares));
@@ -191,81 +198,113 @@ fn duration(ns: u64) -> String {
     unit.map_or_else(|| format!("{ns}ns"), |(unit, size)| format!("{}{unit}", ns / size))
 }
 
-fn of_direction(of: &Direction, scope: &Scope, is_clone: bool, trial: &mut ForeignTrial) {
-    let decides = !is_clone;
-    rates(scope, of.bytes_per_second, of.ops_per_second, decides, 1, trial);
+fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTrial) {
+    let scope = || Scope::Kind(job.to_owned());
+    rates_of(job, of.name, [of.bytes_per_second, of.ops_per_second], decides, 1, trial);
     let seconds = of.runtime_ms as f64 / 1000.0;
-    let seconds = Metric::new("seconds", scope.clone(), seconds, Unit::Seconds, Better::Lower);
-    trial.metrics.push(seconds);
+    trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[of.name], scope(), seconds));
+    let has_whole = of.times.iter().any(|(name, _)| *name == "lat");
+    let mut times = Times::of(of.name, job, of.ios, trial);
     for (name, spread) in &of.times {
-        of_spread(&format!("{name}_ns"), scope, *spread, trial);
+        specs_of(name, has_whole).for_each(|spec| times.spread(spec, *spread));
     }
-    of_percentiles(scope, of.percentiles.iter().map(|(name, of, ns)| (*name, of, *ns)), trial);
+    for (name, level, ns) in &of.percentiles {
+        specs_of(name, has_whole).for_each(|spec| times.percentile(spec, level, *ns));
+    }
     let samples = [
-        ("sample_mib_per_second", Unit::MibPerSecond, of.bandwidth, 1.0 / MIB),
-        ("sample_ops_per_second", Unit::OpsPerSecond, of.iops, 1.0),
+        (
+            DIRECTION_SAMPLED_MIB_PER_SECOND,
+            DIRECTION_SAMPLED_MIB_PER_SECOND_STDDEV,
+            of.bandwidth,
+            1.0 / MIB,
+        ),
+        (
+            DIRECTION_SAMPLED_OPERATIONS_PER_SECOND,
+            DIRECTION_SAMPLED_OPERATIONS_PER_SECOND_STDDEV,
+            of.iops,
+            1.0,
+        ),
     ];
-    for (name, unit, spread, factor) in samples {
+    for (spec, stddev, spread, factor) in samples {
         let Some(spread) = spread.map(|spread| spread.scaled(factor)) else { continue };
-        let figures = [
-            ("min", spread.least, Better::Higher),
-            ("mean", spread.mean, Better::Higher),
-            ("max", spread.most, Better::Higher),
-            ("stddev", spread.deviation, Better::Lower),
-        ];
-        for (what, value, better) in figures {
-            let name = format!("{name}_{what}");
-            trial.metrics.push(Metric::new(name, scope.clone(), value, unit, better));
+        let figures = [("min", spread.least), ("mean", spread.mean), ("max", spread.most)];
+        for (what, value) in figures {
+            trial.metrics.push(spec.of_member(&[of.name, what], scope(), value));
         }
+        trial.metrics.push(stddev.of_member(&[of.name], scope(), spread.deviation));
     }
 }
 
+/// Of what the times of this name are, of fio's slat, clat and lat: completion stands for the whole
+/// where that was not taken, as in native runs.
+fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + use<> {
+    let (first, second) = match name {
+        "slat" => (DIRECTION_SUBMISSION_NANOSECONDS, None),
+        "clat" => {
+            let whole = DIRECTION_LATENCY_NANOSECONDS;
+            (DIRECTION_COMPLETION_NANOSECONDS, (!has_whole).then_some(whole))
+        }
+        _ => (DIRECTION_LATENCY_NANOSECONDS, None),
+    };
+    std::iter::once(first).chain(second)
+}
+
 /// Bandwidth decides; where no data are moved, the rate of operations.
-fn rates(
-    scope: &Scope,
-    bytes_per_second: f64,
-    ops_per_second: f64,
+fn rates_of(
+    job: &str,
+    direction: &str,
+    [bytes_per_second, ops_per_second]: [f64; 2],
     decides: bool,
     tasks: u64,
     trial: &mut ForeignTrial,
 ) {
     let has_bytes = bytes_per_second > 0.0;
-    let mut take = |name: &str, value: f64, unit, is_first: bool| {
+    let mut take = |spec: MetricSpec, value: f64, is_first: bool| {
         if value > 0.0 && value.is_finite() {
-            let metric = Metric::new(name, scope.clone(), value, unit, Better::Higher);
+            let metric = spec.of_member(&[direction], Scope::Kind(job.to_owned()), value);
             trial.metrics.push(metric.primary_if(decides && is_first).of_tasks(tasks));
         }
     };
-    take("mib_per_second", bytes_per_second / MIB, Unit::MibPerSecond, true);
-    take("ops_per_second", ops_per_second, Unit::OpsPerSecond, !has_bytes);
+    take(rates::DIRECTION_MIB_PER_SECOND, bytes_per_second / MIB, true);
+    take(rates::DIRECTION_OPERATIONS_PER_SECOND, ops_per_second, !has_bytes);
 }
 
-fn of_spread(name: &str, scope: &Scope, spread: Spread, trial: &mut ForeignTrial) {
-    let figures = [
-        ("min", spread.least),
-        ("mean", spread.mean),
-        ("max", spread.most),
-        ("stddev", spread.deviation),
-    ];
-    for (what, ns) in figures {
-        let name = format!("{name}_{what}");
-        let metric = Metric::new(name, scope.clone(), ns, Unit::Nanoseconds, Better::Lower);
-        trial.metrics.push(metric);
+/// Where the times of one direction of a job go.
+struct Times<'t> {
+    direction: &'t str,
+    job: &'t str,
+    /// How many requests were timed.
+    requests: u64,
+    trial: &'t mut ForeignTrial,
+}
+
+impl<'t> Times<'t> {
+    fn of(direction: &'t str, job: &'t str, requests: u64, trial: &'t mut ForeignTrial) -> Self {
+        Self { direction, job, requests: requests.max(1), trial }
     }
-}
 
-fn of_percentiles<'p>(
-    scope: &Scope,
-    all: impl Iterator<Item = (&'static str, &'p String, f64)>,
-    trial: &mut ForeignTrial,
-) {
-    let mut told = BTreeSet::new();
-    for (name, level, ns) in all {
-        let name = format!("{name}_ns_{}", percentile(level));
-        if told.insert(name.clone()) {
-            let metric = Metric::new(name, scope.clone(), ns, Unit::Nanoseconds, Better::Lower);
-            trial.metrics.push(metric);
+    /// Takes a figure that is not there yet.
+    fn take(&mut self, spec: MetricSpec, what: &str, ns: f64) {
+        let scope = Scope::Kind(self.job.to_owned());
+        let metric = spec.of_member(&[self.direction, what], scope, ns).of_tasks(self.requests);
+        let is_it = |known: &Metric| known.name == metric.name && known.scope == metric.scope;
+        if !self.trial.metrics.iter().any(is_it) {
+            self.trial.metrics.push(metric);
         }
+    }
+
+    fn spread(&mut self, spec: MetricSpec, spread: Spread) {
+        let figures = [
+            ("min", spread.least),
+            ("mean", spread.mean),
+            ("max", spread.most),
+            ("stddev", spread.deviation),
+        ];
+        figures.into_iter().for_each(|(what, ns)| self.take(spec, what, ns));
+    }
+
+    fn percentile(&mut self, spec: MetricSpec, level: &str, ns: f64) {
+        self.take(spec, &percentile(level), ns);
     }
 }
 
@@ -337,16 +376,16 @@ fn sums(jobs: &[Job], names: &[Name], trial: &mut ForeignTrial) {
         }
     }
     for ((name, direction), all) in clones {
-        sum(&format!("{name} {direction}"), &all, true, trial);
+        sum(&name, direction, &all, true, trial);
     }
     for ((group, direction), all) in groups {
         if members.get(&group).is_some_and(|names| names.len() > 1) && all.len() > 1 {
-            sum(&format!("group {group} {direction}"), &all, false, trial);
+            sum(&format!("group {group}"), direction, &all, false, trial);
         }
     }
 }
 
-fn sum(name: &str, all: &[&Direction], decides: bool, trial: &mut ForeignTrial) {
+fn sum(name: &str, direction: &str, all: &[&Direction], decides: bool, trial: &mut ForeignTrial) {
     let longest = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
     let seconds = longest as f64 / 1000.0;
     let over = |amount: &dyn Fn(&Direction) -> f64| {
@@ -355,27 +394,28 @@ fn sum(name: &str, all: &[&Direction], decides: bool, trial: &mut ForeignTrial) 
     let bytes = over(&|direction| direction.bytes as f64);
     let own = |direction: &Direction| direction.runtime_ms as f64 / 1000.0;
     let ops = over(&|direction| direction.ops_per_second * own(direction));
+    rates_of(name, direction, [bytes, ops], decides, all.len() as u64, trial);
     let scope = Scope::Kind(name.to_owned());
-    let tasks = all.len() as u64;
-    rates(&scope, bytes, ops, decides, tasks, trial);
-    let metric = Metric::new("seconds", scope, seconds, Unit::Seconds, Better::Lower);
-    trial.metrics.push(metric);
+    trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[direction], scope, seconds));
 }
 
 fn of_disk(disk: &Disk, trial: &mut ForeignTrial) {
-    let scope = Scope::Kind(format!("disk {}", disk.name));
-    let mut measured = |name: &str, value: f64, unit| {
-        trial.metrics.push(Metric::new(name, scope.clone(), value, unit, Better::Lower));
-    };
+    let scope = || Scope::Kind(format!("disk {}", disk.name));
     for (name, count) in &disk.counts {
-        match name.strip_suffix("_ms") {
-            Some(name) => measured(&format!("{name}_seconds"), *count as f64 / 1e3, Unit::Seconds),
-            None => measured(name, *count as f64, Unit::Count),
-        }
+        let count = *count as f64;
+        let metric = match name.split_once('_') {
+            Some(("in", "queue_ms")) => IN_QUEUE_SECONDS.of(scope(), count / 1e3),
+            Some((direction, "ios")) => DISK_REQUESTS.of_member(&[direction], scope(), count),
+            Some((direction, "sectors")) => DISK_SECTORS.of_member(&[direction], scope(), count),
+            Some((direction, "merges")) => DISK_MERGES.of_member(&[direction], scope(), count),
+            Some((direction, "ticks_ms")) => {
+                DISK_TICKS_SECONDS.of_member(&[direction], scope(), count / 1e3)
+            }
+            _ => continue,
+        };
+        trial.metrics.push(metric);
     }
-    if let Some(percent) = disk.busy_percent {
-        measured("busy_percent", percent, Unit::Percent);
-    }
+    trial.metrics.extend(disk.busy_percent.map(|percent| BUSY_PERCENT.of(scope(), percent)));
 }
 
 #[cfg(test)]

@@ -24,6 +24,17 @@ const VALUED: [(char, &str); 11] = [
     ('t', "threads"),
     ('l', "log"),
 ];
+/// Long options that only treering has, and whether a value follows; they do not shape the
+/// work.
+const LONG: [(&str, bool); 7] = [
+    ("store", true),
+    ("label", true),
+    ("seed", true),
+    ("workers", true),
+    ("no-store", false),
+    ("summary", false),
+    ("dry-run", false),
+];
 const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")];
 
 /// Reads the words of a command line, the program first.
@@ -36,6 +47,14 @@ pub(super) fn parameters(words: &[&str]) -> Result<Command, String> {
     while let Some(word) = words.next() {
         let odd =
             || format!("{} in the command line of fs_mark is not understood", shortened(word));
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+            let (_, has_value) = LONG.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;
+            if *has_value && value.is_none() {
+                words.next().ok_or_else(odd)?;
+            }
+            continue;
+        }
         let mut letters = word.strip_prefix('-').ok_or_else(odd)?.chars();
         let letter = letters.next().ok_or_else(odd)?;
         let joined = letters.as_str();
@@ -66,6 +85,16 @@ pub(super) fn parameters(words: &[&str]) -> Result<Command, String> {
 #[cfg(test)]
 mod tests {
     use super::parameters;
+
+    #[test]
+    fn options_of_treering_alone_are_passed_over() {
+        let words = "fs_mark -d w --store a.treering -n 5 --label=x --no-store --seed 3";
+        let command = parameters(&words.split(' ').collect::<Vec<_>>()).unwrap();
+        let names: Vec<&str> = command.parameters.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["directories", "files"]);
+        assert!(parameters(&["fs_mark", "--odd"]).is_err());
+        assert!(parameters(&["fs_mark", "-d", "w", "--store"]).is_err());
+    }
 
     #[test]
     fn options_are_read_joined_and_apart() {

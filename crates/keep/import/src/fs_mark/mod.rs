@@ -6,9 +6,11 @@
 mod command;
 mod rows;
 
+use treering_model::metrics::fs_mark::{
+    APP_OVERHEAD_SECONDS, CALL_MEAN_SECONDS, CLASSIC_FILES_PER_SECOND,
+};
 use treering_model::{
-    Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
-    Unit,
+    IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 
 use crate::log::Log;
@@ -26,8 +28,8 @@ pub(crate) struct FsMark;
 const HEADER_LINES_MOST: usize = 400;
 /// So many lines of somebody else's may stand between two rows.
 const GAP_LINES_MOST: usize = 20;
-/// What the tool calls Files/sec.
-const CLASSIC_RATE: &str = "classic_files_per_second";
+/// The kind of task that makes files, as in native runs.
+const CREATE: &str = "create";
 
 impl Importer for FsMark {
     fn tool(&self) -> &'static str {
@@ -169,10 +171,10 @@ impl Table {
     /// A row becomes a phase with its metrics.
     fn take(&mut self, row: Row) {
         if self.first.is_none() {
-            self.rows.column(CLASSIC_RATE, Unit::FilesPerSecond, Better::Higher);
-            self.rows.column("app_overhead_seconds", Unit::Seconds, Better::Lower);
+            self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);
+            self.rows.column(&APP_OVERHEAD_SECONDS, &[]);
             for (call, _) in &row.calls {
-                self.rows.column(format!("{call}_mean_seconds"), Unit::Seconds, Better::Lower);
+                self.rows.column(&CALL_MEAN_SECONDS, &[call]);
             }
             self.first = Some(row.clone());
         }
@@ -190,8 +192,7 @@ impl Table {
     /// whole run.
     fn whole_rate(&self, files: u64) -> Option<Metric> {
         let value = files as f64 / self.seconds;
-        let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
-        let rate = Metric::new(CLASSIC_RATE, Scope::Trial, value, unit, better);
+        let rate = CLASSIC_FILES_PER_SECOND.of(Scope::Kind(CREATE.to_owned()), value);
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 

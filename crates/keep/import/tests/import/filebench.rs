@@ -74,13 +74,13 @@ fn outputs_of_1_5_are_read() {
             "proxycache instances=1"
         ]
     );
-    near(value(trial, &Scope::Trial, "ops_per_second"), 10_000.3);
-    near(value(trial, &Scope::Trial, "read_ops_per_second"), 5000.0);
-    near(value(trial, &Scope::Trial, "latency_ns_mean"), 155_000.0);
+    near(value(trial, &Scope::Trial, "operations_per_second"), 10_000.3);
+    near(value(trial, &Scope::Trial, "reads_per_second"), 5000.0);
+    near(value(trial, &Scope::Trial, "latency_mean_nanoseconds"), 155_000.0);
     assert_eq!(trial.wall_ns, 10_000_000_000);
     let read = Scope::Kind("readfile6".to_owned());
-    near(value(trial, &read, "ops_per_second"), 5000.3);
-    near(value(trial, &read, "latency_ns_max"), 274_650_000.0);
+    near(value(trial, &read, "operations_per_second"), 5000.3);
+    near(value(trial, &read, "latency_max_nanoseconds"), 274_650_000.0);
     let primary = trial.metrics.iter().filter(|metric| metric.primary);
     assert_eq!(primary.count(), 1);
     let limit = Scope::Kind("limit".to_owned());
@@ -100,7 +100,7 @@ fn outputs_of_1_4_are_read() {
     near(value(trial, &Scope::Trial, "cpu_ns_mean"), 12_000.0);
     let stat = Scope::Kind("statfile1".to_owned());
     near(value(trial, &stat, "cpu_ns_mean"), 2_489_000.0);
-    near(value(trial, &stat, "latency_ns_min"), 2_000_000.0);
+    near(value(trial, &stat, "latency_min_nanoseconds"), 2_000_000.0);
     assert!(trial.parameters.contains(&("examinefilethread threads".into(), "20".into())));
     assert_eq!(trial.cautions[0].code, CautionCode::TooFewOperations);
 }
@@ -140,8 +140,8 @@ fn tables_of_all_so_far_and_of_periods_are_told_apart() {
     let imported = import(periods.as_bytes());
     let trial = only(&imported);
     assert_eq!(told(&periods), [""; 0]);
-    near(value(trial, &Scope::Trial, "ops_per_second"), 1000.0);
+    near(value(trial, &Scope::Trial, "operations_per_second"), 1000.0);
     let row = Scope::Phase("iteration 2".to_owned());
-    near(value(trial, &row, "ops_per_second"), 1100.0);
+    near(value(trial, &row, "operations_per_second"), 1100.0);
     assert_eq!(trial.phases.len(), 3);
 }

@@ -174,17 +174,17 @@ fn a_text_of_an_old_version_is_joined_and_read_to_its_end() {
     assert_eq!(fact(trial, "work.amount"), Some("timed"));
     assert_eq!(parameter(trial, "rnd iodepth"), Some("8"));
     assert_eq!(parameter(trial, "seq jobs"), Some("4"));
-    let (seq, rnd) = (kind("seq read"), kind("rnd write"));
+    let (seq, rnd) = (kind("seq"), kind("rnd"));
     // More digits than are printed, from the number of operations.
-    near(trial, &seq, "mib_per_second", 8141.0 * 8192.0 / 120.381 / 1_048_576.0);
-    near(trial, &seq, "ops_per_second", 8141.0 / 120.381);
-    near(trial, &rnd, "ops_per_second", 25_536.0 / 120.331);
-    assert!(find(trial, &rnd, "mib_per_second").primary);
-    assert!(!find(trial, &rnd, "ops_per_second").primary);
-    near(trial, &seq, "slat_ns_max", 55_230_000.0);
-    near(trial, &seq, "clat_ns_mean", 472_230_000.0);
-    near(trial, &rnd, "clat_ns_max", 14_617e6);
-    near(trial, &seq, "sample_mib_per_second_mean", 137.08 / 1024.0);
+    near(trial, &seq, "read_mib_per_second", 8141.0 * 8192.0 / 120.381 / 1_048_576.0);
+    near(trial, &seq, "read_operations_per_second", 8141.0 / 120.381);
+    near(trial, &rnd, "write_operations_per_second", 25_536.0 / 120.331);
+    assert!(find(trial, &rnd, "write_mib_per_second").primary);
+    assert!(!find(trial, &rnd, "write_operations_per_second").primary);
+    near(trial, &seq, "read_slat_max_nanoseconds", 55_230_000.0);
+    near(trial, &seq, "read_clat_mean_nanoseconds", 472_230_000.0);
+    near(trial, &rnd, "write_clat_max_nanoseconds", 14_617e6);
+    near(trial, &seq, "read_sample_mib_per_second_mean", 137.08 / 1024.0);
     let phase = Scope::Phase("seq".to_owned());
     near(trial, &phase, "system_cpu_percent", 2.19);
     near(trial, &phase, "within_100ms_percent", 0.04);
@@ -211,19 +211,19 @@ fn a_text_of_a_new_version_is_read() {
     let trial = only(&imported);
     assert_eq!(fact(trial, "import.tool"), Some("fio 3.33"));
     assert_eq!(trial.started_unix_ms, Some(1_795_314_704_000 - 1002));
-    let (read, write, sync) = (kind("w read"), kind("w write"), kind("w sync"));
-    near(trial, &read, "mib_per_second", 35_312.0 * 4096.0 / 1.002 / 1_048_576.0);
-    near(trial, &write, "ops_per_second", 10_000.0 / 1.002);
-    near(trial, &read, "clat_ns_min", 1057.0);
-    near(trial, &read, "clat_ns_max", 3_493_500.0);
-    near(trial, &read, "lat_ns_mean", 239_970.0);
-    near(trial, &read, "clat_ns_p20", 101_000.0);
-    near(trial, &read, "clat_ns_p995", 1_418_000.0);
-    near(trial, &read, "clat_ns_p9999", 2_212_000.0);
-    near(trial, &read, "sample_ops_per_second_mean", 34_474.0);
-    near(trial, &sync, "latency_ns_mean", 753_820.0);
-    near(trial, &sync, "latency_ns_p9999", 9_765_000.0);
-    near(trial, &sync, "calls", 7.0);
+    let (read, write, sync) = (kind("w"), kind("w"), kind("w"));
+    near(trial, &read, "read_mib_per_second", 35_312.0 * 4096.0 / 1.002 / 1_048_576.0);
+    near(trial, &write, "write_operations_per_second", 10_000.0 / 1.002);
+    near(trial, &read, "read_clat_min_nanoseconds", 1057.0);
+    near(trial, &read, "read_clat_max_nanoseconds", 3_493_500.0);
+    near(trial, &read, "read_latency_mean_nanoseconds", 239_970.0);
+    near(trial, &read, "read_clat_p20_nanoseconds", 101_000.0);
+    near(trial, &read, "read_clat_p995_nanoseconds", 1_418_000.0);
+    near(trial, &read, "read_clat_p9999_nanoseconds", 2_212_000.0);
+    near(trial, &read, "read_sample_operations_per_second_mean", 34_474.0);
+    near(trial, &sync, "sync_latency_mean_nanoseconds", 753_820.0);
+    near(trial, &sync, "sync_latency_p9999_nanoseconds", 9_765_000.0);
+    near(trial, &sync, "sync_requests", 7.0);
     near(trial, &kind("disk dm-0"), "read_sectors", 8.0);
     near(trial, &kind("disk vda"), "busy_percent", 0.5);
     assert_eq!(told(&imported), [""; 0]);
@@ -239,9 +239,9 @@ fn json_with_its_counts_is_read_whole() {
     assert_eq!(trial.started_unix_ms, Some(1_795_314_702_250));
     let names: Vec<&str> = trial.parameters.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["bs", "runtime", "w rw"]);
-    near(trial, &kind("w read"), "mib_per_second", 144_349_253.0 / 1_048_576.0);
-    near(trial, &kind("w read"), "clat_ns_p9995", 1_942_000.0);
-    near(trial, &kind("w sync"), "calls", 7.0);
+    near(trial, &kind("w"), "read_mib_per_second", 144_349_253.0 / 1_048_576.0);
+    near(trial, &kind("w"), "read_clat_p9995_nanoseconds", 1_942_000.0);
+    near(trial, &kind("w"), "sync_requests", 7.0);
     let ops = &trial.phases[0].ops;
     assert_eq!(ops.len(), 1, "only of reads there are counts");
     assert_eq!((ops[0].op, ops[0].calls, ops[0].latency.samples()), (Op::Read, 35_312, 35_312));
@@ -273,13 +273,13 @@ fn json_of_old_versions_is_in_kib_and_microseconds() {
     } ] }"#;
     let imported = import(text.as_bytes());
     let trial = only(&imported);
-    let read = kind("r read");
-    near(trial, &read, "mib_per_second", 7116.0 / 1024.0 / 25.788);
-    near(trial, &read, "ops_per_second", 1779.0 / 25.788);
-    near(trial, &read, "clat_ns_mean", 100_500.0);
-    near(trial, &read, "clat_ns_p50", 99_000.0);
+    let read = kind("r");
+    near(trial, &read, "read_mib_per_second", 7116.0 / 1024.0 / 25.788);
+    near(trial, &read, "read_operations_per_second", 1779.0 / 25.788);
+    near(trial, &read, "read_clat_mean_nanoseconds", 100_500.0);
+    near(trial, &read, "read_clat_p50_nanoseconds", 99_000.0);
     let percentiles = trial.metrics.iter().filter(|metric| metric.name.contains("_p"));
-    assert_eq!(percentiles.filter(|metric| metric.name.starts_with("clat")).count(), 1);
+    assert_eq!(percentiles.filter(|metric| metric.name.starts_with("read_clat")).count(), 1);
     assert!(trial.phases.is_empty(), "the time of the clones is not told");
     assert_eq!(trial.cautions, [], "options are told since 2.3");
 }
@@ -324,16 +324,17 @@ fn terse_lines_of_all_versions_are_read() {
     for version in 2..=5 {
         let imported = import(terse(version, "a b", 10_001, 7).as_bytes());
         let trial = only(&imported);
-        let read = kind("a b read");
-        near(trial, &read, "mib_per_second", 1000.1 / 1024.0);
-        near(trial, &read, "seconds", 10.0);
-        near(trial, &read, "slat_ns_mean", 2_500.0);
-        near(trial, &read, "clat_ns_stddev", 10_250.0);
-        near(trial, &read, "clat_ns_p50", 90_000.0);
-        near(trial, &read, "clat_ns_p9999", 1_286_000.0);
-        near(trial, &read, "lat_ns_max", 1_509_000.0);
-        near(trial, &read, "sample_mib_per_second_mean", 40.5 / 1024.0);
-        let has_iops = trial.metrics.iter().any(|m| m.name == "sample_ops_per_second_mean");
+        let read = kind("a b");
+        near(trial, &read, "read_mib_per_second", 1000.1 / 1024.0);
+        near(trial, &read, "read_runtime_seconds", 10.0);
+        near(trial, &read, "read_slat_mean_nanoseconds", 2_500.0);
+        near(trial, &read, "read_clat_stddev_nanoseconds", 10_250.0);
+        near(trial, &read, "read_clat_p50_nanoseconds", 90_000.0);
+        near(trial, &read, "read_clat_p9999_nanoseconds", 1_286_000.0);
+        near(trial, &read, "read_latency_max_nanoseconds", 1_509_000.0);
+        near(trial, &read, "read_sample_mib_per_second_mean", 40.5 / 1024.0);
+        let has_iops =
+            trial.metrics.iter().any(|m| m.name == "read_sample_operations_per_second_mean");
         assert_eq!(has_iops, version == 5);
         let phase = Scope::Phase("a b".to_owned());
         near(trial, &phase, "system_cpu_percent", 25.6);
@@ -355,9 +356,9 @@ fn neighbours_among_terse_lines_are_clones_or_runs() {
     // The same devices did the same: one run.
     let imported = import(twice([7, 7]).as_bytes());
     let trial = only(&imported);
-    near(trial, &kind("a read"), "mib_per_second", 0.3);
-    assert_eq!(find(trial, &kind("a read"), "mib_per_second").tasks, 2);
-    assert!(!find(trial, &kind("a#2 read"), "mib_per_second").primary);
+    near(trial, &kind("a"), "read_mib_per_second", 0.3);
+    assert_eq!(find(trial, &kind("a"), "read_mib_per_second").tasks, 2);
+    assert!(!find(trial, &kind("a.1"), "read_mib_per_second").primary);
     assert_eq!(import(twice([7, 8]).as_bytes()).found.len(), 2);
 }
 
@@ -400,12 +401,12 @@ fn clones_and_groups_are_summed_up() {
         import(format!("{clone}\n{clone}\n{other}\n").replace("pid=5", "pid=9").as_bytes());
     let trial = only(&imported);
     let ops = 35_312.0 / 1.002;
-    near(trial, &kind("w#2 read"), "ops_per_second", ops);
-    near(trial, &kind("w read"), "ops_per_second", 2.0 * ops);
-    near(trial, &kind("group 0 read"), "ops_per_second", 3.0 * ops);
+    near(trial, &kind("w.1"), "read_operations_per_second", ops);
+    near(trial, &kind("w"), "read_operations_per_second", 2.0 * ops);
+    near(trial, &kind("group 0"), "read_operations_per_second", 3.0 * ops);
     let primary: Vec<&Scope> =
         trial.metrics.iter().filter(|m| m.primary).map(|metric| &metric.scope).collect();
-    assert_eq!(primary, [&kind("v read"), &kind("v write"), &kind("w read"), &kind("w write")]);
+    assert_eq!(primary, [&kind("v"), &kind("v"), &kind("w"), &kind("w")]);
 }
 
 #[test]
@@ -492,10 +493,10 @@ Run status group 0 (all jobs):
     let trial = only(&imported);
     assert_eq!(told(&imported), [""; 0]);
     assert_eq!(fact(trial, "import.tool"), Some("fio 2.1.11"));
-    near(trial, &kind("t read"), "mib_per_second", 1.0 / 10.24);
-    near(trial, &kind("t write"), "ops_per_second", 50.0);
-    near(trial, &kind("t read"), "clat_ns_p99", 12_000.0);
-    near(trial, &kind("t read"), "sample_mib_per_second_mean", 99.5 / 1024.0);
+    near(trial, &kind("t"), "read_mib_per_second", 1.0 / 10.24);
+    near(trial, &kind("t"), "write_operations_per_second", 50.0);
+    near(trial, &kind("t"), "read_clat_p99_nanoseconds", 12_000.0);
+    near(trial, &kind("t"), "read_sample_mib_per_second_mean", 99.5 / 1024.0);
     let older = text.replace("fio-2.1.11", "fio 1.59");
     assert_eq!(fact(only(&import(older.as_bytes())), "import.tool"), Some("fio 1.59"));
     // Told by powers of 1000, as `kb_base=1000` has it since 2.18.

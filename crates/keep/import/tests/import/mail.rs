@@ -54,18 +54,21 @@ fn fio(trial: &ForeignTrial, place: usize) {
         [(362_940.0, 120.021), (220_282.0, 120.277), (8_141.0, 120.381), (25_536.0, 120.331)],
         [(390_029.0, 120.003), (224_253.0, 120.003), (10_651.0, 120.252), (31_616.0, 125.287)],
     ];
-    let kinds = ["seq-read read", "seq-write write", "rnd-read read", "rnd-write write"];
-    let figure = |kind: &str, name: &str| {
+    let kinds = ["seq-read", "seq-write", "rnd-read", "rnd-write"];
+    let figure = |kind: &str, what: &str| {
         let scope = Scope::Kind(kind.to_owned());
+        let name = format!("{}_{what}", kind.rsplit('-').next().unwrap());
         let same = |metric: &&Metric| metric.scope == scope && metric.name == name;
         trial.metrics.iter().find(same).unwrap().value
     };
     for (kind, (ios, seconds)) in kinds.into_iter().zip(counted[place - 4]) {
         let ops = ios / seconds;
-        assert!((figure(kind, "ops_per_second") / ops - 1.0).abs() < 1e-9, "{kind}");
+        assert!((figure(kind, "operations_per_second") / ops - 1.0).abs() < 1e-9, "{kind}");
         assert!((figure(kind, "mib_per_second") / (ops / 128.0) - 1.0).abs() < 1e-9, "{kind}");
-        assert!((figure(kind, "seconds") - seconds).abs() < 1e-9, "{kind}");
-        for name in ["slat_ns_mean", "clat_ns_max", "sample_mib_per_second_stddev"] {
+        assert!((figure(kind, "runtime_seconds") - seconds).abs() < 1e-9, "{kind}");
+        for name in
+            ["slat_mean_nanoseconds", "clat_max_nanoseconds", "sample_mib_per_second_stddev"]
+        {
             assert!(figure(kind, name) > 0.0, "{kind} {name}");
         }
     }

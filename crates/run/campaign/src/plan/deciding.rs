@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use treering_model::metrics::{cpu, is_observation, times};
 use treering_model::{Metric, Scope};
 use treering_script::TargetFacts;
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
@@ -12,13 +13,12 @@ use super::{Judging, Plan, PlannedJob, Stopping};
 /// Below six rounds there is no exact interval.
 const FEWEST_ROUNDS: u32 = 6;
 /// What a report adds to the metrics of every trial.
-const OF_TRIAL: [&str; 3] = ["elapsed_seconds", "system_cpu_seconds", "user_cpu_seconds"];
+const OF_TRIAL: [&str; 3] =
+    [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
 /// What it adds for each phase.
-const OF_PHASE: [&str; 2] = ["elapsed_seconds", "system_cpu_seconds"];
+const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// What it adds for each kind of task.
-const OF_KIND: [&str; 2] = ["seconds", "system_cpu_seconds"];
-/// How the metrics of observers begin.
-const OBSERVED: [&str; 2] = ["trace_", "layout_"];
+const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 
 impl PlannedJob {
     /// The full names of the metrics that will decide its comparisons, in the workload's order.
@@ -156,7 +156,7 @@ fn has_metric(foreseen: &[Metric], name: &str) -> bool {
     }
     let (part, last) = name.rsplit_once('/').unwrap_or(("", name));
     let is_of_phase = part.strip_prefix("phase ").is_some_and(|phase| !phase.is_empty());
-    if OBSERVED.iter().any(|prefix| last.starts_with(prefix)) {
+    if is_observation(last) {
         return part.is_empty() || is_of_phase;
     }
     let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);

@@ -5,9 +5,15 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use treering_model::metrics::MetricSpec;
+use treering_model::metrics::layout::{
+    ADJACENT_SIBLINGS_PERCENT, EXTENTS_PER_FILE, FREE_EXTENTS, FREE_IN_LARGE_PERCENT,
+    FREE_IN_SMALL_PERCENT, FREE_MEAN_BYTES, GAP_BYTES_P90, SCORE_PERCENT, SPAN_MEDIAN,
+    TRAVERSAL_SCORE_PERCENT,
+};
 use treering_model::{
-    Artifact, Better, Fact, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
-    LAYOUT_VERSION, Layout, Metric, PhaseTotals, Scope, TaskTotals, Unit,
+    Artifact, Fact, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
+    Layout, Metric, PhaseTotals, Scope, TaskTotals,
 };
 use treering_sys::open_top;
 
@@ -114,39 +120,21 @@ fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
 
 /// The numbers of a layout by which trials are compared.
 fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
-    use Better::{Higher, Lower};
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);
-    let all: [(&str, Option<f64>, Unit, Better); 10] = [
-        ("layout_extents_per_file", layout.extents_per_file, Unit::Count, Lower),
-        ("layout_score_percent", percent(layout.layout_score), Unit::Percent, Higher),
-        ("layout_traversal_score_percent", percent(layout.traversal_score), Unit::Percent, Higher),
-        (
-            "layout_adjacent_siblings_percent",
-            percent(layout.adjacent_siblings),
-            Unit::Percent,
-            Higher,
-        ),
-        ("layout_gap_bytes_p90", layout.gap_bytes.map(|gap| gap.p90 as f64), Unit::Bytes, Lower),
-        ("layout_span_median", layout.span_median, Unit::Count, Lower),
-        ("layout_free_extents", free.map(|free| free.extents as f64), Unit::Count, Lower),
-        ("layout_free_mean_bytes", free.and_then(|free| free.mean_bytes), Unit::Bytes, Higher),
-        (
-            "layout_free_in_large_percent",
-            percent(free.and_then(|free| free.large_share)),
-            Unit::Percent,
-            Higher,
-        ),
-        (
-            "layout_free_in_small_percent",
-            percent(free.and_then(|free| free.small_share)),
-            Unit::Percent,
-            Lower,
-        ),
+    let all = [
+        (EXTENTS_PER_FILE, layout.extents_per_file),
+        (SCORE_PERCENT, percent(layout.layout_score)),
+        (TRAVERSAL_SCORE_PERCENT, percent(layout.traversal_score)),
+        (ADJACENT_SIBLINGS_PERCENT, percent(layout.adjacent_siblings)),
+        (GAP_BYTES_P90, layout.gap_bytes.map(|gap| gap.p90 as f64)),
+        (SPAN_MEDIAN, layout.span_median),
+        (FREE_EXTENTS, free.map(|free| free.extents as f64)),
+        (FREE_MEAN_BYTES, free.and_then(|free| free.mean_bytes)),
+        (FREE_IN_LARGE_PERCENT, percent(free.and_then(|free| free.large_share))),
+        (FREE_IN_SMALL_PERCENT, percent(free.and_then(|free| free.small_share))),
     ];
-    let metric = |(name, value, unit, better): (&str, Option<f64>, Unit, Better)| {
-        Some(Metric::new(name, scope.clone(), value?, unit, better))
-    };
+    let metric = |(spec, value): (MetricSpec, Option<f64>)| Some(spec.of(scope.clone(), value?));
     all.into_iter().filter_map(metric).collect()
 }
 

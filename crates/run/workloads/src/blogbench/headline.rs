@@ -1,9 +1,11 @@
 //! The headline numbers: scores by the second, the same of the best and the worst interval, and the
 //! latencies of files and of whole blogs.
 
-use treering_model::{
-    BLOGBENCH_RATES, BLOGBENCH_SCORES, Better, Metric, Op, Scope, TaskTotals, Unit,
+use treering_model::metrics::blogbench::{
+    BLOGS_WRITTEN_ANEW, SCORE_PER_SECOND_EXTREME, SCORES, SCORES_PER_SECOND, WAITS,
 };
+use treering_model::metrics::{cpu, latency, rates, times};
+use treering_model::{Metric, Op, Scope, TaskTotals};
 use treering_script::{SpanRow, Spans};
 
 use super::config::Role;
@@ -94,38 +96,39 @@ impl Headline {
             return Vec::new();
         };
         let seconds = last.elapsed_ns as f64 / 1e9;
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let figure = |name: &str, value: f64, unit, better| {
-            Metric::new(name, Scope::Trial, value, unit, better).of_tasks(self.threads.max(1))
-        };
         let mut metrics = Vec::new();
-        let sides = [Count::BlogsWritten, Count::BlogsRead];
-        for ((side, name), rate) in sides.into_iter().zip(BLOGBENCH_SCORES).zip(BLOGBENCH_RATES) {
+        let sides = [(Count::BlogsWritten, "write"), (Count::BlogsRead, "read")];
+        let specs = SCORES.into_iter().zip(SCORES_PER_SECOND);
+        for ((side, word), (total, rate)) in sides.into_iter().zip(specs) {
             let score = last.sums.of(side) as f64;
-            let (unit, rates) = (Unit::OpsPerSecond, self.rates(side));
-            metrics.push(figure(rate, score / seconds, unit, higher).primary());
-            metrics.push(figure(name, score, Unit::Count, higher));
+            let rates = self.rates(side);
+            metrics.push(rate.of(Scope::Trial, score / seconds).primary());
+            metrics.push(total.of(Scope::Trial, score));
             let of = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick).unwrap_or(0.0);
-            metrics.push(figure(&format!("{rate}_min"), of(f64::min), unit, higher));
-            metrics.push(figure(&format!("{rate}_max"), of(f64::max), unit, higher));
+            for (extreme, rate) in [("min", of(f64::min)), ("max", of(f64::max))] {
+                let words = [word, extreme];
+                metrics.push(SCORE_PER_SECOND_EXTREME.of_member(&words, Scope::Trial, rate));
+            }
         }
         metrics.extend([
-            figure("waits", last.sums.of(Count::Waits) as f64, Unit::Count, lower),
-            figure("blogs_written_anew", last.sums.of(Count::Anew) as f64, Unit::Count, lower),
-            figure("cpu_seconds", self.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
+            WAITS.of(Scope::Trial, last.sums.of(Count::Waits) as f64),
+            BLOGS_WRITTEN_ANEW.of(Scope::Trial, last.sums.of(Count::Anew) as f64),
+            cpu::CPU_SECONDS.of(Scope::Trial, self.cpu_ns as f64 / 1e9),
         ]);
         let working = self.longest_ns as f64 / 1e9;
-        for (name, bytes) in
-            [("read_mib_per_second", self.read_bytes), ("write_mib_per_second", self.written_bytes)]
-        {
+        for (direction, bytes) in [("read", self.read_bytes), ("write", self.written_bytes)] {
             if bytes > 0 && working > 0.0 {
-                let mib = bytes as f64 / 1_048_576.0;
-                metrics.push(figure(name, mib / working, Unit::MibPerSecond, higher));
+                let mib = bytes as f64 / 1_048_576.0 / working;
+                let rate = rates::DIRECTION_MIB_PER_SECOND;
+                metrics.push(rate.of_member(&[direction], Scope::Trial, mib));
             }
         }
         if let Some(ns) = self.final_sync_ns {
-            metrics.push(figure("final_sync_seconds", ns as f64 / 1e9, Unit::Seconds, lower));
+            metrics.push(times::FINAL_SYNC_SECONDS.of(Scope::Trial, ns as f64 / 1e9));
         }
+        let threads = self.threads.max(1);
+        let mut metrics: Vec<Metric> =
+            metrics.into_iter().map(|metric| metric.of_tasks(threads)).collect();
         metrics.extend(self.of_files(&last.sums, seconds));
         metrics.extend(self.of_blogs());
         metrics
@@ -156,9 +159,7 @@ impl Headline {
                 }
                 let scope = Scope::Kind(format!("{verb} {}", file.name()));
                 let rate = count as f64 / seconds;
-                let (unit, better) = (Unit::FilesPerSecond, Better::Higher);
-                let metric = Metric::new("files_per_second", scope.clone(), rate, unit, better);
-                metrics.push(metric.of_tasks(count));
+                metrics.push(rates::FILES_PER_SECOND.of(scope.clone(), rate).of_tasks(count));
                 let row = self.files.as_ref().map(|spans| spans.row(span_place(file, reads)));
                 metrics.extend(row.into_iter().flat_map(|row| latencies(&scope, row)));
             }
@@ -188,14 +189,13 @@ fn latencies(scope: &Scope, row: &SpanRow) -> Vec<Metric> {
     }
     let quantile = |quantile: f64| row.latency.quantile_ns(quantile) as f64;
     let figures = [
-        ("latency_ns_mean", row.mean_ns()),
-        ("latency_ns_p50", quantile(0.5)),
-        ("latency_ns_p99", quantile(0.99)),
-        ("latency_ns_max", row.longest_ns as f64),
+        ("mean", row.mean_ns()),
+        ("p50", quantile(0.5)),
+        ("p99", quantile(0.99)),
+        ("max", row.longest_ns as f64),
     ];
-    let metric = |(name, ns): (&str, f64)| {
-        let (unit, better) = (Unit::Nanoseconds, Better::Lower);
-        Metric::new(name, scope.clone(), ns, unit, better).of_tasks(row.count)
+    let metric = |(what, ns): (&str, f64)| {
+        latency::LATENCY_NS.of_member(&[what], scope.clone(), ns).of_tasks(row.count)
     };
     figures.into_iter().map(metric).collect()
 }

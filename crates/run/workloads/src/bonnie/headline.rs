@@ -1,6 +1,8 @@
 //! The headline numbers: a rate for each test, how sure it is, its CPU, what its end took.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::bonnie::{OPS_PER_SECOND, RATE_UNCERTAINTY_PERCENT};
+use treering_model::metrics::{cpu, latency, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
 
 use super::meter::Noted;
 use super::shape::Shape;
@@ -136,39 +138,34 @@ impl Headline {
             return Vec::new();
         }
         let tasks = waves.iter().map(|wave| wave.tasks).sum();
-        let metric = |name: &str, value: f64, unit, better| {
-            let scope = Scope::Kind(test.name().to_owned());
-            Metric::new(name, scope, value, unit, better).of_tasks(tasks)
-        };
-        let (higher, lower) = (Better::Higher, Better::Lower);
+        let scope = || Scope::Kind(test.name().to_owned());
         let work = self.work[test.place()] as f64 * waves.len() as f64;
-        let (name, size, unit) = match test.counted() {
-            Counted::Bytes => ("mib_per_second", MIB, Unit::MibPerSecond),
-            Counted::Seeks => ("ops_per_second", 1.0, Unit::OpsPerSecond),
-            Counted::Files => ("files_per_second", 1.0, Unit::FilesPerSecond),
+        let (rate, size) = match test.counted() {
+            Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
+            Counted::Seeks => (OPS_PER_SECOND, 1.0),
+            Counted::Files => (rates::FILES_PER_SECOND, 1.0),
         };
-        let cpu = waves.iter().map(|wave| wave.cpu_ns).sum::<u64>() as f64 / 1e9;
+        let cpu_seconds = waves.iter().map(|wave| wave.cpu_ns).sum::<u64>() as f64 / 1e9;
         let closing = waves.iter().map(|wave| wave.closing_ns).sum::<u64>() as f64 / 1e9;
         let mut metrics = vec![
             // Single bytes measure the calls, not the filesystem.
-            metric(name, work / size / seconds, unit, higher).primary_if(!test.is_per_char()),
-            metric("elapsed_seconds", seconds, Unit::Seconds, lower),
-            metric("cpu_percent", cpu / seconds * 100.0, Unit::Percent, lower),
+            rate.of(scope(), work / size / seconds).primary_if(!test.is_per_char()),
+            times::ELAPSED_SECONDS.of(scope(), seconds),
+            cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
         ];
         let sure: Vec<f64> = waves.iter().filter_map(Measured::uncertainty_percent).collect();
         if sure.len() == waves.len() {
             let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
             let percent = squares.sqrt() / sure.len() as f64;
-            metrics.push(metric("rate_uncertainty_percent", percent, Unit::Percent, lower));
+            metrics.push(RATE_UNCERTAINTY_PERCENT.of(scope(), percent));
         }
         if closing > 0.0 {
-            metrics.push(metric("final_sync_seconds", closing, Unit::Seconds, lower));
+            metrics.push(times::FINAL_SYNC_SECONDS.of(scope(), closing));
         }
         if let Some(longest_ns) = waves.iter().filter_map(|wave| wave.longest_ns).max() {
-            let longest_ns = longest_ns as f64;
-            metrics.push(metric("latency_ns_max", longest_ns, Unit::Nanoseconds, lower));
+            metrics.push(latency::LATENCY_NS.of_member(&["max"], scope(), longest_ns as f64));
         }
-        metrics
+        metrics.into_iter().map(|metric| metric.of_tasks(tasks)).collect()
     }
 }
 

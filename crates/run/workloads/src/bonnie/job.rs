@@ -1,5 +1,6 @@
 //! A configured bonnie++: parameters, footprint, outline, and the session.
 
+use treering_model::metrics::times;
 use treering_model::{Caution, Metric, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, SyncScope, TargetFacts,
@@ -244,7 +245,7 @@ impl Job for BonnieJob {
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
-        Some("elapsed_seconds")
+        Some(times::ELAPSED_SECONDS.name)
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::{MetricSpec, cpu, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
@@ -40,13 +41,11 @@ impl Headline {
         let total = |sum: fn(&Sums) -> u64| self.kinds.values().map(sum).sum::<u64>();
         let tasks = total(|sums| sums.tasks);
         if tasks > 0 {
-            for (name, ns) in [
-                ("operation_seconds", total(|sums| sums.wall_ns)),
-                ("operation_cpu_seconds", total(|sums| sums.cpu_ns)),
+            for (spec, ns) in [
+                (times::OPERATION_SECONDS, total(|sums| sums.wall_ns)),
+                (cpu::OPERATION_CPU_SECONDS, total(|sums| sums.cpu_ns)),
             ] {
-                let seconds = ns as f64 / 1e9;
-                let metric = Metric::new(name, Scope::Trial, seconds, Unit::Seconds, Better::Lower);
-                metrics.push(metric.of_tasks(tasks));
+                metrics.push(spec.of(Scope::Trial, ns as f64 / 1e9).of_tasks(tasks));
             }
         }
         metrics
@@ -68,19 +67,17 @@ fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
     let seconds = sums.wall_ns.max(1) as f64 / 1e9;
     let tasks = sums.tasks as f64;
     let by_names = matches!(kind, "clean" | "delete" | "stat");
-    let metric = |name: &str, value: f64, unit, better| {
-        Metric::new(name, Scope::Kind(kind.to_owned()), value, unit, better).of_tasks(sums.tasks)
+    let metric = |spec: MetricSpec, value: f64| {
+        spec.of(Scope::Kind(kind.to_owned()), value).of_tasks(sums.tasks)
     };
-    let (higher, lower) = (Better::Higher, Better::Lower);
     let mib = sums.bytes as f64 / 1_048_576.0;
     let files = sums.files as f64;
-    let cpu = sums.cpu_ns as f64 / 1e9;
+    let cpu_seconds = sums.cpu_ns as f64 / 1e9;
     let mut metrics = vec![
-        metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher).primary_if(!by_names),
-        metric("files_per_second", files / seconds, Unit::FilesPerSecond, higher)
-            .primary_if(by_names),
-        metric("seconds", seconds / tasks, Unit::Seconds, lower),
-        metric("cpu_seconds", cpu / tasks, Unit::Seconds, lower),
+        metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names),
+        metric(rates::FILES_PER_SECOND, files / seconds).primary_if(by_names),
+        metric(times::SECONDS, seconds / tasks),
+        metric(cpu::CPU_SECONDS, cpu_seconds / tasks),
     ];
     if sums.bytes == 0 {
         // Names alone are moved: a rate of bytes would be a zero that means nothing.

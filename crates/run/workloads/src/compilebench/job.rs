@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use treering_model::metrics::times;
 use treering_model::{Caution, CautionCode, Metric, Mode};
 use treering_script::{
     ConfigError, Footprint, Job, Kind as NameKind, NameId, OutlineLine, Random, Session, Settings,
@@ -254,7 +255,7 @@ impl Job for AgingJob {
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
-        Some("operation_seconds")
+        Some(times::OPERATION_SECONDS.name)
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

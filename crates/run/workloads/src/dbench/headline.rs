@@ -1,9 +1,11 @@
 //! The headline numbers: the time of a pass, operations per second, and what of the time fsync
 //! takes.
 
-use treering_model::{
-    Better, Caution, CautionCode, Latency, Metric, OPERATIONS_FEW, Scope, TaskTotals, Unit,
+use treering_model::metrics::dbench::{
+    FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES, UNEXPECTED_OUTCOMES,
 };
+use treering_model::metrics::{cpu, latency, rates, times};
+use treering_model::{Caution, CautionCode, Latency, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 use treering_script::Spans;
 
 use super::account::Account;
@@ -105,33 +107,19 @@ impl Headline {
         if operations == 0 || seconds <= 0.0 {
             return Vec::new();
         }
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let metric = |name: &str, value: f64, unit, better| {
-            Metric::new(name, Scope::Trial, value, unit, better).of_tasks(self.clients)
-        };
-        let mut metrics = Vec::new();
-        let passes = self.passes.samples();
-        if passes > 0 {
-            let mean = self.passes_ns as f64 / 1e9 / passes as f64;
-            let quantile = |at: f64| self.passes.quantile_ns(at) as f64 / 1e9;
-            metrics.extend([
-                metric("pass_seconds", mean, Unit::Seconds, lower).primary(),
-                metric("pass_seconds_p50", quantile(0.5), Unit::Seconds, lower),
-                metric("pass_seconds_max", self.passes.max_ns() as f64 / 1e9, Unit::Seconds, lower),
-                metric("passes", passes as f64, Unit::Count, higher),
-            ]);
-        }
+        let mut metrics = self.passes();
         let mib = |bytes: u64| bytes as f64 / 1_048_576.0 / seconds;
-        let rate = Unit::OpsPerSecond;
+        let moved = rates::DIRECTION_MIB_PER_SECOND;
+        let of = Scope::Trial;
         metrics.extend([
-            metric("operations_per_second", operations as f64 / seconds, rate, higher).primary(),
-            metric("operations", operations as f64, Unit::Count, higher),
-            metric("flush_time_percent", self.flush_percent(), Unit::Percent, lower),
-            metric("read_mib_per_second", mib(self.read), Unit::MibPerSecond, higher),
-            metric("write_mib_per_second", mib(self.written), Unit::MibPerSecond, higher),
-            metric("elapsed_seconds", seconds, Unit::Seconds, lower),
-            metric("cpu_seconds", self.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
-            metric("unexpected_outcomes", self.surprises as f64, Unit::Count, lower),
+            rates::OPERATIONS_PER_SECOND.of(of.clone(), operations as f64 / seconds).primary(),
+            rates::OPERATIONS.of(of.clone(), operations as f64),
+            FLUSH_TIME_PERCENT.of(of.clone(), self.flush_percent()),
+            moved.of_member(&["read"], of.clone(), mib(self.read)),
+            moved.of_member(&["write"], of.clone(), mib(self.written)),
+            times::ELAPSED_SECONDS.of(of.clone(), seconds),
+            cpu::CPU_SECONDS.of(of.clone(), self.cpu_ns as f64 / 1e9),
+            UNEXPECTED_OUTCOMES.of(of, self.surprises as f64),
         ]);
         for kind in Kind::ALL {
             let row = self.spans.row(kind as usize);
@@ -139,26 +127,54 @@ impl Headline {
                 continue;
             }
             let scope = Scope::Kind(kind.name().to_owned());
-            let of = |name: &str, value: f64, unit, better| {
-                Metric::new(name, scope.clone(), value, unit, better).of_tasks(self.clients)
-            };
-            metrics.push(of("operations_per_second", row.count as f64 / seconds, rate, higher));
-            if row.latency.samples() == 0 {
-                continue;
-            }
-            let quantile = |at: f64| row.latency.quantile_ns(at) as f64;
-            let latency = |name: &str, ns: f64| {
-                of(name, ns, Unit::Nanoseconds, lower).of_tasks(row.latency.samples())
-            };
-            metrics.extend([
-                latency("latency_ns_mean", row.mean_ns()),
-                latency("latency_ns_p50", quantile(0.5)),
-                latency("latency_ns_p99", quantile(0.99)),
-                latency("latency_ns_p999", quantile(0.999)),
-                latency("latency_ns_max", row.longest_ns as f64),
-            ]);
+            let rate = row.count as f64 / seconds;
+            metrics.push(rates::OPERATIONS_PER_SECOND.of(scope.clone(), rate));
+            metrics.push(rates::CALLS.of(scope, row.count as f64));
         }
+        let mut metrics: Vec<Metric> =
+            metrics.into_iter().map(|metric| metric.of_tasks(self.clients)).collect();
+        metrics.extend(Kind::ALL.into_iter().flat_map(|kind| self.latencies(kind)));
         metrics
+    }
+
+    /// The times of the passes, where any ended.
+    fn passes(&self) -> Vec<Metric> {
+        let passes = self.passes.samples();
+        if passes == 0 {
+            return Vec::new();
+        }
+        let quantile = |word: &str, ns: u64| {
+            PASS_SECONDS_QUANTILE.of_member(&[word], Scope::Trial, ns as f64 / 1e9)
+        };
+        let mean = self.passes_ns as f64 / 1e9 / passes as f64;
+        vec![
+            PASS_SECONDS.of(Scope::Trial, mean).primary(),
+            quantile("p50", self.passes.quantile_ns(0.5)),
+            quantile("max", self.passes.max_ns()),
+            PASSES.of(Scope::Trial, passes as f64),
+        ]
+    }
+
+    /// How long operations of a kind took, where that was timed.
+    fn latencies(&self, kind: Kind) -> Vec<Metric> {
+        let row = self.spans.row(kind as usize);
+        let samples = row.latency.samples();
+        if row.count == 0 || samples == 0 {
+            return Vec::new();
+        }
+        let quantile = |at: f64| row.latency.quantile_ns(at) as f64;
+        let figures = [
+            ("mean", row.mean_ns()),
+            ("p50", quantile(0.5)),
+            ("p99", quantile(0.99)),
+            ("p999", quantile(0.999)),
+            ("max", row.longest_ns as f64),
+        ];
+        let of = |(what, ns): (&str, f64)| {
+            let scope = Scope::Kind(kind.name().to_owned());
+            latency::LATENCY_NS.of_member(&[what], scope, ns).of_tasks(samples)
+        };
+        figures.into_iter().map(of).collect()
     }
 
     /// Whether so little ran that it says nothing.

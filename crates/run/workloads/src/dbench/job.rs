@@ -1,5 +1,7 @@
 //! A configured dbench: what it plays, what it will ask of the filesystem, and the session.
 
+use treering_model::metrics::dbench::PASS_SECONDS;
+use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
@@ -154,8 +156,8 @@ impl Job for PlayJob {
     fn overall_metric(&self) -> Option<&'static str> {
         // Whether a pass ends within the time is not known beforehand.
         Some(match self.work() {
-            Work::Fixed => "pass_seconds",
-            _ => "operations_per_second",
+            Work::Fixed => PASS_SECONDS.name,
+            _ => rates::OPERATIONS_PER_SECOND.name,
         })
     }
 

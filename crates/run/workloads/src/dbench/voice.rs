@@ -1,5 +1,7 @@
 //! dbench's own way to run and to speak: a line each second, a table and the result.
 
+use std::path::Path;
+
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Spans,
@@ -195,6 +197,16 @@ impl ClassicVoice for Voice {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let header = output::header(self.seconds, &self.load, self.warmup);
         out(header + &output::releasing(self.processes))
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
+        // The original's clients fail of the first file that the load opens there.
+        let begun = self.open(scene).out;
+        Said {
+            out: begun + "Child failed with status 1\n",
+            err: format!("open {} failed ({why})\n", path.display()),
+            ..Said::default()
+        }
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -1,8 +1,8 @@
 //! The headline numbers: operations per second, beside what the original counts.
 
-use treering_model::{
-    Better, Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals, Unit,
-};
+use treering_model::metrics::ffsb::{TRANSACTIONS_PER_SECOND, UNSYNCED_OPERATIONS_PER_SECOND};
+use treering_model::metrics::{cpu, rates, times};
+use treering_model::{Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 
 use super::operation::Operation;
 use super::profile::{Profile, Sizes};
@@ -67,43 +67,35 @@ impl Headline {
     /// The numbers so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let all = self.all();
-        let metric = |scope: &Scope, name: &str, value: f64, unit, better| {
-            Metric::new(name, scope.clone(), value, unit, better).of_tasks(self.tasks)
-        };
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let trial = Scope::Trial;
-        let mut metrics = Vec::new();
-        let setup = self.setup.seconds();
-        metrics.push(metric(&trial, "setup_seconds", setup, Unit::Seconds, lower));
+        let of = || Scope::Trial;
+        let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         // The sync is part of the work, as in the original.
         let elapsed = self.work.until(self.work.ended_ns.max(self.sync.ended_ns));
         let running = self.work.seconds();
         if all.operations() == 0 || elapsed <= 0.0 || running <= 0.0 {
-            return metrics;
+            return self.of_tasks(metrics);
         }
-        let rate = Unit::OpsPerSecond;
         let operations = all.operations() as f64;
-        let figure = |name, value, unit, better| metric(&trial, name, value, unit, better);
         metrics.extend([
-            figure("operations_per_second", operations / elapsed, rate, higher).primary(),
-            figure("operations", operations, Unit::Count, higher),
-            figure("unsynced_operations_per_second", operations / running, rate, higher),
-            figure("transactions_per_second", all.transactions() as f64 / elapsed, rate, higher),
-            figure("elapsed_seconds", elapsed, Unit::Seconds, lower),
-            figure("final_sync_seconds", self.sync.seconds(), Unit::Seconds, lower),
-            figure("cpu_seconds", self.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
+            rates::OPERATIONS_PER_SECOND.of(of(), operations / elapsed).primary(),
+            rates::OPERATIONS.of(of(), operations),
+            UNSYNCED_OPERATIONS_PER_SECOND.of(of(), operations / running),
+            TRANSACTIONS_PER_SECOND.of(of(), all.transactions() as f64 / elapsed),
+            times::ELAPSED_SECONDS.of(of(), elapsed),
+            times::FINAL_SYNC_SECONDS.of(of(), self.sync.seconds()),
+            cpu::CPU_SECONDS.of(of(), self.cpu_ns as f64 / 1e9),
         ]);
         let mib = |bytes: u64| bytes as f64 / 1_048_576.0 / elapsed;
         let bytes = |is: fn(Operation) -> bool| -> u64 {
             let kinds = Operation::ALL.into_iter().filter(|&operation| is(operation));
             kinds.map(|operation| all.done[operation.place()].bytes).sum()
         };
-        for (name, bytes) in [
-            ("read_mib_per_second", bytes(Operation::reads)),
-            ("write_mib_per_second", bytes(Operation::writes)),
-        ] {
+        for (direction, bytes) in
+            [("read", bytes(Operation::reads)), ("write", bytes(Operation::writes))]
+        {
             if bytes > 0 {
-                metrics.push(figure(name, mib(bytes), Unit::MibPerSecond, higher));
+                let rate = rates::DIRECTION_MIB_PER_SECOND;
+                metrics.push(rate.of_member(&[direction], of(), mib(bytes)));
             }
         }
         for operation in Operation::ALL {
@@ -111,17 +103,21 @@ impl Headline {
             if done.operations == 0 {
                 continue;
             }
-            let kind = Scope::Kind(operation.name().to_owned());
-            let of = |name, value, unit| metric(&kind, name, value, unit, higher);
+            let kind = || Scope::Kind(operation.name().to_owned());
+            let (operations, transactions) = (done.operations as f64, done.transactions as f64);
             metrics.extend([
-                of("operations_per_second", done.operations as f64 / elapsed, rate),
-                of("transactions_per_second", done.transactions as f64 / elapsed, rate),
+                rates::OPERATIONS_PER_SECOND.of(kind(), operations / elapsed),
+                TRANSACTIONS_PER_SECOND.of(kind(), transactions / elapsed),
             ]);
             if done.bytes > 0 {
-                metrics.push(of("mib_per_second", mib(done.bytes), Unit::MibPerSecond));
+                metrics.push(rates::MIB_PER_SECOND.of(kind(), mib(done.bytes)));
             }
         }
-        metrics
+        self.of_tasks(metrics)
+    }
+
+    fn of_tasks(&self, metrics: Vec<Metric>) -> Vec<Metric> {
+        metrics.into_iter().map(|metric| metric.of_tasks(self.tasks)).collect()
     }
 
     /// The metrics of a run of these kinds of operation; of none, those of a setup. Their values

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
@@ -341,7 +342,7 @@ impl Job for BenchJob {
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
-        Some("operations_per_second")
+        Some(rates::OPERATIONS_PER_SECOND.name)
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

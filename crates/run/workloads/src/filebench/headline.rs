@@ -1,6 +1,9 @@
 //! The headline numbers: those of the IO Summary, and of each flowop.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::filebench::{READS_PER_SECOND, WRITES_PER_SECOND};
+use treering_model::metrics::latency::LATENCY_NANOSECONDS;
+use treering_model::metrics::{cpu, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
 
 use super::plan::{Class, Plan, Row};
 use super::tally::{Account, Tally};
@@ -96,43 +99,37 @@ impl Headline {
 
     /// The numbers so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let figure = |name: &str, value, unit, better| {
-            Metric::new(name, Scope::Trial, value, unit, better).of_tasks(self.tasks)
-        };
-        let setup = self.setup.seconds();
-        let mut metrics = vec![figure("setup_seconds", setup, Unit::Seconds, lower)];
+        let of = || Scope::Trial;
+        let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         let seconds = self.work.seconds();
         let all = Summary::of(&self.rows, &self.sums);
         if all.operations == 0 || seconds <= 0.0 {
-            return metrics;
+            return self.of_tasks(metrics);
         }
-        let (ops, mib) = (Unit::OpsPerSecond, Unit::MibPerSecond);
         let per_second = |count: u64| count as f64 / seconds;
-        metrics.push(
-            figure("operations_per_second", per_second(all.operations), ops, higher).primary(),
-        );
-        metrics.push(figure("operations", all.operations as f64, Unit::Count, higher));
-        for (name, count) in [("reads_per_second", all.reads), ("writes_per_second", all.writes)] {
+        metrics.extend([
+            rates::OPERATIONS_PER_SECOND.of(of(), per_second(all.operations)).primary(),
+            rates::OPERATIONS.of(of(), all.operations as f64),
+        ]);
+        for (spec, count) in [(READS_PER_SECOND, all.reads), (WRITES_PER_SECOND, all.writes)] {
             if count > 0 {
-                metrics.push(figure(name, per_second(count), ops, higher));
+                metrics.push(spec.of(of(), per_second(count)));
             }
         }
         if all.bytes > 0 {
-            metrics.push(figure("mib_per_second", per_second(all.bytes) / MIB, mib, higher));
+            metrics.push(rates::MIB_PER_SECOND.of(of(), per_second(all.bytes) / MIB));
         }
+        metrics.push(times::ELAPSED_SECONDS.of(of(), seconds));
+        if self.sync_ns > 0 {
+            metrics.push(times::FINAL_SYNC_SECONDS.of(of(), self.sync_ns as f64 / 1e9));
+        }
+        let cpu_ns = self.cpu_ns as f64 / all.operations as f64;
+        metrics.push(cpu::CPU_PER_OPERATION_NANOSECONDS.of(of(), cpu_ns));
+        let mut metrics = self.of_tasks(metrics);
         if all.mean_ns > 0.0 {
-            let name = "latency_mean_nanoseconds";
-            let mean = figure(name, all.mean_ns, Unit::Nanoseconds, lower);
+            let mean = LATENCY_NANOSECONDS.of_member(&["mean"], of(), all.mean_ns);
             metrics.push(mean.of_tasks(all.timed));
         }
-        metrics.push(figure("elapsed_seconds", seconds, Unit::Seconds, lower));
-        if self.sync_ns > 0 {
-            let sync = self.sync_ns as f64 / 1e9;
-            metrics.push(figure("final_sync_seconds", sync, Unit::Seconds, lower));
-        }
-        let cpu = self.cpu_ns as f64 / all.operations as f64;
-        metrics.push(figure("cpu_per_operation_nanoseconds", cpu, Unit::Nanoseconds, lower));
         for (row, sum) in self.rows.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0) {
             self.row(row, sum, seconds, &mut metrics);
         }
@@ -153,29 +150,32 @@ impl Headline {
         headline.metrics()
     }
 
+    fn of_tasks(&self, metrics: Vec<Metric>) -> Vec<Metric> {
+        metrics.into_iter().map(|metric| metric.of_tasks(self.tasks)).collect()
+    }
+
     fn row(&self, row: &Row, sum: &Tally, seconds: f64, metrics: &mut Vec<Metric>) {
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let figure = |name: &str, value, unit, better| {
-            let scope = Scope::Kind(row.name.clone());
-            Metric::new(name, scope, value, unit, better).of_tasks(self.tasks)
-        };
-        let latency =
-            |name: &str, ns: f64| figure(name, ns, Unit::Nanoseconds, lower).of_tasks(sum.timed);
-        let rate = sum.count as f64 / seconds;
-        metrics.push(figure("operations_per_second", rate, Unit::OpsPerSecond, higher));
+        let of = || Scope::Kind(row.name.clone());
+        let mut figures = vec![
+            rates::OPERATIONS_PER_SECOND.of(of(), sum.count as f64 / seconds),
+            rates::CALLS.of(of(), sum.count as f64),
+        ];
         if sum.bytes > 0 {
             let mib = sum.bytes as f64 / MIB / seconds;
-            metrics.push(figure("mib_per_second", mib, Unit::MibPerSecond, higher));
+            figures.push(rates::MIB_PER_SECOND.of(of(), mib));
         }
+        metrics.extend(self.of_tasks(figures));
         let Some(taken) = sum.latency.as_ref().filter(|_| sum.is_fair()) else { return };
-        metrics.push(latency("latency_mean_nanoseconds", sum.mean_ns()));
-        for (name, quantile) in [
-            ("latency_p50_nanoseconds", 0.5),
-            ("latency_p99_nanoseconds", 0.99),
-            ("latency_p999_nanoseconds", 0.999),
-        ] {
-            metrics.push(latency(name, taken.quantile_ns(quantile) as f64));
-        }
-        metrics.push(latency("latency_max_nanoseconds", sum.most_ns as f64));
+        let quantile = |quantile: f64| taken.quantile_ns(quantile) as f64;
+        let latencies = [
+            ("mean", sum.mean_ns()),
+            ("p50", quantile(0.5)),
+            ("p99", quantile(0.99)),
+            ("p999", quantile(0.999)),
+            ("max", sum.most_ns as f64),
+        ];
+        metrics.extend(latencies.into_iter().map(|(what, ns)| {
+            LATENCY_NANOSECONDS.of_member(&[what], of(), ns).of_tasks(sum.timed)
+        }));
     }
 }

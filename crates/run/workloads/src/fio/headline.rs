@@ -1,6 +1,8 @@
 //! The headline numbers of each job: how fast it read and wrote, and how long requests took.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::fio::DIRECTION_LATENCY_NANOSECONDS;
+use treering_model::metrics::{MetricSpec, cpu, rates};
+use treering_model::{Metric, Scope, TaskTotals};
 
 use super::jobfile::Way;
 use super::scene::Scene;
@@ -10,7 +12,8 @@ use super::tally::{Latencies, Tally, WayTally};
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     rows: Vec<usize>,
-    names: Vec<String>,
+    /// What the row's job is called, and the row itself: they differ where clones are told apart.
+    names: Vec<(String, String)>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
 }
@@ -32,18 +35,16 @@ impl Headline {
             rows.push(row);
         }
         // Rows of one name are those of clones that are told apart: their names tell them too.
-        let unique: Vec<String> = names
-            .iter()
-            .enumerate()
-            .map(|(row, name)| {
-                if names.iter().filter(|other| *other == name).count() == 1 {
-                    return (*name).to_owned();
-                }
-                format!("{name}.{}", names[..row].iter().filter(|other| *other == name).count())
-            })
-            .collect();
-        let sums = vec![None; unique.len()];
-        Self { rows, names: unique, sums, cpu_ns: 0 }
+        let unique = |(row, name): (usize, &&str)| {
+            if names.iter().filter(|other| *other == name).count() == 1 {
+                return ((*name).to_owned(), (*name).to_owned());
+            }
+            let number = names[..row].iter().filter(|other| *other == name).count();
+            ((*name).to_owned(), format!("{name}.{number}"))
+        };
+        let names: Vec<(String, String)> = names.iter().enumerate().map(unique).collect();
+        let sums = vec![None; names.len()];
+        Self { rows, names, sums, cpu_ns: 0 }
     }
 
     /// A clone ended.
@@ -78,52 +79,77 @@ impl Headline {
         self.metrics()
     }
 
-    /// The numbers so far.
+    /// The numbers so far: of each row, and of clones that are told apart what they come to, which
+    /// then decides.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;
-        for (name, sum) in self.names.iter().zip(&self.sums) {
+        for ((job, name), sum) in self.names.iter().zip(&self.sums) {
             let Some(sum) = sum else { continue };
-            for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
+            for (way, word) in DIRECTIONS {
                 let done = &sum.ways[way.place()];
-                if done.requests == 0 || done.runtime_ms == 0 {
-                    continue;
-                }
                 requests += done.requests;
-                let scope = Scope::Kind(name.clone());
-                let seconds = done.runtime_ms as f64 / 1e3;
-                let metric = |what: &str, value, unit, better| {
-                    Metric::new(format!("{word}_{what}"), scope.clone(), value, unit, better)
-                        .of_tasks(sum.clones)
-                };
-                let mib = done.bytes as f64 / 1_048_576.0 / seconds;
-                let per_second = done.requests as f64 / seconds;
-                let rate = metric("mib_per_second", mib, Unit::MibPerSecond, Better::Higher);
-                metrics.push(rate.primary());
-                let ops = Unit::OpsPerSecond;
-                metrics.push(metric("operations_per_second", per_second, ops, Better::Higher));
-                let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat }.clone();
-                if whole.stat.samples == 0 {
-                    continue;
-                }
-                let mut figures = vec![("mean", whole.stat.mean())];
-                let shares = whole.histogram.percentiles(&[50.0, 99.0, 99.9]);
-                figures.extend(
-                    ["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)),
-                );
-                figures.push(("max", whole.stat.most as f64));
-                for (what, ns) in figures {
-                    let name = format!("latency_{what}_nanoseconds");
-                    let latency = metric(&name, ns, Unit::Nanoseconds, Better::Lower);
-                    metrics.push(latency.of_tasks(whole.stat.samples));
-                }
+                metrics.extend(rates_of(name, word, &[done], sum.clones, job == name));
+                metrics.extend(latencies(name, word, done));
+            }
+        }
+        let mut told: Vec<&str> = Vec::new();
+        for (job, name) in &self.names {
+            if job == name || told.contains(&job.as_str()) {
+                continue;
+            }
+            told.push(job);
+            let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
+            let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
+            for (way, word) in DIRECTIONS {
+                let all: Vec<&WayTally> = clones.iter().map(|sum| &sum.ways[way.place()]).collect();
+                let count = clones.iter().map(|sum| sum.clones).sum();
+                metrics.extend(rates_of(job, word, &all, count, true));
             }
         }
         if requests > 0 {
             let each = self.cpu_ns as f64 / requests as f64;
-            let (name, lower) = ("cpu_per_operation_nanoseconds", Better::Lower);
-            metrics.push(Metric::new(name, Scope::Trial, each, Unit::Nanoseconds, lower));
+            metrics.push(cpu::CPU_PER_OPERATION_NANOSECONDS.of(Scope::Trial, each));
         }
         metrics
     }
+}
+
+/// The directions by their names in metrics.
+const DIRECTIONS: [(Way, &str); 2] = [(Way::Read, "read"), (Way::Write, "write")];
+
+/// What clones moved in one direction, by the longest of their times; none where nothing was moved.
+fn rates_of(name: &str, word: &str, all: &[&WayTally], clones: u64, decides: bool) -> Vec<Metric> {
+    let requests: u64 = all.iter().map(|done| done.requests).sum();
+    let longest = all.iter().map(|done| done.runtime_ms).max().unwrap_or(0);
+    if requests == 0 || longest == 0 {
+        return Vec::new();
+    }
+    let seconds = longest as f64 / 1e3;
+    let mib = all.iter().map(|done| done.bytes as f64).sum::<f64>() / 1_048_576.0 / seconds;
+    let of = |spec: MetricSpec, value: f64| {
+        spec.of_member(&[word], Scope::Kind(name.to_owned()), value).of_tasks(clones)
+    };
+    vec![
+        of(rates::DIRECTION_MIB_PER_SECOND, mib).primary_if(decides),
+        of(rates::DIRECTION_OPERATIONS_PER_SECOND, requests as f64 / seconds),
+    ]
+}
+
+/// How long requests took in one direction, from submission on where that is known.
+fn latencies(name: &str, word: &str, done: &WayTally) -> Vec<Metric> {
+    let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat };
+    if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {
+        return Vec::new();
+    }
+    let shares = whole.clone().histogram.percentiles(&[50.0, 99.0, 99.9]);
+    let mut figures = vec![("mean", whole.stat.mean())];
+    figures.extend(["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)));
+    figures.push(("max", whole.stat.most as f64));
+    let of = |(what, ns): (&str, f64)| {
+        let scope = Scope::Kind(name.to_owned());
+        let metric = DIRECTION_LATENCY_NANOSECONDS.of_member(&[word, what], scope, ns);
+        metric.of_tasks(whole.stat.samples)
+    };
+    figures.into_iter().map(of).collect()
 }

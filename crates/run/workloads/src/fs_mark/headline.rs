@@ -1,7 +1,11 @@
 //! The headline numbers: the true rate, the original's figure and by how much it is too high, how
 //! far the workers were apart.
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Unit};
+use treering_model::metrics::fs_mark::{
+    CLASSIC_FILES_PER_SECOND, CLASSIC_INFLATION_PERCENT, WORKER_SKEW_RATIO,
+};
+use treering_model::metrics::{cpu, rates};
+use treering_model::{Metric, Scope, TaskTotals};
 
 use super::account::Notes;
 
@@ -31,8 +35,8 @@ struct Sums {
     files: u64,
     bytes: u64,
     cpu_ns: u64,
-    /// What the original would print, by the time that it stands for.
-    classic_files: f64,
+    /// The time that all files take at the rates that the original prints, in nanoseconds.
+    classic_ns: f64,
     /// Sum of the slowest worker's time by the fastest one's.
     skews: f64,
 }
@@ -54,11 +58,16 @@ impl Sums {
         self.waves += 1;
         self.wall_ns += wall_ns;
         self.skews += slowest as f64 / fastest as f64;
+        let (mut files, mut rate) = (0, 0.0);
         for (part, length) in parts.iter().zip(lengths()) {
-            self.files += part.files;
+            files += part.files;
             self.bytes += part.bytes;
             self.cpu_ns += part.cpu_ns;
-            self.classic_files += part.files as f64 / length as f64 * wall_ns as f64;
+            rate += part.files as f64 / length as f64;
+        }
+        self.files += files;
+        if files > 0 {
+            self.classic_ns += files as f64 / rate;
         }
     }
 
@@ -70,29 +79,24 @@ impl Sums {
         }
         let seconds = closed.wall_ns as f64 / 1e9;
         let files = closed.files as f64;
-        let metric = |name: &str, value: f64, unit, better| {
-            let scope = Scope::Kind(kind.to_owned());
-            Metric::new(name, scope, value, unit, better).of_tasks(closed.tasks)
-        };
+        let of = || Scope::Kind(kind.to_owned());
         let makes = kind == CREATE;
-        let (higher, lower) = (Better::Higher, Better::Lower);
-        let rate = Unit::FilesPerSecond;
         let mut metrics = vec![
-            metric("files_per_second", files / seconds, rate, higher).primary_if(makes),
-            metric("cpu_seconds", closed.cpu_ns as f64 / 1e9, Unit::Seconds, lower),
-            metric("worker_skew_ratio", closed.skews / closed.waves as f64, Unit::Count, lower),
+            rates::FILES_PER_SECOND.of(of(), files / seconds).primary_if(makes),
+            cpu::CPU_SECONDS.of(of(), closed.cpu_ns as f64 / 1e9),
+            WORKER_SKEW_RATIO.of(of(), closed.skews / closed.waves as f64),
         ];
         if makes {
             let mib = closed.bytes as f64 / 1_048_576.0;
-            let classic = closed.classic_files / seconds;
-            let inflation = (closed.classic_files / files - 1.0) * 100.0;
+            let classic = files / (closed.classic_ns / 1e9);
+            let inflation = (classic * seconds / files - 1.0) * 100.0;
             metrics.extend([
-                metric("mib_per_second", mib / seconds, Unit::MibPerSecond, higher),
-                metric("classic_files_per_second", classic, rate, higher),
-                metric("classic_inflation_percent", inflation, Unit::Percent, lower),
+                rates::MIB_PER_SECOND.of(of(), mib / seconds),
+                CLASSIC_FILES_PER_SECOND.of(of(), classic),
+                CLASSIC_INFLATION_PERCENT.of(of(), inflation),
             ]);
         }
-        metrics
+        metrics.into_iter().map(|metric| metric.of_tasks(closed.tasks)).collect()
     }
 }
 

@@ -1,6 +1,8 @@
 //! fs_mark's own way to run and to speak: a header and a row for each iteration, on standard output
 //! and in the log.
 
+use std::path::Path;
+
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
@@ -81,6 +83,11 @@ impl ClassicVoice for Voice {
         let ClassicConfig { shape, verbose, .. } = &self.config;
         let text = |is_log| header(&scene.words, &scene.started, shape, *verbose, is_log);
         Said { out: text(false), log: text(true), ..Said::default() }
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
+        let err = format!("fill_dir:mkdir {} failed: {why}\n", path.display());
+        Said { err, ..self.open(scene) }
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

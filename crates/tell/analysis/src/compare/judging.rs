@@ -285,7 +285,9 @@ fn ask(
     };
     for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        let metric = &metric.clone().primary_if(decides(metric));
+        // What one of the tools calls its result decides, also where the other knows a truer one.
+        let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
+        let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
             Some(one) => {
                 if metric.primary && is_serial(&one.about) {

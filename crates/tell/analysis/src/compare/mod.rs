@@ -30,7 +30,7 @@ pub use environment::{EnvironmentFact, FactValue, Standing, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::{Gate, GateReason};
 pub use judging::{CompareError, compare, compare_observed};
-pub use observed::{ObservedJob, ObservedSide, is_observation, observed_jobs};
+pub use observed::{ObservedJob, ObservedSide, observed_jobs};
 pub use outcome::{Decided, Estimate, MetricComparison, Outcome, SideSummary, Verdict};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, SideProfile, profiles};
 pub use side::{Factor, Side};

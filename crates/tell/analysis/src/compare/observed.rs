@@ -1,6 +1,7 @@
 //! What was watched beside the measuring: metrics of traces and layouts, from rounds of their own
 //! or from the measured ones, and which trials charts of it are drawn from.
 
+use treering_model::metrics::is_observation;
 use treering_model::{CellRole, Mode, Trial, TrialId};
 
 use super::Outcome;
@@ -8,9 +9,6 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::jobs;
 use super::profile::counted;
 use super::side::Side;
-
-/// How the names of the metrics begin that observers make.
-const PREFIXES: [&str; 2] = ["trace_", "layout_"];
 
 /// What is said of observing rounds; all else is said of the measured ones.
 const OF_OBSERVED: [Code; 8] = [
@@ -23,11 +21,6 @@ const OF_OBSERVED: [Code; 8] = [
     Code::Unpaired,
     Code::TrialCautions,
 ];
-
-/// Whether a metric tells what observers saw, by its name.
-pub fn is_observation(name: &str) -> bool {
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
 
 /// Whether a trial was run to be watched: its times are those of a watched machine.
 pub(super) fn is_observed(trial: &Trial) -> bool {

@@ -2,6 +2,7 @@
 //! that caches, or in a virtual machine, a layout that needs more seeks can be the faster one.
 
 use treering_model::Scope;
+use treering_model::metrics::{layout, times, trace};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::outcome::MetricComparison;
@@ -14,8 +15,9 @@ const SEEKS_FEWEST: f64 = 64.0;
 /// By so many points of percent scores of the layout differ clearly.
 const POINTS: f64 = 10.0;
 
-const SEEKS: &str = "trace_seeks";
-const SCORES: [&str; 2] = ["layout_traversal_score_percent", "layout_adjacent_siblings_percent"];
+const SEEKS: &str = trace::SEEKS.name;
+const SCORES: [&str; 2] =
+    [layout::TRAVERSAL_SCORE_PERCENT.name, layout::ADJACENT_SIBLINGS_PERCENT.name];
 
 /// A doubt for each job and contender of which time says one thing and the device another.
 pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
@@ -76,7 +78,7 @@ fn time_of<'c>(
     };
     let of = |scope: &Scope| {
         let mut times = all.iter().filter(is_of_job);
-        times.find(|other| other.name == "elapsed_seconds" && other.scope == *scope)
+        times.find(|other| other.name == times::ELAPSED_SECONDS.name && other.scope == *scope)
     };
     let is_alone = || {
         let mut seen = all.iter().filter(is_of_job).filter(|other| other.name == one.name);

@@ -6,6 +6,9 @@
 //! where the work differs, rates and times are different quantities. Latency percentiles and CPU
 //! time always are.
 
+use treering_model::metrics::dbench::PASS_SECONDS;
+use treering_model::metrics::fio::DIRECTION_RUNTIME_SECONDS;
+use treering_model::metrics::{rates, times};
 use treering_model::{Scope, Trial, Unit, Work};
 use treering_stats::median;
 
@@ -18,12 +21,13 @@ const SLACK: f64 = 0.02;
 
 /// Rates of a whole part of the trial, by the end of their names; what stands before it tells what
 /// was done (`read_mib_per_second`).
-const RATES: [&str; 3] = ["mib_per_second", "files_per_second", "operations_per_second"];
+const RATES: [&str; 3] =
+    [rates::MIB_PER_SECOND.name, rates::FILES_PER_SECOND.name, rates::OPERATIONS_PER_SECOND.name];
 
 /// Times that are those of the same work, by their whole names. The last is the time that a trial
 /// was given where that is what ends it.
-const TIMES: [&str; 3] = ["seconds", "pass_seconds", ELAPSED];
-const ELAPSED: &str = "elapsed_seconds";
+const TIMES: [&str; 3] = [times::SECONDS.name, PASS_SECONDS.name, ELAPSED];
+const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
 /// Puts the questions of a job and contender that are about one quantity together; `first` is where
 /// they begin among all.
@@ -95,6 +99,9 @@ fn sort(one: &MetricComparison) -> Option<Sort<'_>> {
     one.ratio?;
     if TIMES.contains(&one.name.as_str()) && one.unit == Unit::Seconds {
         return Some(Sort { work: "", is_time: true });
+    }
+    if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&one.name) {
+        return Some(Sort { work: direction, is_time: true });
     }
     // Of the whole trial a rate of reads stands beside the rate of all, of which it is a part.
     let work = RATES.iter().find_map(|rate| one.name.strip_suffix(rate))?;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{Better, Metric, Scope, TaskTotals, Trial, Unit};
+use treering_model::metrics::{MetricSpec, cpu, is_observation, times};
+use treering_model::{Metric, Scope, TaskTotals, Trial};
 
-use super::observed::{is_observation, is_observed};
+use super::observed::is_observed;
 use super::side::is_completed;
 use crate::Known;
 
@@ -44,10 +45,15 @@ impl<'m> Series<'m> {
         self.by_trial.iter().map(value).collect()
     }
 
+    /// The same metric as here, where any trial has it.
+    pub(super) fn get(&self, metric: &Metric) -> Option<&'m Metric> {
+        let key = key(metric);
+        self.by_trial.iter().find_map(|of_trial| of_trial.get(&key).copied())
+    }
+
     /// Whether any trial has this metric.
     pub(super) fn has(&self, metric: &Metric) -> bool {
-        let key = key(metric);
-        self.by_trial.iter().any(|of_trial| of_trial.contains_key(&key))
+        self.get(metric).is_some()
     }
 }
 
@@ -70,12 +76,11 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
     let known = Known::of(trial);
-    let mut add = |scope: Scope, name: &str, seconds: f64, tasks: u64| {
-        let same = |metric: &Metric| metric.scope == scope && metric.name == name;
+    let mut add = |scope: Scope, spec: MetricSpec, seconds: f64, tasks: u64| {
+        let same = |metric: &Metric| metric.scope == scope && metric.name == spec.name;
         // What the log of another tool does not tell is 0 in its totals.
         if known.amount(seconds).is_some() && !metrics.iter().any(same) {
-            let metric = Metric::new(name, scope, seconds, Unit::Seconds, Better::Lower);
-            metrics.push(metric.of_tasks(tasks));
+            metrics.push(spec.of(scope, seconds).of_tasks(tasks));
         }
     };
     // Tasks of kinds that the workload itself does not count are only its preparations.
@@ -86,27 +91,27 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
             tasks.iter().map(|task| ns(task) as f64 / 1e9).sum::<f64>() / count.max(1) as f64
         };
         let scope = || Scope::Kind(kind.to_owned());
-        add(scope(), "seconds", mean(|task| task.wall_ns), count);
-        add(scope(), "system_cpu_seconds", mean(|task| task.cpu.system_ns), count);
+        add(scope(), times::SECONDS, mean(|task| task.wall_ns), count);
+        add(scope(), cpu::SYSTEM_CPU_SECONDS, mean(|task| task.cpu.system_ns), count);
     }
     let phases = by_phase(trial);
     if phases.len() > 1 {
         for (name, sums) in &phases {
             let scope = || Scope::Phase((*name).to_owned());
-            add(scope(), "elapsed_seconds", sums.wall_ns as f64 / 1e9, sums.tasks);
-            add(scope(), "system_cpu_seconds", sums.system_ns as f64 / 1e9, sums.tasks);
+            add(scope(), times::ELAPSED_SECONDS, sums.wall_ns as f64 / 1e9, sums.tasks);
+            add(scope(), cpu::SYSTEM_CPU_SECONDS, sums.system_ns as f64 / 1e9, sums.tasks);
         }
     }
     let total = |of: fn(&Sums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
     if trial.wall_ns > 0 {
         let seconds = trial.wall_ns as f64 / 1e9;
-        add(Scope::Trial, "elapsed_seconds", seconds, total(|sums| sums.tasks));
+        add(Scope::Trial, times::ELAPSED_SECONDS, seconds, total(|sums| sums.tasks));
     }
     if !phases.is_empty() {
         let system = total(|sums| sums.system_ns) as f64 / 1e9;
         let user = total(|sums| sums.user_ns) as f64 / 1e9;
-        add(Scope::Trial, "system_cpu_seconds", system, total(|sums| sums.tasks));
-        add(Scope::Trial, "user_cpu_seconds", user, total(|sums| sums.tasks));
+        add(Scope::Trial, cpu::SYSTEM_CPU_SECONDS, system, total(|sums| sums.tasks));
+        add(Scope::Trial, cpu::USER_CPU_SECONDS, user, total(|sums| sums.tasks));
     }
     metrics
 }

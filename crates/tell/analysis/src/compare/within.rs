@@ -4,6 +4,7 @@
 //! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
 //! not known, whatever happens within one, so that the verdict stays that of a single run.
 
+use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
     Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
 };
@@ -31,7 +32,9 @@ pub(super) fn is_paired_within(metric: &Metric) -> bool {
     match &metric.scope {
         Scope::Trial => false,
         Scope::Phase(name) => name.starts_with(ITERATION_PHASE),
-        Scope::Kind(_) => matches!(metric.name.as_str(), "seconds" | "mib_per_second"),
+        Scope::Kind(_) => {
+            [times::SECONDS.name, rates::MIB_PER_SECOND.name].contains(&metric.name.as_str())
+        }
     }
 }
 
@@ -89,22 +92,22 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
             unpaired.push(format!("{kind}: {odd} operations on other trees"));
         }
         let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
-        let mut add = |name: &str, unit, better, is_leading, value: fn(&TaskTotals) -> f64| {
+        let mut add = |spec: MetricSpec, is_leading, value: fn(&TaskTotals) -> f64| {
             found.push(Pairs {
                 scope: Scope::Kind(kind.to_owned()),
-                name: name.to_owned(),
-                unit,
-                better,
+                name: spec.name.to_owned(),
+                unit: spec.unit,
+                better: spec.better,
                 is_leading,
                 baseline: matching.iter().map(|(left, _)| value(left)).collect(),
                 contender: matching.iter().map(|(_, right)| value(right)).collect(),
             });
         };
-        add("seconds", Unit::Seconds, Better::Lower, true, TaskTotals::seconds);
+        add(times::SECONDS, true, TaskTotals::seconds);
         if moves {
             // As printed, with two digits behind the point: the seconds are more exact.
             let rate = TaskTotals::mib_per_second;
-            add("mib_per_second", Unit::MibPerSecond, Better::Higher, false, rate);
+            add(rates::MIB_PER_SECOND, false, rate);
         }
     }
     found

@@ -9,9 +9,10 @@
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, is_observation,
+    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome,
 };
 use treering_model::Scope;
+use treering_model::metrics::is_observation;
 
 use super::comparison_charts::{forest, raw_numbers, rounds};
 use super::comparison_observed::{charts_of, tables_of};

@@ -1,6 +1,7 @@
 //! The tables of a comparison: sides, verdicts, and scores with time and CPU beside them.
 
 use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
+use treering_model::metrics::{cpu, times};
 use treering_model::{Better, Scope, Unit};
 
 use super::identity::metric_words;
@@ -249,9 +250,9 @@ fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: boo
     let score = own.iter().find(|one| one.primary).or_else(rate);
     let figures = [
         score,
-        named(&["seconds", "elapsed_seconds"]),
-        named(&["system_cpu_seconds"]),
-        named(&["cpu_seconds", "operation_cpu_seconds"]),
+        named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
+        named(&[cpu::SYSTEM_CPU_SECONDS.name]),
+        named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
     ];
     let median =
         |one: &MetricComparison| if is_base { one.baseline_median } else { one.contender_median };

@@ -2,6 +2,7 @@
 
 use treering_analysis::{FEW_BEYOND, KindSummary, OpSummary, PhaseSummary, RequestFigures, Spread};
 use treering_model::Better::{Higher, Lower};
+use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
 
 use super::identity::{better, scope};
@@ -304,5 +305,5 @@ pub(super) fn metrics(metrics: &[&Metric]) -> Table {
 
 /// Whether an observer measured it: the page has a section about what that observer saw.
 pub(super) fn is_of_observer(metric: &Metric) -> bool {
-    ["layout_", "trace_"].iter().any(|prefix| metric.name.starts_with(prefix))
+    is_observation(&metric.name)
 }

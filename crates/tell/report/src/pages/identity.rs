@@ -76,16 +76,7 @@ pub(super) fn in_short(metric: &Metric) -> String {
 /// A metric's name in words, without that of the unit, which stands behind the number: `latency
 /// max` of `latency_ns_max`.
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
-    let word = match unit {
-        Unit::Seconds => "seconds",
-        Unit::Nanoseconds => "ns",
-        Unit::Bytes => "bytes",
-        Unit::MibPerSecond => "mib_per_second",
-        Unit::FilesPerSecond => "files_per_second",
-        Unit::OpsPerSecond => "ops_per_second",
-        Unit::Count => "count",
-        Unit::Percent => "percent",
-    };
+    let word = if unit == Unit::Nanoseconds { "ns" } else { unit.word() };
     let rest = match name.strip_suffix(word) {
         Some(rest) => rest.trim_end_matches('_').to_owned(),
         None => name.replacen(&format!("_{word}_"), "_", 1),

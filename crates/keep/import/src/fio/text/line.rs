@@ -3,7 +3,7 @@
 
 use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
 use crate::number::{ctime_unix_ms, decimal, whole};
-use treering_formats::fio::{Spread, limit_ns};
+use treering_formats::fio::{COUNTS, Spread, limit_ns};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,8 +87,6 @@ const MOVES: [(&str, &str); 4] =
 const SUMS: [(&str, &str); 5] =
     [("READ", "read"), ("WRITE", "write"), ("TRIM", "trim"), ("MIXED", "mixed"), ("SYNC", "sync")];
 const TIMES: [&str; 4] = ["slat", "clat", "lat", "sync"];
-const COUNTS: [(&str, &str); 3] =
-    [("ctx", "context_switches"), ("majf", "major_faults"), ("minf", "minor_faults")];
 
 /// Reads a line that is whole. Mail programs put blanks that do not break where several stand.
 pub(super) fn line(text: &str) -> Option<Line> {
@@ -318,7 +316,8 @@ fn levels(name: &'static str, text: &str) -> Option<Line> {
 fn cpu(text: &str) -> Option<Line> {
     let pairs = pairs(text)?;
     let share = |name: &str| percent(value(&pairs, name)?);
-    let counts = COUNTS.into_iter().filter_map(|(short, name)| {
+    let names = ["ctx", "majf", "minf"].into_iter().zip(COUNTS);
+    let counts = names.filter_map(|(short, name)| {
         let number = whole(value(&pairs, short)?)?;
         Some((name, number))
     });

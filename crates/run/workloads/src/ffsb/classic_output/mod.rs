@@ -233,6 +233,7 @@ pub(in crate::ffsb) fn report(
         for (number, group) in groups.iter().enumerate() {
             text += &format!("ThreadGroup {number}\n===============\n");
             text += &table(group.tally, took_s);
+            text += "\n";
             text += &group.stats.map(|stats| calls(group.tally, stats)).unwrap_or_default();
         }
     }
@@ -240,8 +241,10 @@ pub(in crate::ffsb) fn report(
     groups.iter().for_each(|group| all.add(group.tally));
     text += "Total Results\n===============\n";
     text += &table(&all, took_s);
-    if let [GroupReport { stats: Some(stats), .. }] = groups {
-        text += &calls(&all, stats);
+    // An empty line stands below each group, also where it is alone, but not below the sum.
+    if let [GroupReport { stats, .. }] = groups {
+        text += "\n";
+        text += &stats.map(|stats| calls(&all, stats)).unwrap_or_default();
     }
     let (user, system) = (percent(user_s, took_s), percent(system_s, took_s));
     let sum = percent(user_s + system_s, took_s);
@@ -250,7 +253,7 @@ pub(in crate::ffsb) fn report(
     )
 }
 
-/// The rows of operations and the sums, with the empty line after them.
+/// The rows of operations and the sums.
 fn table(tally: &Tally, took_s: f64) -> String {
     let mut text = format!(
         "{:>20}   {}\t {}\t{}\t    {}\t   {}\n{:>20}   {}\t {}\t{}\t    {}\t   {}\n",
@@ -300,7 +303,7 @@ fn table(tally: &Tally, took_s: f64) -> String {
             text += &format!("{name} Throughput: {}\n", throughput(bytes));
         }
     }
-    text + "\n"
+    text
 }
 
 /// The times of a group's calls, with the empty line after them.

@@ -336,7 +336,7 @@ fn several_groups_have_tables_of_their_own() {
         "                stat :            3\t      1.50\t23.077%\t\t75.000%\t           NA\n";
     assert!(rest.contains(row), "{rest}");
     let end = "6.50 Transactions per Second\n\nThroughput Results\n===================\n\
-               Read Throughput: 20KB/sec\n\n\n\n0.0% User   Time\n";
+               Read Throughput: 20KB/sec\n\n\n0.0% User   Time\n";
     assert!(rest.contains(end), "{rest}");
     let nothing = report(&[], 0.0, 0.0, 0.0);
     assert!(nothing.contains("\n-\n0.00 Transactions per Second\n"), "{nothing}");

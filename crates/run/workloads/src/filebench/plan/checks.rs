@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use treering_script::ConfigError;
 
 use super::bind::{Binder, Target};
-use super::{FDS, Kind, Plan, Step};
+use super::{FDS, Kind, Plan, Row, Step};
 use crate::messages::{Place, nearest, shown};
 
 pub(super) fn check(binder: &Binder<'_>, plan: &mut Plan) -> Result<(), ConfigError> {
@@ -41,7 +41,10 @@ fn thread_places(binder: &Binder<'_>) -> Vec<Place> {
 fn aim(binder: &Binder<'_>, plan: &mut Plan, target: &Target) -> Result<(), ConfigError> {
     let Target { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
-    let Some(row) = plan.rows.iter().position(|row| row.name == *name) else {
+    // Within composite flowops the short name does, too.
+    let is_short = |row: &Row| row.name.rsplit('.').next() == Some(name.as_str());
+    let exact = plan.rows.iter().position(|row| row.name == *name);
+    let Some(row) = exact.or_else(|| plan.rows.iter().position(is_short)) else {
         let error = binder.error(*place, format!("there is no flowop {}", shown(name)));
         let near = nearest(name, plan.rows.iter().map(|row| row.name.as_str()));
         return Err(error.hint(match near {

@@ -61,7 +61,7 @@ fn composite_flowops_are_put_in_where_they_are_used() {
     assert_eq!(steps[1].iterations.fixed(), Some(4));
     assert_eq!((steps[0].begin, steps[1].begin, steps[4].begin, steps[6].begin), (6, 4, 1, 0));
     let names: Vec<&str> = plan.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["w", "i", "o", "c", "s"]);
+    assert_eq!(names, ["w", "w.i", "w.i.o", "w.i.c", "w.s"]);
     assert_eq!(plan.rows[0].class, Class::Beside);
     assert_eq!(steps[5].fileset, Some(0));
 }

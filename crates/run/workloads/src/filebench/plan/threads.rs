@@ -35,7 +35,7 @@ pub(super) fn plan(binder: &mut Binder<'_>, plan: &mut Plan) -> Result<(), Confi
                 return Err(binder.error(thing.place, what).hint("use fewer instances"));
             }
             let mut program = Program { plan, steps: Vec::new(), gates: Vec::new() };
-            program.flowops(binder, &thread.flowops, &none, 0)?;
+            program.flowops(binder, &thread.flowops, &none, &mut Vec::new())?;
             let Program { steps, gates, .. } = program;
             plan.threads.push(ThreadPlan {
                 process: name.clone(),
@@ -78,12 +78,12 @@ impl Program<'_> {
         binder: &mut Binder<'_>,
         flowops: &[Flowop],
         locals: &Locals,
-        depth: usize,
+        within: &mut Vec<String>,
     ) -> Result<(), ConfigError> {
         for flowop in flowops {
             let place = flowop.thing.place;
             let before: usize = self.plan.threads.iter().map(|thread| thread.steps.len()).sum();
-            if before + self.steps.len() >= STEPS_MAX || depth > DEPTH_MAX {
+            if before + self.steps.len() >= STEPS_MAX || within.len() > DEPTH_MAX {
                 let error = binder.error(place, "the composite flowops grow without end");
                 return Err(error.hint("does one contain itself?"));
             }
@@ -93,7 +93,9 @@ impl Program<'_> {
                     return Err(binder.error(place, what).hint("composite flowops have"));
                 }
                 complete(binder, known, &flowop.thing)?;
-                let step = self.step(binder, flowop, known.kind, known.class, locals)?;
+                let name = row_name(binder, flowop, locals, within)?;
+                let row = self.row(name, known.class);
+                let step = self.step(binder, flowop, (known.kind, row), locals)?;
                 if let Some(name) = binder.text(&flowop.thing, "target", locals)? {
                     let (thread, step) = (self.plan.threads.len(), self.steps.len());
                     binder.targets.push(Target { thread, step, name, place });
@@ -106,7 +108,7 @@ impl Program<'_> {
             let Some(composite) = composite else {
                 return Err(unknown(binder, &flowop.kind, place));
             };
-            self.composite(binder, flowop, composite, locals, depth)?;
+            self.composite(binder, flowop, composite, locals, within)?;
         }
         Ok(())
     }
@@ -118,7 +120,7 @@ impl Program<'_> {
         flowop: &Flowop,
         composite: &Composite,
         locals: &Locals,
-        depth: usize,
+        within: &mut Vec<String>,
     ) -> Result<(), ConfigError> {
         let mut inner = Locals::new();
         for (name, default) in &composite.locals {
@@ -138,10 +140,14 @@ impl Program<'_> {
             }
         }
         let begin = self.steps.len();
-        let enter = self.step(binder, flowop, Kind::Enter, Class::Beside, locals)?;
+        let name = row_name(binder, flowop, locals, within)?;
+        let row = self.row(name.clone(), Class::Beside);
+        let enter = self.step(binder, flowop, (Kind::Enter, row), locals)?;
         let mut leave = enter.clone();
         self.steps.push(enter);
-        self.flowops(binder, &composite.flowops, &inner, depth + 1)?;
+        within.push(name);
+        self.flowops(binder, &composite.flowops, &inner, within)?;
+        within.pop();
         leave.kind = Kind::Leave;
         leave.iterations = Amount::Fixed(1);
         leave.begin = begin;
@@ -165,17 +171,10 @@ impl Program<'_> {
         &mut self,
         binder: &mut Binder<'_>,
         flowop: &Flowop,
-        kind: Kind,
-        class: Class,
+        (kind, row): (Kind, usize),
         locals: &Locals,
     ) -> Result<Step, ConfigError> {
         let thing = &flowop.thing;
-        let name = binder.text(thing, "name", locals)?;
-        let Some(name) = name.filter(|name| !name.is_empty()) else {
-            let error = binder.error(thing.place, "the flowop has no name");
-            return Err(error.hint("write name=... behind its kind"));
-        };
-        let row = self.row(name, class);
         let fd = |fd: Option<u64>| u8::try_from(fd.unwrap_or(0)).unwrap_or(0);
         let highwater = binder.number(thing, "highwater", locals, 1 << 30)?.unwrap_or(1);
         let gate = self.gates.len();
@@ -211,6 +210,25 @@ impl Program<'_> {
             gate,
             watched: false,
         })
+    }
+}
+
+/// What the row of a flowop is called: within composite flowops with their names before its own, as
+/// the original has it.
+fn row_name(
+    binder: &mut Binder<'_>,
+    flowop: &Flowop,
+    locals: &Locals,
+    within: &[String],
+) -> Result<String, ConfigError> {
+    let name = binder.text(&flowop.thing, "name", locals)?;
+    match (name.filter(|name| !name.is_empty()), within.last()) {
+        (Some(name), Some(outer)) => Ok(format!("{outer}.{name}")),
+        (Some(name), None) => Ok(name),
+        (None, _) => {
+            let error = binder.error(flowop.thing.place, "the flowop has no name");
+            Err(error.hint("write name=... behind its kind"))
+        }
     }
 }
 

@@ -10,9 +10,6 @@ use super::super::histogram::{BUCKETS, bucket};
 use super::super::jobfile::{Relayed, Way, number_of};
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 
-/// What is counted of each clone, by the names of the reader.
-const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor_faults"];
-
 /// What was told.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -178,7 +175,7 @@ fn tally(of: &Job) -> Tally {
             tally.ways[way.place()] = way_tally(direction);
         }
     }
-    for (place, name) in COUNTS.into_iter().enumerate() {
+    for (place, name) in fio::COUNTS.into_iter().enumerate() {
         let count = of.counts.iter().find(|(told, _)| *told == name);
         tally.usage[place] = count.map_or(0, |(_, count)| (*count).min(FIGURE_MAX));
     }

@@ -1,5 +1,6 @@
 //! For how long a primary metric was measured, whatever the workload: too short a time says little.
 
+use treering_model::metrics::times;
 use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::median;
 
@@ -38,7 +39,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
         let is_it = |one: &&Metric| one.scope == metric.scope && one.name == name;
         trial.metrics.iter().find(is_it)
     };
-    if let Some(elapsed) = beside("elapsed_seconds") {
+    if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
     // So many of something, and so many a second.
@@ -58,7 +59,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let wall = seconds(trial.wall_ns);
     match &metric.scope {
         Scope::Trial => {
-            let setup = beside("setup_seconds").map_or(0.0, |setup| setup.value);
+            let setup = beside(times::SETUP_SECONDS.name).map_or(0.0, |setup| setup.value);
             wall.map(|wall| (wall - setup).max(0.0))
         }
         Scope::Phase(name) => phases(&|phase| phase == name),

@@ -1,0 +1,30 @@
+//! Metrics of a layout: where files lie on disk at the end of a phase, and what is free.
+//! docs/layout.md defines them at length.
+
+use super::spec::metrics;
+
+metrics! {
+    /// Extents of a file, in the mean of all files with blocks.
+    EXTENTS_PER_FILE = "layout_extents_per_file", Count, Lower;
+    /// The share of the blocks of files that follow the block before in the same file.
+    SCORE_PERCENT = "layout_score_percent", Percent, Higher;
+    /// The share of all blocks that follow the block before when the whole tree is read in the
+    /// order of a walk.
+    TRAVERSAL_SCORE_PERCENT = "layout_traversal_score_percent", Percent, Higher;
+    /// Of the files that follow another in their directory, the share that begin where that one
+    /// ends.
+    ADJACENT_SIBLINGS_PERCENT = "layout_adjacent_siblings_percent", Percent, Higher;
+    /// The distance between neighbours in a directory that 90 % do not exceed.
+    GAP_BYTES_P90 = "layout_gap_bytes_p90", Bytes, Lower;
+    /// The stretch of disk over which the files of a directory lie, by their bytes; the median
+    /// over the directories.
+    SPAN_MEDIAN = "layout_span_median", Count, Lower;
+    /// Extents of free space.
+    FREE_EXTENTS = "layout_free_extents", Count, Lower;
+    /// The mean size of an extent of free space.
+    FREE_MEAN_BYTES = "layout_free_mean_bytes", Bytes, Higher;
+    /// The share of free space in extents of 1 MiB and more.
+    FREE_IN_LARGE_PERCENT = "layout_free_in_large_percent", Percent, Higher;
+    /// The share of free space in extents below 64 KiB.
+    FREE_IN_SMALL_PERCENT = "layout_free_in_small_percent", Percent, Lower;
+}

@@ -1,0 +1,17 @@
+//! Times that several workloads share.
+
+use super::spec::metrics;
+
+metrics! {
+    /// Wall-clock time of one task of this kind, in the mean.
+    SECONDS = "seconds", Seconds, Lower;
+    /// Wall-clock time of the part that was measured, from the first start to the last end, with
+    /// the final sync where the imitated tool counts it.
+    ELAPSED_SECONDS = "elapsed_seconds", Seconds, Lower;
+    /// Wall-clock time of making what is worked on; in no rate.
+    SETUP_SECONDS = "setup_seconds", Seconds, Lower;
+    /// Wall-clock time of the sync or of the fsyncs and closes at the end of the work.
+    FINAL_SYNC_SECONDS = "final_sync_seconds", Seconds, Lower;
+    /// Wall-clock time of the operations of all kinds together.
+    OPERATION_SECONDS = "operation_seconds", Seconds, Lower;
+}

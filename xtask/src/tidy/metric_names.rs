@@ -1,0 +1,132 @@
+//! Metrics have their names from one vocabulary, `crates/base/model/src/metrics`: elsewhere nobody
+//! makes a metric from a name of their own, nor writes a name of the vocabulary out.
+
+use super::Problem;
+use super::tree::Tree;
+
+const VOCABULARY: &str = "crates/base/model/src/metrics/";
+
+/// Where a metric is put together from what was written down earlier: by the vocabulary itself, and
+/// by readers of stores and exports.
+const READERS: &[&str] = &[
+    "crates/base/model/src/metric.rs",
+    "crates/keep/store/src/load.rs",
+    "crates/keep/import/src/own/csv.rs",
+];
+
+/// Crates with names of their own that look alike: units, keys of fio's JSON.
+const OTHER_NAMES: &[&str] = &["crates/base/model/src/metric.rs", "crates/base/formats/"];
+
+/// The fixed part of a family's name that is shorter than this is in too many other words.
+const FIXED_CHARS_MIN: usize = 9;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let names = declared(tree);
+    let mut problems = Vec::new();
+    for (file, rust) in tree.rust() {
+        let is_code = file.path.starts_with("crates/") && file.path.contains("/src/");
+        if !is_code || file.path.starts_with(VOCABULARY) {
+            continue;
+        }
+        let mut problem = |line: usize, what: String| {
+            let right = format!("declare it in {VOCABULARY} and use it from there");
+            problems.push(Problem::new(&file.path, line, what, right));
+        };
+        if !READERS.contains(&file.path.as_str()) {
+            for token in rust.find("Metric::new").into_iter().filter(|t| !rust.is_test(t.line)) {
+                problem(token.line, "a metric with a name of its own".to_owned());
+            }
+        }
+        if OTHER_NAMES.iter().any(|place| file.path.starts_with(place)) {
+            continue;
+        }
+        for token in rust.tokens.iter().filter(|token| !rust.is_test(token.line)) {
+            let Some(text) = text_of(&token.text) else { continue };
+            if names.iter().any(|name| says(name, text)) {
+                problem(token.line, format!("`{text}` is the name of a metric"));
+            }
+        }
+    }
+    problems
+}
+
+/// The names of the vocabulary: what stands behind `=` in a declaration.
+fn declared(tree: &Tree) -> Vec<String> {
+    let files = tree.rust().filter(|(file, _)| file.path.starts_with(VOCABULARY));
+    let mut names = Vec::new();
+    for (_, rust) in files {
+        for window in rust.tokens.windows(3) {
+            if let [constant, equals, literal] = window
+                && constant.is_name
+                && equals.text == "="
+                && constant
+                    .text
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || "_0123456789".contains(c))
+            {
+                names.extend(text_of(&literal.text).map(str::to_owned));
+            }
+        }
+    }
+    names
+}
+
+/// What a plain literal says.
+fn text_of(literal: &str) -> Option<&str> {
+    literal.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// Whether a text is this name, or of this family. Single words are also words of other things.
+fn says(name: &str, text: &str) -> bool {
+    if !name.contains("{}") {
+        return name.contains('_') && name == text;
+    }
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_{}".contains(c);
+    if name.replace("{}", "").len() < FIXED_CHARS_MIN || !text.chars().all(is_word) {
+        return false;
+    }
+    let parts: Vec<&str> = name.split("{}").collect();
+    let [first, middle @ .., last] = parts.as_slice() else { return false };
+    let inner = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
+    let Some(mut rest) = inner.filter(|inner| !inner.is_empty()) else { return false };
+    for part in middle {
+        let Some((_, behind)) = rest.split_once(part) else { return false };
+        rest = behind;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    const RATES: &str = "metrics! {\n    RATE = \"files_per_second\", FilesPerSecond, Higher;\n    \
+                         MIB = \"{}_mib_per_second\", MibPerSecond, Higher;\n    \
+                         PASSES = \"passes\", Count, Higher;\n}\n";
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        let tree = Tree::of(&[("crates/base/model/src/metrics/rates.rs", RATES), (path, text)]);
+        check(&tree).iter().map(|problem| problem.line).collect()
+    }
+
+    #[test]
+    fn names_of_the_vocabulary_and_names_of_ones_own_are_found() {
+        let text = "fn a() {\n    let a = \"files_per_second\";\n    let b = \"read_mib_per_second\";\n    \
+                    let c = format!(\"{way}_mib_per_second\");\n    Metric::new(\"own\", b);\n}\n";
+        assert_eq!(lines("crates/run/x/src/a.rs", text).len(), 4);
+    }
+
+    #[test]
+    fn the_vocabulary_readers_tests_and_plain_words_pass() {
+        let text = "fn a() { Metric::new(name, scope); }\n";
+        assert!(lines("crates/keep/store/src/load.rs", text).is_empty());
+        let text = "fn a() { b(\"passes\", \"_mib_per_second\", \"their files_per_second\") }\n";
+        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"files_per_second\";\n}\n";
+        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        assert!(
+            lines("crates/run/x/tests/a.rs", "const A: &str = \"files_per_second\";\n").is_empty()
+        );
+    }
+}
