@@ -45,7 +45,7 @@ pub use blkdev::{
     reread_partitions, sector_sizes,
 };
 pub use btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
-pub use cached::{advise, allocate, forget};
+pub use cached::{advise, allocate, forget, punch};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,

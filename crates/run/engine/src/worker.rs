@@ -96,6 +96,7 @@ impl<C: Caller> Worker<C> {
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
         self.caller.by_vectors(task.vectored);
+        self.caller.use_buffers(task.buffers.clone());
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {

@@ -235,6 +235,15 @@ pub enum Call<'a> {
         /// Whether it keeps its size, and does not reach to their end.
         keep_size: bool,
     },
+    /// Gives a part of a file back to the filesystem: it reads as zeros then.
+    Punch {
+        /// Of which.
+        file: File,
+        /// From there.
+        start: u64,
+        /// So many bytes.
+        bytes: u64,
+    },
     /// Gives requests to the queue of the task: `Outcome::Taken`.
     Submit {
         /// Which. No two that are under way have the same tag.
@@ -499,6 +508,7 @@ impl<'a> Call<'a> {
             | Self::Forget { file, .. }
             | Self::Advise { file, .. }
             | Self::Allocate { file, .. }
+            | Self::Punch { file, .. }
             | Self::Map { file, .. }
             | Self::ReadMapped { file, .. }
             | Self::WriteMapped { file, .. }
@@ -542,7 +552,7 @@ impl Call<'_> {
             | Self::SyncMapped { .. }
             | Self::SyncDir { .. } => Op::Fsync,
             Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
-            Self::Allocate { .. } => Op::Allocate,
+            Self::Allocate { .. } | Self::Punch { .. } => Op::Allocate,
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,
             Self::Map { .. } => Op::Map,

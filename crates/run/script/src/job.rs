@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
-use crate::{Bell, ConfigError, Outcome, Step};
+use crate::{Bell, Buffers, ConfigError, Outcome, Step};
 use treering_sys::Synchronous;
 
 /// How much a sync covers.
@@ -115,6 +115,8 @@ pub struct Task {
     pub vectored: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,
+    /// What it writes and reads into, where that is not the payload.
+    pub buffers: Option<Buffers>,
     /// As whom it works; as ourselves where nobody is named.
     pub identity: Option<Identity>,
     /// The steps.
@@ -136,6 +138,7 @@ impl Task {
             synchronous: Synchronous::No,
             vectored: false,
             queue: None,
+            buffers: None,
             identity: None,
             script,
         }

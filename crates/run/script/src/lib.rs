@@ -5,6 +5,7 @@
 //! the kernel, and a filesystem in memory as test oracle.
 
 mod board;
+mod buffers;
 mod call;
 mod causes;
 mod classic;
@@ -18,6 +19,7 @@ mod spans;
 mod step;
 
 pub use board::{Bell, Board};
+pub use buffers::{Buffers, OpenBuffers};
 pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
 pub use causes::with_causes;
 pub use classic::{

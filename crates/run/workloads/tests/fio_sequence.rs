@@ -40,6 +40,7 @@ fn words(step: &Step<'_>) -> String {
         Call::Allocate { start, bytes, keep_size, .. } => {
             format!("allocate {bytes} at {start} {keep_size}")
         }
+        Call::Punch { start, bytes, .. } => format!("punch {bytes} at {start}"),
         Call::Pause { ns: 0 } => "nothing".to_owned(),
         Call::Stat { name, .. } => format!("look at {}", text(name)),
         Call::Forget { start, bytes, .. } => format!("forget {start} {bytes}"),

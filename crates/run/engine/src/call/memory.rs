@@ -194,6 +194,7 @@ impl MemoryCaller {
             Call::DataSync { file }
             | Call::Forget { file, .. }
             | Call::Advise { file, .. }
+            | Call::Punch { file, .. }
             | Call::Map { file, .. }
             | Call::SyncMapped { file } => {
                 self.file(file)?;

@@ -3,6 +3,7 @@
 //! A caller only does what a step says and tells what came of it. Time, counts and the stop flag
 //! are the worker's.
 
+mod buffered;
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;
@@ -13,7 +14,7 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Outcome, Queue, Room, Step, Synchronous, Tolerate};
+use treering_script::{Buffers, Outcome, Queue, Room, Step, Synchronous, Tolerate};
 use treering_sys::Errno;
 
 use crate::HeatBook;
@@ -41,6 +42,10 @@ pub trait Caller: Send {
     /// # Errors
     /// When the kernel, or a sandbox, has none for us.
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
+
+    /// Has the task that begins write from these buffers and read into them, instead of the
+    /// payload.
+    fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
 
     /// Closes everything that a task left open, but for the target. Requests that are under way
     /// have ended then.

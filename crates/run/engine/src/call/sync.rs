@@ -10,13 +10,13 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome, Queue,
-    Room, Step, Subject, SyncScope, Synchronous, Tolerate,
+    Buffers, Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome,
+    Queue, Room, Step, Subject, SyncScope, Synchronous, Tolerate,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries,
+    lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
     read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr, set_times, stat,
     symlink, sync_data, sync_file, sync_filesystem, sync_machine, truncate, unlink, write,
     write_at, write_both, write_both_at, write_vector_at, xattr,
@@ -26,6 +26,8 @@ use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::call::buffered::Source;
+use crate::call::buffered::is_buffered;
 use crate::call::requests::Requests;
 use crate::call::{Did, Stumble, is_full, is_tolerated};
 use crate::{CallFailure, Caller, LARGEST_CALL_BYTES, Payload, Reply};
@@ -50,17 +52,18 @@ const MAX_FILES: usize = 256;
 pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
-    vectored: bool,
+    pub(super) vectored: bool,
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    files: Box<[Option<OwnedFd>; MAX_FILES]>,
+    pub(super) files: Box<[Option<OwnedFd>; MAX_FILES]>,
     payload: Payload,
     reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
-    mappings: HashMap<u8, Mapping>,
+    pub(super) mappings: HashMap<u8, Mapping>,
     requests: Requests,
+    pub(super) buffers: Option<Buffers>,
 }
 
 impl SyncCaller {
@@ -89,6 +92,7 @@ impl SyncCaller {
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
             mappings: HashMap::new(),
             requests: Requests::default(),
+            buffers: None,
         })
     }
 
@@ -115,6 +119,7 @@ impl SyncCaller {
     #[inline]
     fn attempt(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
         match *call {
+            _ if self.buffers.is_some() && is_buffered(call) => return self.attempt_buffered(call),
             Call::Write { file, bytes, position } => return self.write(file, bytes, position),
             Call::Read { file, bytes } => return self.read(file, bytes),
             Call::ReadAt { file, bytes, position } => return self.read_at(file, bytes, position),
@@ -226,11 +231,15 @@ impl SyncCaller {
             Call::Allocate { file, start, bytes, keep_size } => {
                 allocate(self.file(file)?, start, bytes, keep_size)?;
             }
+            Call::Punch { file, start, bytes } => punch(self.file(file)?, start, bytes)?,
             Call::Submit { requests } => {
-                let Self { files, payload, requests: queue, .. } = self;
-                return Ok(Did::Took(queue.submit(requests, &files[..], payload)?));
+                let Self { files, payload, requests: queue, buffers, .. } = self;
+                let source = Source { payload, buffers: buffers.as_ref() };
+                return Ok(Did::Took(queue.submit(requests, &files[..], source)?));
             }
-            Call::Reap { least } => return Ok(Did::Reaped(self.requests.reap(least)?)),
+            Call::Reap { least } => {
+                return Ok(Did::Reaped(self.requests.reap(least, self.buffers.as_ref())?));
+            }
             _ => return Ok(self.attempt_on_mapping(call)?),
         }
         Ok(Did::Done)
@@ -422,7 +431,7 @@ fn found(attributes: &treering_sys::Attributes) -> Did {
 
 /// Writes until all is written: `once` is told how much was before and how much is wanted.
 #[inline]
-fn whole(
+pub(super) fn whole(
     bytes: u32,
     mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
 ) -> Result<Did, Stumble> {
@@ -485,6 +494,10 @@ impl Caller for SyncCaller {
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
         self.requests = Requests::of(queue)?;
         Ok(())
+    }
+
+    fn use_buffers(&mut self, buffers: Option<Buffers>) {
+        self.buffers = buffers;
     }
 
     fn close_all(&mut self) {

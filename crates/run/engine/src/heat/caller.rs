@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io;
 
-use treering_script::{Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step, Synchronous};
+use treering_script::{
+    Buffers, Call, CreateHow, Dir, File, OpenHow, Outcome, Queue, Step, Synchronous,
+};
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
 
@@ -74,6 +76,10 @@ impl<C: Caller> Caller for Noting<C> {
 
     fn by_vectors(&mut self, are: bool) {
         self.caller.by_vectors(are);
+    }
+
+    fn use_buffers(&mut self, buffers: Option<Buffers>) {
+        self.caller.use_buffers(buffers);
     }
 
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {

@@ -84,7 +84,7 @@ impl Headline {
         let mut requests = 0;
         for (name, sum) in self.names.iter().zip(&self.sums) {
             let Some(sum) = sum else { continue };
-            for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
+            for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
                 let done = &sum.ways[way.place()];
                 if done.requests == 0 || done.runtime_ms == 0 {
                     continue;

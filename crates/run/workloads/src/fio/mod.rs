@@ -25,6 +25,7 @@ mod sizes;
 mod tally;
 mod tausworthe;
 mod typed;
+mod verify;
 mod voice;
 mod with_fio;
 mod worker;

@@ -112,6 +112,7 @@ impl JobSession {
             job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
         };
         let runner = Runner::new(Arc::clone(worker), Arc::clone(&self.scene.land), extents, bells);
+        let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
             Engine::IoUring => Some(QueueKind::IoUring),
@@ -130,6 +131,7 @@ impl JobSession {
             direct: job.direct,
             synchronous: job.synchronous,
             vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
+            buffers,
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }

@@ -175,10 +175,21 @@ pub(super) struct WayTally {
     pub(super) iops: Stat,
 }
 
+/// A block that was not what had been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Complaint {
+    /// In the original's words.
+    pub(super) text: String,
+    /// In which file of the clone.
+    pub(super) file: u64,
+    /// Its offset, what was read and what should have been, where that is to be kept.
+    pub(super) dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
+}
+
 /// What a clone did.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tally {
-    pub(super) ways: [WayTally; 2],
+    pub(super) ways: [WayTally; 3],
     pub(super) sync: Latencies,
     pub(super) depths: [u64; 7],
     pub(super) submits: [u64; 7],
@@ -192,6 +203,8 @@ pub(super) struct Tally {
     pub(super) system_ns: u64,
     /// Switches of context, major and minor faults.
     pub(super) usage: [u64; 3],
+    /// Blocks that were wrong, of a clone alone.
+    pub(super) complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
     pub(super) logs: Vec<Line>,
 }
@@ -211,6 +224,7 @@ impl Default for Tally {
             user_ns: 0,
             system_ns: 0,
             usage: [0; 3],
+            complaints: Vec::new(),
             logs: Vec::new(),
         }
     }
@@ -302,6 +316,16 @@ impl Tally {
         words.extend(self.submits);
         words.extend(self.completes);
         words.extend(self.coarse);
+        words.push(self.complaints.len() as u64);
+        for Complaint { text, file, dumps } in &self.complaints {
+            words.push(*file);
+            put_bytes(&mut words, text.as_bytes());
+            let (at, received, wanted) =
+                dumps.clone().unwrap_or((u64::MAX, Vec::new(), Vec::new()));
+            words.push(at);
+            put_bytes(&mut words, &received);
+            put_bytes(&mut words, &wanted);
+        }
         words.extend(self.logs.as_flattened());
         words
     }
@@ -324,6 +348,13 @@ impl Tally {
         tally.submits = reader.several()?;
         tally.completes = reader.several()?;
         tally.coarse = reader.several()?;
+        for _ in 0..reader.one()? {
+            let (file, text) = (reader.one()?, reader.bytes()?);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let (at, received, wanted) = (reader.one()?, reader.bytes()?, reader.bytes()?);
+            let dumps = (at != u64::MAX).then_some((at, received, wanted));
+            tally.complaints.push(Complaint { text, file, dumps });
+        }
         let (logs, rest) = reader.0.as_chunks();
         tally.logs = logs.to_vec();
         rest.is_empty().then_some(tally)
@@ -340,6 +371,16 @@ fn put(words: &mut Vec<u64>, latencies: &Latencies) {
     words[at] = ((words.len() - at - 1) / 2) as u64;
 }
 
+/// Bytes as words, after their number.
+fn put_bytes(words: &mut Vec<u64>, bytes: &[u8]) {
+    words.push(bytes.len() as u64);
+    for part in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        words.push(u64::from_le_bytes(word));
+    }
+}
+
 struct Words<'w>(&'w [u64]);
 
 impl Words<'_> {
@@ -351,6 +392,15 @@ impl Words<'_> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*first)
+    }
+
+    fn bytes(&mut self) -> Option<Vec<u8>> {
+        let count = usize::try_from(self.one()?).ok()?;
+        let (words, rest) = self.0.split_at_checked(count.div_ceil(8))?;
+        self.0 = rest;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(count);
+        Some(bytes)
     }
 
     fn stat(&mut self) -> Option<Stat> {

@@ -68,6 +68,8 @@ impl Tausworthe {
 pub(super) enum Use {
     ReadSize = 0,
     WriteSize = 1,
+    TrimSize = 2,
+    Verify = 3,
     Mix = 4,
     File = 5,
     Block = 6,
@@ -120,6 +122,11 @@ impl Seeds {
         } else {
             self.seeds[Use::Block as usize] as u32
         }
+    }
+
+    /// The number of the clone among all, from 1.
+    pub(super) const fn clone_number(&self) -> u64 {
+        self.number
     }
 
     /// The generator of a kind of draw.

@@ -14,8 +14,8 @@ pub(super) struct FileState {
     pub(super) open: bool,
     pub(super) done: bool,
     /// By way: where the last request began, and where it ended.
-    pub(super) last_start: [Option<u64>; 2],
-    pub(super) last_end: [u64; 2],
+    pub(super) last_start: [Option<u64>; 3],
+    pub(super) last_end: [u64; 3],
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
     /// By which its places are drawn, where they are not drawn alike.
@@ -24,14 +24,14 @@ pub(super) struct FileState {
 
 impl FileState {
     pub(super) fn new(extent: Extent, law: Option<Law>) -> Self {
-        let last_end = [extent.offset; 2];
-        Self { extent, open: false, done: false, last_start: [None; 2], last_end, map: None, law }
+        let last_end = [extent.offset; 3];
+        Self { extent, open: false, done: false, last_start: [None; 3], last_end, map: None, law }
     }
 
     /// Begins anew.
     pub(super) fn reset(&mut self) {
-        self.last_start = [None; 2];
-        self.last_end = [self.extent.offset; 2];
+        self.last_start = [None; 3];
+        self.last_end = [self.extent.offset; 3];
         if let Some(map) = &mut self.map {
             map.reset();
         }

@@ -37,7 +37,7 @@ impl Mix {
 const fn other(way: Way) -> Way {
     match way {
         Way::Read => Way::Write,
-        Way::Write => Way::Read,
+        Way::Write | Way::Trim => Way::Read,
     }
 }
 
@@ -64,8 +64,10 @@ impl Course {
             self.mixed()
         } else if deed.reads {
             Way::Read
-        } else {
+        } else if deed.writes {
             Way::Write
+        } else {
+            Way::Trim
         };
         self.paced(way, now_us)
     }
@@ -82,6 +84,13 @@ impl Course {
             self.mix.way = way;
         }
         self.mix.way
+    }
+
+    /// Where each place is trimmed and then written: which is next in a file.
+    pub(super) fn trim_or_write(&self, file: usize) -> Way {
+        let begun = &self.files[file].last_start;
+        let is_pair = begun[Way::Write.place()] == begun[Way::Trim.place()];
+        if is_pair { Way::Trim } else { Way::Write }
     }
 
     /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
@@ -102,7 +111,7 @@ impl Course {
             return Turned::Data(way);
         }
         let other = other(way);
-        let share = [self.job.mix_read, 100 - self.job.mix_read][other.place()];
+        let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
         let (mut way, mut due) = (way, self.due_us(way));
         if self.job.deed.is_mixed() && share > 0 {
             let due_other = self.due_us(other);

@@ -14,6 +14,7 @@ impl Course {
     #[inline]
     pub(super) fn place(&mut self, file: usize, way: Way) -> Option<Wanted> {
         let (within, random, marks) = self.offset(file, way)?;
+        let trims = self.job.deed.is_trim_write() && self.job.deed.random;
         let extent = self.files[file].extent;
         if within >= extent.bytes {
             return None;
@@ -22,14 +23,31 @@ impl Course {
         if offset >= extent.file_bytes {
             return None;
         }
-        let mut bytes = self.bytes(file, way, offset, random)?;
+        let mut bytes = if trims && way == Way::Write {
+            self.trimmed_bytes(file)
+        } else {
+            self.bytes(file, way, offset, random)?
+        };
         if offset + bytes > extent.file_bytes {
             return None;
         }
         if self.job.deed.random && self.job.draws.random_map && marks {
             bytes = self.mark(file, way, within, bytes);
         }
-        Some(Wanted { file, way, offset, bytes })
+        let state = &mut self.files[file];
+        let again = state.last_start[Way::Trim.place()] == Some(offset);
+        if trims && way == Way::Trim && again {
+            // The same place once more: that a write follows must show.
+            let before = &mut state.last_start[Way::Write.place()];
+            *before = before.map(|offset| offset.wrapping_sub(1));
+        }
+        Some(Wanted { file, way, offset, bytes, again: None })
+    }
+
+    /// How long the last trim of a file was.
+    fn trimmed_bytes(&self, file: usize) -> u64 {
+        let (state, way) = (&self.files[file], Way::Trim.place());
+        state.last_end[way] - state.last_start[way].unwrap_or(state.last_end[way])
     }
 
     /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
@@ -41,6 +59,11 @@ impl Course {
             self.until_draw = self.job.sequence;
         }
         let random = self.job.deed.random;
+        if random && self.job.deed.is_trim_write() && way == Way::Write {
+            // As the original: the offset in the file, to which that of the job's part is added.
+            let begun = self.files[file].last_start[Way::Trim.place()].unwrap_or(0);
+            return Some((begun, true, false));
+        }
         if draws && random && self.draws_place(way) {
             return self.block(file, way).map(|offset| (offset, true, true));
         }
@@ -109,7 +132,7 @@ impl Course {
     /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
     fn zoned(&mut self, way: Way, last: u64) -> Option<u64> {
         let drawn = self.zones.as_mut()?.percent();
-        let part = |zones: &[Vec<Zone>; 2]| {
+        let part = |zones: &[Vec<Zone>; 3]| {
             let (mut accesses, mut begin) = (0, 0);
             for zone in &zones[way.place()] {
                 accesses += zone.accesses;

@@ -7,8 +7,8 @@ use super::keys::WITH_FIO;
 use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
 use super::values::{Amount, Given};
 
-/// The engine moves no more in a call.
-const BLOCK_MAX: u64 = 4 << 20;
+/// The largest request; each that is under way has memory of its own.
+const BLOCK_MAX: u64 = 1 << 30;
 /// More files or clones than anybody has.
 const FILES_MAX: u64 = 1 << 20;
 const CLONES_MAX: u64 = 1024;
@@ -29,7 +29,7 @@ const ALLOCATIONS: [(&str, Allocation); 7] = [
     ("1", Allocation::Posix),
 ];
 
-const DEEDS: [(&str, bool, bool, bool); 7] = [
+const DEEDS: [(&str, bool, bool, bool); 11] = [
     ("read", true, false, false),
     ("write", false, true, false),
     ("randread", true, false, true),
@@ -37,6 +37,10 @@ const DEEDS: [(&str, bool, bool, bool); 7] = [
     ("rw", true, true, false),
     ("readwrite", true, true, false),
     ("randrw", true, true, true),
+    ("trim", false, false, false),
+    ("randtrim", false, false, true),
+    ("trimwrite", false, true, false),
+    ("randtrimwrite", false, true, true),
 ];
 
 impl Section {
@@ -125,7 +129,7 @@ impl Section {
             let right = format!("rw is one of: {}; {WITH_FIO}", words.join(", "));
             return Err(given.refuse("is not known here", right));
         };
-        self.deed = Deed { reads, writes, random };
+        self.deed = Deed { reads, writes, trims: word.contains("trim"), random };
         (self.sequence, self.hole) = (1, 0);
         let Some(more) = more else { return Ok(()) };
         let part = given.part(more);
@@ -253,8 +257,7 @@ impl Section {
                 self.synchronous = given.word(&words)?;
             }
             "zonemode" => given.word(&[("none", ())])?,
-            "verify" => given.word(&[("0", ()), ("none", ())])?,
-            _ => return Ok(false),
+            _ => return self.apply_verify(name, given),
         }
         Ok(true)
     }
@@ -311,20 +314,19 @@ impl Section {
     }
 }
 
-/// A value for both ways, or one for reads and one for writes (and one for trims): an empty one
-/// leaves what was before.
+/// A value for all directions, or one for reads and one for writes (and one for trims): an empty
+/// one leaves what was before.
 fn pairs(
     given: &Given<'_>,
     mut set: impl FnMut(Way, &Given<'_>) -> Result<(), ConfigError>,
 ) -> Result<(), ConfigError> {
     let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
     match parts.as_slice() {
-        [both] => {
-            set(Way::Read, &given.part(both))?;
-            set(Way::Write, &given.part(both))
-        }
-        [reads, writes] | [reads, writes, _] => {
-            for (way, text) in [(Way::Read, reads), (Way::Write, writes)] {
+        [both] => Way::ALL.into_iter().try_for_each(|way| set(way, &given.part(both))),
+        [reads, writes, rest @ ..] if rest.len() < 2 => {
+            // Trims are as writes, unless they have a part of their own.
+            let trims = rest.first().unwrap_or(writes);
+            for (way, text) in Way::ALL.into_iter().zip([reads, writes, trims]) {
                 if !text.is_empty() {
                     set(way, &given.part(text))?;
                 }
@@ -340,8 +342,7 @@ fn block(given: &Given<'_>) -> Result<u64, ConfigError> {
     match given.size()? {
         bytes @ 1..=BLOCK_MAX => Ok(bytes),
         _ => {
-            let right =
-                format!("a request is from 1 byte to 4m: one call moves no more; {WITH_FIO}");
+            let right = format!("a request is from 1 byte to 1g; {WITH_FIO}");
             Err(given.refuse("is not the size of a request", right))
         }
     }

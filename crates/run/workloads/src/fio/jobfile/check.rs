@@ -2,10 +2,11 @@
 
 use treering_script::ConfigError;
 
+use super::super::verify::{Block, Kind};
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Engine, Section};
+use super::section::{Engine, Section, Way};
 
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
@@ -52,6 +53,12 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "log_offset"
             | "zero_buffers"
             | "disk_util"
+            | "do_verify"
+            | "verify_only"
+            | "verify_fatal"
+            | "verify_dump"
+            | "verify_state_save"
+            | "experimental_verify"
             | "write_lat_log"
             | "write_bw_log"
             | "write_iops_log"
@@ -119,6 +126,16 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             "write bs=4k, or leave fsync and fdatasync out",
         );
     }
+    if let Some(kind) = job.verify.kind {
+        let block = Block::new(kind, &job.verify, job.unaligned, 0);
+        let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
+        if !block.fits(least) {
+            return refuse("requests have no room for what verifies them", "write a larger bs");
+        }
+        if matches!(kind, Kind::Pattern | Kind::PatternHeader) && job.verify.pattern.is_none() {
+            return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
+        }
+    }
     without_data(job, to)?;
     let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
     if too_few
@@ -160,6 +177,10 @@ fn settle(job: &mut Section) {
         job.open_files = job.files;
     }
     // As the original: with other alignments, or where places are not alike, no map is kept.
+    let [reads, writes] = [Way::Read, Way::Write].map(|way| job.blocks(way));
+    let writes = [writes.least, writes.most];
+    let reads = job.deed.reads.then_some(reads.least);
+    job.verify.settle(writes, reads);
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }

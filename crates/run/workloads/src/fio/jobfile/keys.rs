@@ -91,6 +91,22 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("thinktime_blocks_type", "thinktime_blocks_type"),
     ("zonemode", "zonemode"),
     ("verify", "verify"),
+    ("do_verify", "do_verify"),
+    ("verify_only", "verify_only"),
+    ("verify_interval", "verify_interval"),
+    ("verify_offset", "verify_offset"),
+    ("verify_pattern", "verify_pattern"),
+    ("verify_fatal", "verify_fatal"),
+    ("verify_dump", "verify_dump"),
+    ("verify_state_save", "verify_state_save"),
+    ("verify_async", "verify_async"),
+    ("verify_async_cpus", "verify_async_cpus"),
+    ("verify_backlog", "verify_backlog"),
+    ("verify_backlog_batch", "verify_backlog_batch"),
+    ("verifysort", "verifysort"),
+    ("verifysort_nr", "verifysort"),
+    ("experimental_verify", "experimental_verify"),
+    ("buffer_pattern", "buffer_pattern"),
     ("zero_buffers", "zero_buffers"),
     ("refill_buffers", "refill_buffers"),
     ("scramble_buffers", "scramble_buffers"),
@@ -122,27 +138,7 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
 
 /// Names that only the original understands, by what they belong to.
 const FOREIGN: &[(&str, &[&str])] = &[
-    (
-        "verifying what was written",
-        &[
-            "do_verify",
-            "verify_only",
-            "verify_interval",
-            "verify_offset",
-            "verify_pattern",
-            "verify_fatal",
-            "verify_dump",
-            "verify_async",
-            "verify_async_cpus",
-            "verify_backlog",
-            "verify_backlog_batch",
-            "verifysort",
-            "verifysort_nr",
-            "experimental_verify",
-            "verify_state_load",
-            "verify_state_save",
-        ],
-    ),
+    ("verifying what was written", &["verify_state_load"]),
     (
         "trimming",
         &["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch", "num_range"],
@@ -260,7 +256,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "mem_align",
             "hugepage-size",
             "lockmem",
-            "buffer_pattern",
             "buffer_compress_percentage",
             "buffer_compress_chunk",
             "dedupe_percentage",
@@ -345,7 +340,9 @@ pub(crate) fn is_key(key: &str) -> bool {
 }
 
 /// Keys that take no word behind them on the command line, but only one behind `=`.
-const SETS: [&str; 12] = [
+const SETS: [&str; 14] = [
+    "verify_only",
+    "exitall_on_error",
     "time_based",
     "thread",
     "group_reporting",
@@ -413,7 +410,7 @@ mod tests {
         assert_eq!(hint("sizes"), "perhaps size is meant");
         assert_eq!(hint("RW"), "perhaps rw is meant");
         assert!(hint("colour_of_the_disk").contains("lists the keys"));
-        assert!(hint("verify_pattern").contains("--with-fio"));
+        assert!(hint("verify_state_load").contains("--with-fio"));
         assert_eq!(meant("blocksize", place, &messages).unwrap(), "bs");
     }
 }

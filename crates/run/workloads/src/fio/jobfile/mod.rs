@@ -5,6 +5,7 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
+mod apply_verify;
 mod arithmetic;
 mod check;
 mod distribution;

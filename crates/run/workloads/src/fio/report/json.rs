@@ -5,6 +5,7 @@ use std::fmt::Write;
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
+use super::super::jobfile::Way;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
@@ -76,11 +77,10 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     if !section.given.is_empty() {
         job.push(options("job options", &section.given));
     }
-    for (way, name) in ["read", "write"].into_iter().enumerate() {
+    for (way, name) in Way::NAMES.into_iter().enumerate() {
         let share = share_of_group(rows, row, way);
         job.push(field(name, direction(row, &tally.ways[way], share, plus)));
     }
-    job.push(field("trim", direction(row, &WayTally::default(), 0.0, plus)));
     let told = section.told.lat_percentiles || section.told.clat_percentiles;
     let lat = latencies(&tally.sync, &section.told.percentiles, told, plus);
     let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];

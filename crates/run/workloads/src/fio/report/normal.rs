@@ -23,12 +23,12 @@ pub(in super::super) fn header(scene: &Scene) -> String {
             let blocks = job.blocks(way);
             format!("{}-{}", binary_bytes(blocks.least), binary_bytes(blocks.most))
         };
-        let (reads, writes) = (range(Way::Read), range(Way::Write));
+        let [reads, writes, trims] = Way::ALL.map(range);
         let engine = Engine::NAMES.iter().find(|(_, engine)| *engine == job.engine);
         let engine = engine.map_or("", |(name, _)| *name);
         let _ = writeln!(
             out,
-            "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {writes}, \
+            "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {trims}, \
              ioengine={engine}, iodepth={}",
             job.name,
             job.deed.name(),
@@ -75,7 +75,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     if let Some(description) = &row.job.description {
         let _ = writeln!(out, "  Description  : [{description}]");
     }
-    for (way, name) in ["read", "write"].into_iter().enumerate() {
+    for (way, name) in Way::NAMES.into_iter().enumerate() {
         if tally.ways[way].requests > 0 {
             direction(out, rows, row, way, name);
         }
@@ -97,11 +97,17 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     let _ = writeln!(out, "     submit    : {}", labelled(&BATCHES, submits));
     let completes = shares(&tally.completes, tally.completes.iter().sum());
     let _ = writeln!(out, "     complete  : {}", labelled(&BATCHES, completes));
-    let [read, write] = &tally.ways;
+    let [read, write, trim] = &tally.ways;
     let _ = writeln!(
         out,
-        "     issued rwts: total={},{},0,{} short={},{},0,0 dropped=0,0,0,0",
-        read.requests, write.requests, tally.sync.stat.samples, read.short, write.short
+        "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
+        read.requests,
+        write.requests,
+        trim.requests,
+        tally.sync.stat.samples,
+        read.short,
+        write.short,
+        trim.short
     );
     let depth = row.job.depth;
     let target = "target=0, window=0, percentile=100.00%";
@@ -256,7 +262,7 @@ fn groups(out: &mut String, rows: &[Row]) {
     groups.dedup();
     for group in groups {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
-        for (way, name) in ["   READ", "  WRITE"].into_iter().enumerate() {
+        for (way, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
             let all = all.map(|row| &row.tally.ways[way]);
             let all: Vec<&WayTally> = all.filter(|way| way.runtime_ms > 0).collect();

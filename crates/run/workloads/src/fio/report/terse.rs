@@ -22,12 +22,9 @@ pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
         fields.push(row.job.name.clone());
         fields.push(row.group.to_string());
         fields.push(row.tally.errno.to_string());
-        for way in 0..2 {
+        for way in 0..if version == 3 { 2 } else { 3 } {
             let share = share_of_group(rows, row, way);
             direction(&mut fields, row, &row.tally.ways[way], share, version);
-        }
-        if version != 3 {
-            direction(&mut fields, row, &WayTally::default(), 0.0, version);
         }
         machine(&mut fields, &row.tally);
         if version > 2 {

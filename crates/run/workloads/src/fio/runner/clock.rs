@@ -18,7 +18,7 @@ pub(super) struct Clock {
     runtime_ns: Option<u64>,
     over_ns: u64,
     sample_ns: u64,
-    sampled: [(u64, u64); 2],
+    sampled: [(u64, u64); 3],
 }
 
 impl Clock {
@@ -33,7 +33,7 @@ impl Clock {
             runtime_ns,
             over_ns: u64::MAX,
             sample_ns: u64::MAX,
-            sampled: [(0, 0); 2],
+            sampled: [(0, 0); 3],
         }
     }
 
@@ -94,7 +94,7 @@ impl Clock {
             return false;
         }
         self.ramp_ns = None;
-        self.sampled = [(0, 0); 2];
+        self.sampled = [(0, 0); 3];
         self.start();
         self.begin_pass();
         true

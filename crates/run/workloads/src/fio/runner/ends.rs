@@ -1,7 +1,7 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use super::super::jobfile::Amount;
-use super::{Doing, Next, Runner, Stage};
+use super::{Doing, Next, Runner, Stage, Then};
 
 impl Runner {
     /// The next thing to do where it does not work; `None` at the end of all.
@@ -34,8 +34,8 @@ impl Runner {
             Stage::EndSync(file) => self.end_sync(file),
             Stage::PassEnd => {
                 self.end_pass();
-                self.again = self.keeps_running();
-                if self.again {
+                self.next = self.follows();
+                if self.next == Then::Pass {
                     // As the original: what was brought to the disk is so once more at its close.
                     self.course.last_was_sync = false;
                 }
@@ -76,7 +76,8 @@ impl Runner {
         }
         let job = &self.worker.job;
         let wanted = job.end_fsync || job.fsync_on_close;
-        let syncs = job.deed.writes && wanted && !self.course.last_was_sync;
+        let due = !self.course.last_was_sync && !self.is_reading_again();
+        let syncs = job.deed.writes && wanted && due;
         if !syncs || file >= self.worker.files.len() {
             self.course.last_was_sync |= syncs;
             self.go(Stage::PassEnd);
@@ -104,14 +105,30 @@ impl Runner {
                 return Some(self.close(file));
             }
         }
-        if self.again {
-            self.course.begin_pass();
-            self.held = None;
-            self.go(Stage::Begin);
-        } else {
-            self.go(Stage::Unlink(0));
+        match self.next {
+            Then::Verify => self.go(Stage::Begin),
+            Then::Pass => {
+                self.course.begin_pass();
+                self.held = None;
+                self.go(Stage::Begin);
+            }
+            Then::End => self.go(Stage::Unlink(0)),
+        }
+        if let Some(contents) = &mut self.contents {
+            contents.reads_again = self.next == Then::Verify;
+            if self.next == Then::Pass {
+                contents.forget();
+            }
         }
         None
+    }
+
+    /// What comes after this pass: what was written is read again first.
+    fn follows(&mut self) -> Then {
+        if !self.is_reading_again() && self.must_read_again() && !self.is_over() {
+            return Then::Verify;
+        }
+        if self.keeps_running() { Then::Pass } else { Then::End }
     }
 
     /// Whether another pass follows.
@@ -127,7 +144,7 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        let requests = issued.requests[0] + issued.requests[1];
+        let requests = issued.total_requests();
         if job.number_ios > 0 && requests >= job.number_ios {
             return false;
         }

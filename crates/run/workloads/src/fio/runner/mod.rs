@@ -2,6 +2,7 @@
 //! bytes are moved or its time is over.
 
 mod clock;
+mod contents;
 mod doing;
 mod ends;
 mod queued;
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Script, Step, Usage};
+use treering_script::{Bell, Buffers, Outcome, Script, Step, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Engine, Way};
@@ -22,10 +23,13 @@ use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
+use contents::{Contents, UNTAGGED, WRONG};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
 
+/// The error of a trim of a file: the call is one of devices (`ENOTTY`).
+const NOT_OF_FILES: i32 = 25;
 /// Nothing ends a wait early: it is made in pieces.
 const PAUSE_MAX_US: u64 = 20_000;
 
@@ -49,6 +53,16 @@ enum Stage {
 enum Next {
     Do(Doing),
     Again,
+    End,
+}
+
+/// What follows when all files are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// What was written is read again.
+    Verify,
+    /// Another pass.
+    Pass,
     End,
 }
 
@@ -80,14 +94,15 @@ pub(super) struct Runner {
     queued: Queued,
     tally: Tally,
     logs: Option<Box<Logs>>,
+    contents: Option<Box<Contents>>,
     clock: Clock,
     bells: Bells,
     place: usize,
     /// Microseconds of pauses that are left.
     rest_us: u64,
     loops_left: u64,
-    /// Whether another pass follows, once a pass has ended.
-    again: bool,
+    /// What follows once all files are closed.
+    next: Then,
     terminated: bool,
 }
 
@@ -111,18 +126,24 @@ impl Runner {
             queued: Queued::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
+            contents: Contents::of(&worker, land.classic),
             clock: Clock::new(job),
             bells,
             place: 0,
             rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
-            again: false,
+            next: Then::End,
             terminated: false,
             course,
             worker,
             land,
             extents,
         }
+    }
+
+    /// The buffers of its requests, where the payload is not what they carry.
+    pub(super) fn buffers(&self) -> Option<Buffers> {
+        self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
     /// What came of the last step.
@@ -166,6 +187,12 @@ impl Runner {
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
         self.counted(wanted, bytes);
+        self.look(UNTAGGED, wanted, bytes);
+    }
+
+    /// A block is not what was written.
+    pub(super) fn wrong(&mut self) {
+        self.failed(WRONG);
     }
 
     /// A request failed: nothing follows it.
@@ -200,7 +227,7 @@ impl Runner {
         let (kind, file, way, bytes, offset) = match doing {
             Doing::Open(file) => (OPENED, file, 0, 0, 0),
             Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, way, offset, bytes }) => {
+            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
                 (ISSUED, file, way.place() as u64, bytes, offset)
             }
             Doing::Sync { file, data_only, .. } => {
@@ -241,13 +268,20 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
-        // As the original: time that was asked for is more than a number of requests.
-        if job.is_timed() {
+        if self.is_reading_again() {
+            // The reads tell their end themselves.
             return false;
         }
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            // But what was written is read again in between.
+            let verifies = job.verify.kind.is_some() && job.engine.is_queued();
+            return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
+        }
         if job.number_ios > 0 {
-            let requests = issued.requests[0] + issued.requests[1];
-            if requests >= job.number_ios.saturating_mul(job.loops) {
+            let requests = issued.total_requests();
+            let each = if job.deed.is_trim_write() { 2 } else { 1 };
+            if requests >= job.number_ios.saturating_mul(job.loops * each) {
                 return true;
             }
         }
@@ -255,7 +289,9 @@ impl Runner {
         let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.
         let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
-        issued.total() >= limit || ends
+        // What is trimmed is written too, and counts once.
+        let done = if job.deed.is_trim_write() { issued.bytes[1] } else { issued.total() };
+        done >= limit || ends
     }
 
     /// Bytes after which a pass ends.
@@ -263,7 +299,9 @@ impl Runner {
         let job = &self.worker.job;
         let overwrites = job.deed.writes && job.deed.random && !job.draws.random_map;
         let size = self.extents.size;
-        job.io_bytes(size).filter(|_| overwrites).map_or(size, |bytes| bytes.max(size))
+        let once = job.io_bytes(size).filter(|_| overwrites);
+        let once = once.map_or(size, |bytes| bytes.max(size));
+        if job.deed.is_trim_write() { once + size } else { once }
     }
 
     /// The next thing to do while it works.
@@ -290,6 +328,7 @@ impl Runner {
             return Some(doing);
         }
         let act = self.held.take();
+        let act = act.or_else(|| self.act_again());
         let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
         self.act(act)
     }
@@ -297,8 +336,16 @@ impl Runner {
     #[inline]
     fn act(&mut self, act: Act) -> Option<Doing> {
         match act {
-            Act::Request(wanted) if self.worker.job.engine.is_queued() => self.enqueue(wanted),
-            Act::Request(wanted) => Some(self.positioned(wanted)),
+            Act::Request(wanted) if self.cannot_trim(wanted) => {
+                self.tally.ways[Way::Trim.place()].requests += 1;
+                self.failed(NOT_OF_FILES);
+                None
+            }
+            Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
+            Act::Request(wanted) => {
+                self.fill(UNTAGGED, wanted);
+                Some(self.positioned(wanted))
+            }
             Act::Open(file) => Some(self.open(file)),
             Act::Forget(file) => Some(Doing::Forget(file)),
             Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
@@ -314,6 +361,18 @@ impl Runner {
                 None
             }
         }
+    }
+
+    fn is_queued(&self, wanted: Wanted) -> bool {
+        let job = &self.worker.job;
+        job.engine.is_queued() && !(job.verify.only && wanted.way == Way::Write)
+    }
+
+    /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
+    /// nothing: as with the original, the request fails.
+    fn cannot_trim(&self, wanted: Wanted) -> bool {
+        let engine = self.worker.job.engine;
+        wanted.way == Way::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
     /// A request, after the file's position where that is how it is done.
@@ -434,6 +493,8 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        let contents = self.contents.as_mut();
+        self.tally.complaints = contents.map(|all| all.take_complaints()).unwrap_or_default();
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.words()
     }
@@ -443,7 +504,15 @@ impl Runner {
     /// The runtime of a pass is that of every way in which data went.
     fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
-        for way in Way::ALL {
+        let reads_again = self.is_reading_again();
+        let ways = Way::ALL.into_iter().filter(|way| {
+            if reads_again {
+                *way == Way::Read
+            } else {
+                self.worker.job.ways().any(|one| one == *way)
+            }
+        });
+        for way in ways.collect::<Vec<_>>() {
             if self.tally.ways[way.place()].bytes > 0 {
                 self.tally.ways[way.place()].runtime_ms += ms;
             }
