@@ -11,7 +11,7 @@ use std::time::Duration;
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
 use crate::{Bell, Buffers, ConfigError, Outcome, Step};
-use treering_sys::Synchronous;
+use treering_sys::{Scheduling, Synchronous};
 
 /// How much a sync covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,8 @@ pub struct Task {
     pub queue: Option<Queue>,
     /// What it writes and reads into, where that is not the payload.
     pub buffers: Option<Buffers>,
+    /// Where and how urgently it runs.
+    pub scheduling: Scheduling,
     /// As whom it works; as ourselves where nobody is named.
     pub identity: Option<Identity>,
     /// The steps.
@@ -139,6 +141,7 @@ impl Task {
             vectored: false,
             queue: None,
             buffers: None,
+            scheduling: Scheduling::default(),
             identity: None,
             script,
         }

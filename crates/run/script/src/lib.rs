@@ -40,4 +40,4 @@ pub use random::Random;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use step::{Outcome, Step, Tolerate};
-pub use treering_sys::Synchronous;
+pub use treering_sys::{Scheduling, Synchronous};

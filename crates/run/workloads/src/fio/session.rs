@@ -1,20 +1,21 @@
 //! One run: the files are made, job after job; then the jobs work, those between two stonewalls
 //! side by side.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Bell, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit, Unfinished,
-    Wave, WorkerKind,
+    Bell, Board, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit,
+    Unfinished, Wave, WorkerKind,
 };
 
 use super::headline::Headline;
 use super::jobfile::{Engine, Exits};
 use super::land::directory;
 use super::layout::{Layout, MakeDirectories, UNSIZED};
-use super::runner::{Bells, Runner};
+use super::runner::{Bells, FlowShare, Runner};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
 use super::tally::Tally;
@@ -81,6 +82,13 @@ impl JobSession {
         let workers: Vec<(usize, &Arc<Worker>)> = self.scene.wave(wave).collect();
         let time = Bell::default();
         let ends: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+        let done: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+        let awaited = |name: &Option<String>| {
+            let is_it = |other: &Worker| name.as_ref().is_some_and(|name| *name == other.job.name);
+            let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
+            all.map(|(_, bell)| bell.clone()).collect()
+        };
+        let flows = self.flows(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
             let others =
@@ -89,8 +97,12 @@ impl JobSession {
                     Some(Exits::Group) => other.group == worker.group,
                     Some(Exits::Stonewall | Exits::All) => true,
                 });
-            let others = others.map(|(_, bell)| bell.clone()).collect();
-            let bells = Bells { end: ends[place].clone(), time: time.clone(), others };
+            let others = others.map(|(_, bell)| bell.clone());
+            let others = others.chain([done[place].clone()]).collect();
+            let before = awaited(&worker.job.waits_for);
+            let flow = flows[place].clone();
+            let (end, time) = (ends[place].clone(), time.clone());
+            let bells = Bells { end, time, others, before, flow };
             tasks.push(self.task(*number, worker, bells));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -101,6 +113,16 @@ impl JobSession {
             ..SideBySide::default()
         };
         Wave { tasks, side_by_side, time_limit: limit(&workers, time), ..Wave::default() }
+    }
+
+    /// The shares of the workers in what they do together.
+    fn flows(&self, workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
+        let mut boards: HashMap<u64, Board> = HashMap::new();
+        let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
+            let job = &worker.job;
+            FlowShare::of(job, boards.entry(job.flow.id).or_default().clone())
+        };
+        workers.iter().map(&mut share).collect()
     }
 
     fn task(&self, number: usize, worker: &Arc<Worker>, bells: Bells) -> Task {
@@ -132,6 +154,7 @@ impl JobSession {
             synchronous: job.synchronous,
             vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
             buffers,
+            scheduling: job.running.scheduling(worker.seeds.clone_number()),
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
@@ -167,7 +190,7 @@ fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
     let mut longest = 0;
     for (_, worker) in workers {
         let job = &worker.job;
-        if job.runtime_us == 0 {
+        if job.runtime_us == 0 || job.waits_for.is_some() {
             return None;
         }
         longest = longest.max(job.start_delay_us[1] + job.ramp_us + job.runtime_us);

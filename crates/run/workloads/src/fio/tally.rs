@@ -175,6 +175,21 @@ pub(super) struct WayTally {
     pub(super) iops: Stat,
 }
 
+impl WayTally {
+    /// Adds what another one did beside it.
+    fn merge(&mut self, more: &Self) {
+        self.bytes += more.bytes;
+        self.requests += more.requests;
+        self.short += more.short;
+        self.runtime_ms = self.runtime_ms.max(more.runtime_ms);
+        self.slat.merge(&more.slat);
+        self.clat.merge(&more.clat);
+        self.lat.merge(&more.lat);
+        self.bandwidth.sum_with(&more.bandwidth);
+        self.iops.sum_with(&more.iops);
+    }
+}
+
 /// A block that was not what had been written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Complaint {
@@ -199,6 +214,8 @@ pub(super) struct Tally {
     pub(super) clones: u64,
     /// Why a request failed; 0 where none did.
     pub(super) errno: u64,
+    /// Errors after which it went on: how many, and the number of the first.
+    pub(super) errors: [u64; 2],
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
     /// Switches of context, major and minor faults.
@@ -221,6 +238,7 @@ impl Default for Tally {
             runtime_ms: 0,
             clones: 1,
             errno: 0,
+            errors: [0; 2],
             user_ns: 0,
             system_ns: 0,
             usage: [0; 3],
@@ -273,15 +291,7 @@ impl Tally {
     /// Adds another clone of the same group.
     pub(super) fn merge(&mut self, other: &Self) {
         for (way, more) in self.ways.iter_mut().zip(&other.ways) {
-            way.bytes += more.bytes;
-            way.requests += more.requests;
-            way.short += more.short;
-            way.runtime_ms = way.runtime_ms.max(more.runtime_ms);
-            way.slat.merge(&more.slat);
-            way.clat.merge(&more.clat);
-            way.lat.merge(&more.lat);
-            way.bandwidth.sum_with(&more.bandwidth);
-            way.iops.sum_with(&more.iops);
+            way.merge(more);
         }
         self.sync.merge(&other.sync);
         let all = |into: &mut [u64], from: &[u64]| {
@@ -293,16 +303,28 @@ impl Tally {
         all(&mut self.coarse, &other.coarse);
         self.runtime_ms += other.runtime_ms;
         self.clones += other.clones;
+        self.errors = [
+            self.errors[0] + other.errors[0],
+            if self.errors[0] == 0 { other.errors[1] } else { self.errors[1] },
+        ];
         self.errno = if self.errno == 0 { other.errno } else { self.errno };
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         all(&mut self.usage, &other.usage);
     }
 
+    /// All directions as one.
+    pub(super) fn mixed(&self) -> WayTally {
+        let mut sum = WayTally::default();
+        self.ways.iter().for_each(|way| sum.merge(way));
+        sum
+    }
+
     /// As the notes of a script.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.runtime_ms, self.errno];
         words.extend(self.usage);
+        words.extend(self.errors);
         for way in &self.ways {
             words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
             words.extend(way.bandwidth.words());
@@ -335,6 +357,7 @@ impl Tally {
         let mut reader = Words(words);
         let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
         tally.usage = reader.several()?;
+        tally.errors = reader.several()?;
         for way in &mut tally.ways {
             [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
             way.bandwidth = reader.stat()?;

@@ -76,7 +76,10 @@ pub(super) enum Use {
     FileSize = 7,
     OrderRead = 10,
     StartDelay = 13,
+    PoissonRead = 15,
     Zone = 16,
+    PoissonWrite = 17,
+    PoissonTrim = 18,
 }
 
 const REPEATABLE: u64 = 0xb189_9bed;
@@ -122,6 +125,11 @@ impl Seeds {
         } else {
             self.seeds[Use::Block as usize] as u32
         }
+    }
+
+    /// The seed of the places of all files.
+    pub(super) const fn of_blocks(&self) -> u64 {
+        self.seeds[Use::Block as usize]
     }
 
     /// The number of the clone among all, from 1.

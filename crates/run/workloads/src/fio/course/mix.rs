@@ -101,9 +101,26 @@ impl Course {
             (0, requests) => requests.saturating_mul(self.job.blocks(way).least),
             (bytes, _) => bytes,
         };
+        if let Some(times) = &self.poisson {
+            return times[place].1;
+        }
         let bytes = self.issued.bytes[place] - self.issued.uncounted[place];
         let due = u128::from(bytes) * 1_000_000 / u128::from(per_second.max(1));
         u64::try_from(due).unwrap_or(u64::MAX)
+    }
+
+    /// A request was made: when the next one comes is drawn.
+    pub(super) fn draw_time(&mut self, way: Way) {
+        let (place, least) = (way.place(), self.job.blocks(way).least.max(1));
+        let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);
+        let Some(times) = &mut self.poisson else { return };
+        let per_second = if rate > 0 { rate / least } else { requests };
+        let Some(mean_us) = 1_000_000_u64.checked_div(per_second) else { return };
+        let (draws, at_us) = &mut times[place];
+        let share = (f64::from(draws.draw()) + 1.0) / 4_294_967_296.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let us = (mean_us as f64 * -share.ln()) as u64;
+        *at_us = at_us.saturating_add(us);
     }
 
     fn paced(&mut self, way: Way, now_us: u64) -> Turned {

@@ -7,6 +7,8 @@ mod files;
 mod law;
 mod mix;
 mod place;
+mod register;
+mod strides;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use super::verify::Piece;
 use files::{FileState, Turn};
 use law::{Law, Zeta};
 use mix::Mix;
+use register::Register;
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,10 @@ pub(super) struct Course {
     /// Requests until the next place is drawn.
     until_draw: u64,
     pending: VecDeque<Act>,
+    /// By direction, where times are drawn: from what, and when the next request comes.
+    poisson: Option<Box<[(Tausworthe, u64); 3]>>,
+    /// Bytes that were moved in the present zone.
+    zone_bytes: u64,
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
@@ -126,14 +133,28 @@ impl Course {
             order: [seeds.generator(Use::OrderRead); 3],
             until_draw: 1,
             pending: VecDeque::new(),
+            poisson: poisson(&job, &seeds),
+            zone_bytes: 0,
             issued: Issued::default(),
             last_was_sync: false,
             job,
             seeds,
             files,
         };
+        course.begin_registers();
         course.files.iter_mut().for_each(FileState::reset);
         course
+    }
+
+    /// Each file gets a register, where places are drawn by such.
+    fn begin_registers(&mut self) {
+        if !(self.job.draws.register && self.job.deed.random) {
+            return;
+        }
+        for file in 0..self.files.len() {
+            let blocks = self.part_bytes(self.files[file].extent) / self.job.least_block();
+            self.files[file].register = Register::new(blocks, self.seeds.of_blocks());
+        }
     }
 
     /// The next thing to do, so many microseconds after the start.
@@ -163,6 +184,9 @@ impl Course {
                     return self.first(Act::Sync { file, data_only });
                 }
             };
+            if self.job.strides.bytes > 0 {
+                self.enter_zone(file, way);
+            }
             match self.place(file, way) {
                 Some(wanted) => {
                     self.issue(wanted);
@@ -200,6 +224,10 @@ impl Course {
         self.issued.requests[way.place()] += 1;
         self.issued.bytes[way.place()] += bytes;
         self.issued.bytes_of_pass += bytes;
+        self.zone_bytes += bytes;
+        if self.poisson.is_some() {
+            self.draw_time(way);
+        }
         self.last_was_sync = false;
     }
 
@@ -247,6 +275,11 @@ fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
     let writes = if job.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
     let trims = if job.deed.is_trim_write() { writes } else { Use::TrimSize };
     [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
+}
+
+fn poisson(job: &Section, seeds: &Seeds) -> Option<Box<[(Tausworthe, u64); 3]>> {
+    let uses = [Use::PoissonRead, Use::PoissonWrite, Use::PoissonTrim];
+    job.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
 }
 
 fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {

@@ -2,6 +2,7 @@
 
 use super::super::jobfile::{Distribution, Way, Zone};
 use super::super::random_map::RandomMap;
+use super::super::sizes::Extent;
 use super::{Act, Course, Wanted};
 
 /// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
@@ -19,7 +20,7 @@ impl Course {
         if within >= extent.bytes {
             return None;
         }
-        let offset = within + extent.offset;
+        let offset = within + self.files[file].start;
         if offset >= extent.file_bytes {
             return None;
         }
@@ -72,8 +73,8 @@ impl Course {
         }
         if !draws && self.job.repeats {
             let state = &self.files[file];
-            let last = state.last_start[way.place()].unwrap_or(state.extent.offset);
-            return Some((last - state.extent.offset, false, false));
+            let last = state.last_start[way.place()].unwrap_or(state.start);
+            return Some((last - state.start, false, false));
         }
         match self.following(file, way) {
             Some(offset) => Some((offset, false, false)),
@@ -111,6 +112,9 @@ impl Course {
         if self.zones.is_some() {
             return self.zoned(way, last);
         }
+        if let Some(register) = &mut self.files[file].register {
+            return register.next();
+        }
         let block = self.blocks.below(last);
         if !self.job.draws.random_map {
             return Some(block);
@@ -119,13 +123,22 @@ impl Course {
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
     }
 
+    /// How long the part of a file is in which places are drawn.
+    #[inline]
+    pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
+        match self.job.strides.bytes {
+            0 => extent.bytes.min(extent.file_bytes),
+            _ => self.job.strides.range,
+        }
+    }
+
     /// How many blocks can be drawn; `None` where no request fits.
     #[inline]
     fn last_block(&self, file: usize, way: Way) -> Option<u64> {
         let extent = self.files[file].extent;
         let align = self.job.align(way);
         let least = self.job.blocks(way).least;
-        let bytes = extent.bytes.min(extent.file_bytes).saturating_sub(least.saturating_sub(align));
+        let bytes = self.part_bytes(extent).saturating_sub(least.saturating_sub(align));
         Some(bytes / align).filter(|last| *last > 0)
     }
 
@@ -168,9 +181,9 @@ impl Course {
     #[inline]
     fn map(&mut self, file: usize) -> &mut RandomMap {
         let least = self.job.least_block();
+        let part = self.part_bytes(self.files[file].extent);
         let state = &mut self.files[file];
-        let extent = state.extent;
-        let blocks = extent.bytes.min(extent.file_bytes) / least;
+        let blocks = part / least;
         state.map.get_or_insert_with(|| RandomMap::new(blocks))
     }
 
@@ -186,24 +199,24 @@ impl Course {
     /// The offset after the last request of this way.
     fn following(&mut self, file: usize, way: Way) -> Option<u64> {
         let place = way.place();
-        let extent = self.files[file].extent;
+        let (extent, start) = (self.files[file].extent, self.files[file].start);
         let wraps = self.job.is_timed() && self.job.files == 1;
         if wraps && self.files[file].last_end[place] >= extent.end() {
-            self.files[file].last_end[place] = extent.offset;
+            self.files[file].last_end[place] = start;
             self.forget(file);
         }
         let last_end = self.files[file].last_end[place];
         if last_end >= extent.file_bytes {
             return None;
         }
-        let within = last_end.saturating_sub(extent.offset);
+        let within = last_end.saturating_sub(start);
         if self.job.hole == 0 || within == 0 {
             return Some(within);
         }
         let moved = within.checked_add_signed(self.job.hole);
         match moved {
             Some(within) if within < extent.file_bytes => Some(within),
-            _ if self.job.hole > 0 => Some(extent.offset),
+            _ if self.job.hole > 0 => Some(start),
             _ => extent.bytes.min(extent.file_bytes).checked_add_signed(self.job.hole),
         }
     }

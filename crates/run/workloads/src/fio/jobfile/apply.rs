@@ -4,7 +4,9 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
+use super::section::{
+    Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Unified, Way,
+};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -50,6 +52,7 @@ impl Section {
             || self.apply_files(name, given)?
             || self.apply_course(name, given)?
             || self.apply_sync(name, given)?
+            || self.apply_steering(name, given)?
             || self.apply_draws(name, given)?
             || self.apply_report(name, given)?;
         if done { Ok(()) } else { Err(given.refuse("cannot be set", WITH_FIO)) }
@@ -111,8 +114,6 @@ impl Section {
             "scramble_buffers" => self.scramble_buffers = given.switch()?,
             // What is written does not hang on it: natively a payload, under fio's name zeros.
             "zero_buffers" => given.switch().map(|_| ())?,
-            "mem" => given.word(&[("malloc", ())])?,
-            "io_submit_mode" => given.word(&[("inline", ())])?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -227,7 +228,6 @@ impl Section {
                 self.rate_iops[way.place()] = part.number(0, u64::from(u32::MAX))?;
                 Ok(())
             })?,
-            "rate_process" => given.word(&[("linear", ())])?,
             "thinktime" => self.think.us = given.time_us(1)?,
             "thinktime_blocks" => {
                 let blocks = given.number(1, u64::from(u32::MAX))?;
@@ -256,7 +256,6 @@ impl Section {
                 ];
                 self.synchronous = given.word(&words)?;
             }
-            "zonemode" => given.word(&[("none", ())])?,
             _ => return self.apply_verify(name, given),
         }
         Ok(true)
@@ -268,7 +267,9 @@ impl Section {
             "randrepeat" => self.draws.repeatable = given.switch()?,
             "allrandrepeat" => self.draws.all_repeatable = given.switch()?,
             "randseed" => self.draws.seed = given.number(0, u64::MAX)?,
-            "random_generator" => given.word(&[("tausworthe", ())])?,
+            "random_generator" => {
+                self.draws.register = given.word(&[("tausworthe", false), ("lfsr", true)])?;
+            }
             "random_distribution" => self.draws.distribution = Distribution::read(given)?,
             "percentage_random" => pairs(given, |way, part| {
                 self.draws.percent_random[way.place()] = part.number(0, 100)?;
@@ -296,7 +297,17 @@ impl Section {
                     self.told = Told { percentiles: self.told.percentiles.clone(), ..Told::NONE };
                 }
             }
-            "unified_rw_reporting" => given.word(&[("none", ()), ("0", ())])?,
+            "unified_rw_reporting" => {
+                let words = [
+                    ("none", Unified::Apart),
+                    ("0", Unified::Apart),
+                    ("mixed", Unified::Mixed),
+                    ("1", Unified::Mixed),
+                    ("both", Unified::Both),
+                    ("2", Unified::Both),
+                ];
+                self.unified = given.word(&words)?;
+            }
             "log_offset" => self.logs.offsets = given.switch()?,
             "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
@@ -316,7 +327,7 @@ impl Section {
 
 /// A value for all directions, or one for reads and one for writes (and one for trims): an empty
 /// one leaves what was before.
-fn pairs(
+pub(super) fn pairs(
     given: &Given<'_>,
     mut set: impl FnMut(Way, &Given<'_>) -> Result<(), ConfigError>,
 ) -> Result<(), ConfigError> {

@@ -53,6 +53,19 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "log_offset"
             | "zero_buffers"
             | "disk_util"
+            | "error_dump"
+            | "fixedbufs"
+            | "registerfiles"
+            | "sqthread_poll"
+            | "nonvectored"
+            | "force_async"
+            | "userspace_reap"
+            | "libaio_vectored"
+            | "thp"
+            | "serialize_overlap"
+            | "softrandommap"
+            | "allow_file_create"
+            | "allow_mounted_write"
             | "do_verify"
             | "verify_only"
             | "verify_fatal"
@@ -91,9 +104,16 @@ fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), 
 }
 
 fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
+    let (zones, bytes) = (job.strides.are_asked, job.strides.bytes);
     settle(job);
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if zones == Some(true) && bytes == 0 {
+        return refuse("zonemode=strided without a zonesize", "write zonesize=...");
+    }
+    if zones == Some(false) && bytes > 0 {
+        return refuse("zonemode=none with a zonesize", "leave zonesize out");
+    }
     if job.heading.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
@@ -167,6 +187,18 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Zones are of one open file; a size alone asks for them.
+fn settle_strides(job: &mut Section) {
+    let strides = &mut job.strides;
+    let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
+    if !are_asked || job.open_files > 1 {
+        strides.bytes = 0;
+    }
+    if strides.range == 0 {
+        strides.range = strides.bytes;
+    }
+}
+
 /// What follows from other options.
 fn settle(job: &mut Section) {
     if !job.filenames.is_empty() {
@@ -184,6 +216,9 @@ fn settle(job: &mut Section) {
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }
+    // The original has no map beside a register.
+    job.draws.random_map &= !job.draws.register;
+    settle_strides(job);
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }

@@ -5,6 +5,7 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
+mod apply_steering;
 mod apply_verify;
 mod arithmetic;
 mod check;
@@ -16,6 +17,7 @@ mod messages;
 mod relay;
 mod section;
 mod show;
+mod steering;
 mod values;
 
 use treering_script::ConfigError;
@@ -25,8 +27,9 @@ pub(super) use expand::{Environment, Machine};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Unified, Way};
 pub(super) use show::show;
+pub(super) use steering::{LowestRates, Strides};
 pub(super) use values::Amount;
 
 use expand::expand;

@@ -6,6 +6,7 @@ use super::super::logs::Wanted;
 use super::super::verify::{Pattern, Verifying};
 use super::distribution::Distribution;
 use super::messages::Place;
+use super::steering::{Flow, LowestRates, Running, Strides, Tolerance};
 use super::values::{Amount, Bases};
 
 /// Which way data goes. The numbers are the places in arrays of three.
@@ -225,6 +226,18 @@ pub(crate) struct Think {
     pub(crate) blocks: u64,
 }
 
+/// Whether directions are told apart: `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unified {
+    /// Each by itself.
+    #[default]
+    Apart,
+    /// All as one.
+    Mixed,
+    /// Each by itself, and all as one.
+    Both,
+}
+
 /// What is told of the latencies, and what is not taken.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Told {
@@ -272,6 +285,8 @@ impl Default for Told {
 pub(crate) struct Draws {
     /// Whether no block comes again before all have come.
     pub(crate) random_map: bool,
+    /// Whether they are drawn by a shift register: `random_generator=lfsr`.
+    pub(crate) register: bool,
     pub(crate) repeatable: bool,
     pub(crate) all_repeatable: bool,
     pub(crate) seed: u64,
@@ -285,6 +300,7 @@ impl Default for Draws {
     fn default() -> Self {
         Self {
             random_map: true,
+            register: false,
             repeatable: true,
             all_repeatable: false,
             seed: 0x89,
@@ -377,12 +393,22 @@ pub(crate) struct Section {
     /// Requests in a second; 0 for no limit.
     pub(crate) rate_iops: [u64; 3],
     pub(crate) think: Think,
+    /// Whether the times between requests are drawn, so that they come at no regular times.
+    pub(crate) is_poisson: bool,
+    pub(crate) lowest: LowestRates,
+    pub(crate) flow: Flow,
+    pub(crate) tolerance: Tolerance,
+    pub(crate) strides: Strides,
+    pub(crate) running: Running,
+    /// The job that must have ended before.
+    pub(crate) waits_for: Option<String>,
     pub(crate) refill_buffers: bool,
     pub(crate) scramble_buffers: bool,
     /// What writes carry, where nothing is verified.
     pub(crate) buffer_pattern: Option<Pattern>,
     pub(crate) verify: Verifying,
     pub(crate) told: Told,
+    pub(crate) unified: Unified,
     pub(crate) logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub(crate) given: Vec<(String, String)>,
@@ -465,11 +491,19 @@ impl Section {
             rate: [0; 3],
             rate_iops: [0; 3],
             think: Think { us: 0, blocks: 1 },
+            is_poisson: false,
+            lowest: LowestRates::default(),
+            flow: Flow::default(),
+            tolerance: Tolerance::default(),
+            strides: Strides::default(),
+            running: Running::default(),
+            waits_for: None,
             refill_buffers: false,
             scramble_buffers: true,
             buffer_pattern: None,
             verify: Verifying::default(),
             told: Told::default(),
+            unified: Unified::Apart,
             logs: Wanted::default(),
             given: Vec::new(),
             given_globally: Vec::new(),

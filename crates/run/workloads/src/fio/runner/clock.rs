@@ -118,6 +118,11 @@ impl Clock {
         self.ramp_ns.is_none().then_some(since / 1_000_000)
     }
 
+    /// Nanoseconds from the start of the pass.
+    pub(super) const fn since_pass_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.pass_ns)
+    }
+
     /// How long the pass took.
     pub(super) const fn pass_ms(&self) -> u64 {
         (self.now_ns - self.pass_ns).div_ceil(1_000_000)

@@ -123,6 +123,14 @@ impl Contents {
         }
     }
 
+    /// A request failed: what it would have written is not read again.
+    pub(super) fn failed(&mut self, wanted: Wanted) {
+        self.ended(wanted);
+        if wanted.way == Way::Write {
+            self.history.remove(wanted.file, wanted.offset);
+        }
+    }
+
     /// A request ended.
     fn ended(&mut self, wanted: Wanted) {
         if wanted.way == Way::Write {

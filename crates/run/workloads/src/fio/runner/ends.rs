@@ -3,11 +3,15 @@
 use super::super::jobfile::Amount;
 use super::{Doing, Next, Runner, Stage, Then};
 
+/// How often a clone looks whether what it waits for has ended.
+const WAIT_US: u64 = 1000;
+
 impl Runner {
     /// The next thing to do where it does not work; `None` at the end of all.
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {
             Stage::Directories => self.directory(),
+            Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.bells.end.has_rung() || self.bells.time.has_rung();
                 let doing = if over { None } else { self.rest() };
@@ -54,6 +58,12 @@ impl Runner {
             }
         };
         doing.map_or(Next::Again, Next::Do)
+    }
+
+    /// Whether a job that it waits for is at work.
+    fn must_wait(&self) -> bool {
+        let over = self.bells.end.has_rung() || self.bells.time.has_rung();
+        !over && self.bells.before.iter().any(|bell| !bell.has_rung())
     }
 
     fn directory(&mut self) -> Option<Doing> {

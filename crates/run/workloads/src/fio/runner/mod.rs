@@ -7,6 +7,7 @@ mod doing;
 mod ends;
 mod queued;
 mod slots;
+mod steering;
 
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -27,6 +28,8 @@ use contents::{Contents, UNTAGGED, WRONG};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
+pub(super) use steering::FlowShare;
+use steering::RateWatch;
 
 /// The error of a trim of a file: the call is one of devices (`ENOTTY`).
 const NOT_OF_FILES: i32 = 25;
@@ -75,6 +78,10 @@ pub(super) struct Bells {
     pub(super) time: Bell,
     /// What it rings when it is done.
     pub(super) others: Vec<Bell>,
+    /// All of these must have rung before it begins.
+    pub(super) before: Vec<Bell>,
+    /// Its share of what several do together.
+    pub(super) flow: Option<FlowShare>,
 }
 
 /// The script.
@@ -95,6 +102,8 @@ pub(super) struct Runner {
     tally: Tally,
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
+    flow: Option<FlowShare>,
+    watch: Option<Box<RateWatch>>,
     clock: Clock,
     bells: Bells,
     place: usize,
@@ -126,6 +135,8 @@ impl Runner {
             queued: Queued::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
+            flow: bells.flow.clone(),
+            watch: RateWatch::of(job),
             contents: Contents::of(&worker, land.classic),
             clock: Clock::new(job),
             bells,
@@ -153,7 +164,7 @@ impl Runner {
             (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
             // Nothing was moved, but it counts.
             (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
-            (Doing::Move(_), &Outcome::Failed(errno)) => self.failed(errno),
+            (Doing::Move(wanted), &Outcome::Failed(errno)) => self.request_failed(wanted, errno),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
@@ -192,12 +203,29 @@ impl Runner {
 
     /// A block is not what was written.
     pub(super) fn wrong(&mut self) {
-        self.failed(WRONG);
+        self.failed(Way::Read, WRONG);
     }
 
-    /// A request failed: nothing follows it.
+    /// A request failed, whose bytes are not there.
     #[cold]
-    pub(super) fn failed(&mut self, errno: i32) {
+    pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
+        if let Some(contents) = &mut self.contents {
+            contents.failed(wanted);
+        }
+        self.failed(wanted.way, errno);
+    }
+
+    /// Something failed: nothing follows it, unless the job bears such errors.
+    #[cold]
+    pub(super) fn failed(&mut self, way: Way, errno: i32) {
+        let number = u64::from(errno.unsigned_abs());
+        if self.worker.job.tolerance.bears(way, errno) {
+            if self.tally.errors[0] == 0 {
+                self.tally.errors[1] = number;
+            }
+            self.tally.errors[0] += 1;
+            return;
+        }
         self.tally.errno = u64::from(errno.unsigned_abs());
         self.terminated = true;
     }
@@ -246,6 +274,9 @@ impl Runner {
         tally.requests += 1;
         tally.short += u64::from(bytes < wanted.bytes);
         self.clock.sample(&mut self.tally);
+        if self.watch.is_some() {
+            self.look_at_rates();
+        }
         let think = self.worker.job.think;
         if think.us > 0 {
             let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
@@ -327,6 +358,12 @@ impl Runner {
         {
             return Some(doing);
         }
+        if self.flow.is_some()
+            && self.held.is_none()
+            && let Some(doing) = self.held_by_flow()
+        {
+            return Some(doing);
+        }
         let act = self.held.take();
         let act = act.or_else(|| self.act_again());
         let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
@@ -338,7 +375,7 @@ impl Runner {
         match act {
             Act::Request(wanted) if self.cannot_trim(wanted) => {
                 self.tally.ways[Way::Trim.place()].requests += 1;
-                self.failed(NOT_OF_FILES);
+                self.failed(wanted.way, NOT_OF_FILES);
                 None
             }
             Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
@@ -458,6 +495,7 @@ impl Script for Runner {
             Some(doing) => doing,
             None => {
                 self.bells.others.iter().for_each(Bell::ring);
+                self.leave_flow();
                 return None;
             }
         };
@@ -494,7 +532,8 @@ impl Script for Runner {
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
         let contents = self.contents.as_mut();
-        self.tally.complaints = contents.map(|all| all.take_complaints()).unwrap_or_default();
+        let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
+        self.tally.complaints.extend(wrong);
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.words()
     }

@@ -159,7 +159,7 @@ impl Runner {
                 self.counted(wanted, u64::from(bytes));
                 self.look(one.tag, wanted, u64::from(bytes));
             }
-            Err(errno) => self.failed(errno),
+            Err(errno) => self.request_failed(wanted, errno),
         }
     }
 

@@ -60,6 +60,15 @@ impl History {
         (self.in_order.len() + self.by_place.len()) as u64
     }
 
+    /// A write came to nothing.
+    pub(crate) fn remove(&mut self, file: usize, offset: u64) {
+        self.by_place.remove(&(file, offset));
+        let is_it = |piece: &Piece| (piece.file, piece.offset) == (file, offset);
+        if let Some(at) = self.in_order.iter().rposition(is_it) {
+            self.in_order.remove(at);
+        }
+    }
+
     /// Nothing was written.
     pub(crate) fn clear(&mut self) {
         self.in_order.clear();
