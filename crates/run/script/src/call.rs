@@ -24,7 +24,10 @@ impl Dir {
 
 /// Slot of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct File(pub u8);
+pub struct File(pub u16);
+
+/// How many file slots a worker has.
+pub const MAX_FILES: u16 = 4096;
 
 /// How a file is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,7 +38,7 @@ impl SyncCaller {
     pub(super) fn attempt_buffered(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
         let Self { files, vectored, mappings, buffers, .. } = self;
         let mut buffers = buffers.as_ref().ok_or(Errno::BADF)?.open();
-        let fd = |number: u8| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
+        let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
         match *call {
             Call::Read { file, bytes } => {
                 let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow, Outcome, Queue,
+    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES, OpenHow, Outcome, Queue,
     Request, Room, Step, Subject, Synchronous, Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
@@ -57,7 +57,7 @@ impl MemoryCaller {
     pub fn new(filesystem: &MemoryFilesystem) -> Self {
         let mut dirs = vec![None; usize::from(MAX_DIRS)];
         dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
-        let files = vec![None; usize::from(u8::MAX) + 1];
+        let files = vec![None; usize::from(MAX_FILES)];
         Self {
             filesystem: filesystem.clone(),
             dirs,

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Buffers, Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, OpenHow as Opened, Outcome,
+    Buffers, Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES, OpenHow as Opened, Outcome,
     Queue, Room, Step, Subject, SyncScope, Synchronous, Tolerate,
 };
 use treering_sys::{
@@ -44,8 +44,8 @@ pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     Room { capacity_bytes, free_bytes, unused_bytes }
 }
 
-/// Slots of open files, one for every number a step can name.
-const MAX_FILES: usize = 256;
+/// Slots of open files.
+pub(super) const FILE_SLOTS: usize = MAX_FILES as usize;
 
 /// Does steps by system calls.
 #[derive(Debug)]
@@ -56,12 +56,12 @@ pub struct SyncCaller {
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    pub(super) files: Box<[Option<OwnedFd>; MAX_FILES]>,
+    pub(super) files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
     payload: Payload,
     reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
-    pub(super) mappings: HashMap<u8, Mapping>,
+    pub(super) mappings: HashMap<u16, Mapping>,
     requests: Requests,
     pub(super) buffers: Option<Buffers>,
 }
@@ -85,7 +85,7 @@ impl SyncCaller {
             vectored: false,
             roots: Vec::new(),
             dirs,
-            files: Box::new([const { None }; MAX_FILES]),
+            files: Box::new([const { None }; FILE_SLOTS]),
             payload,
             reading: Pages::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),

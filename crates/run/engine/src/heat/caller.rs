@@ -36,7 +36,7 @@ struct Notes {
     roots: Vec<String>,
     /// The names of open directories, each with a slash behind it.
     dirs: HashMap<u16, String>,
-    files: HashMap<u8, OpenFile>,
+    files: HashMap<u16, OpenFile>,
 }
 
 impl<C> Noting<C> {

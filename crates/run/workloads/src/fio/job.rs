@@ -161,7 +161,7 @@ impl FileJob {
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
-        let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+        let scene = Scene::classic(settings, jobs)?;
         Ok(Self { scene, parameters, classic: true })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_script::ConfigError;
+use treering_script::{ConfigError, Settings};
 
 use super::jobfile::{Draws, Section};
 use super::land::Land;
@@ -21,8 +21,18 @@ pub(super) struct Scene {
 impl Scene {
     /// `fresh` stands in for what a run that is not to be repeated draws from the system.
     pub(super) fn new(jobs: Vec<Section>, classic: bool, fresh: u64) -> Result<Self, ConfigError> {
+        Self::on(Land::new(classic), jobs, fresh)
+    }
+
+    /// Of a command line in fio's own words, of which perhaps nothing is done.
+    pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
+        let is_harmless = settings.flag("parse-only");
+        let land = Land::new(true).with_devices(is_harmless);
+        Self::on(land, jobs, settings.started_unix_ms)
+    }
+
+    fn on(mut land: Land, jobs: Vec<Section>, fresh: u64) -> Result<Self, ConfigError> {
         let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
-        let mut land = Land::new(classic);
         let mut workers = Vec::new();
         let (mut group, mut wave) = (0, 0);
         for (section, job) in jobs.iter().enumerate() {

@@ -91,18 +91,22 @@ impl JobSession {
         let flows = self.flows(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
-            let others =
-                workers.iter().zip(&ends).filter(|((_, other), _)| match worker.job.exits {
+            let ended_by = |exits: Option<Exits>| {
+                let are = workers.iter().zip(&ends).filter(move |((_, other), _)| match exits {
                     None => false,
                     Some(Exits::Group) => other.group == worker.group,
                     Some(Exits::Stonewall | Exits::All) => true,
                 });
-            let others = others.map(|(_, bell)| bell.clone());
+                are.map(|(_, bell)| bell.clone())
+            };
+            let others = ended_by(worker.job.exits);
+            let fails = worker.job.exits_on_error.then_some(worker.job.exits_with);
+            let on_error = ended_by(fails).collect();
             let others = others.chain([done[place].clone()]).collect();
             let before = awaited(&worker.job.waits_for);
             let flow = flows[place].clone();
             let (end, time) = (ends[place].clone(), time.clone());
-            let bells = Bells { end, time, others, before, flow };
+            let bells = Bells { end, time, others, on_error, before, flow };
             tasks.push(self.task(*number, worker, bells));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -154,6 +158,7 @@ impl JobSession {
             synchronous: job.synchronous,
             vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
             buffers,
+            identity: job.running.identity(),
             scheduling: job.running.scheduling(worker.seeds.clone_number()),
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))

@@ -144,7 +144,8 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
     // Shares end at the next multiple of a request.
     if aligns {
-        offset.checked_next_multiple_of(job.least_block()).unwrap_or(offset)
+        let align = if job.offset_align > 0 { job.offset_align } else { job.least_block() };
+        offset.checked_next_multiple_of(align).unwrap_or(offset)
     } else {
         offset
     }

@@ -76,6 +76,7 @@ pub(super) enum Use {
     FileSize = 7,
     OrderRead = 10,
     StartDelay = 13,
+    Repeat = 14,
     PoissonRead = 15,
     Zone = 16,
     PoissonWrite = 17,

@@ -30,7 +30,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
-    let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+    let scene = Scene::classic(settings, jobs)?;
     let roots: Vec<PathBuf> = scene.land.directories.iter().map(PathBuf::from).collect();
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(Impersonation {

@@ -85,7 +85,7 @@ impl Worker {
     #[inline]
     pub(super) fn step(&mut self) -> Step<'_> {
         let present = self.present;
-        let file = File(present.fd);
+        let file = File(present.fd.into());
         let land = &self.land;
         match self.doing {
             Doing::Open => {
@@ -118,7 +118,7 @@ impl Worker {
             }
             Doing::SeekStart => Call::Seek { file, position: 0 }.into(),
             Doing::SeekEnd => Call::SeekEnd { file }.into(),
-            Doing::Fsync(fd) => Call::Fsync { file: File(fd) }.into(),
+            Doing::Fsync(fd) => Call::Fsync { file: File(fd.into()) }.into(),
             Doing::Unlink => Call::Unlink { at: self.slots.at, path: self.name.as_c_str() }.into(),
             Doing::Stat => Call::Stat { at: self.slots.at, name: self.name.as_c_str() }.into(),
             Doing::FileStat => Call::FileStat { file }.into(),
@@ -128,7 +128,7 @@ impl Worker {
 
     fn seldom_step(&mut self) -> Step<'_> {
         let Self { present, land, name, slots, request, doing, .. } = self;
-        let file = File(present.fd);
+        let file = File(present.fd.into());
         match *doing {
             Doing::OpenAbove(fileset) => match land.open_above(fileset) {
                 Some(call) => call.into(),

@@ -112,7 +112,7 @@ impl Worker {
     fn submit(&mut self) -> Then {
         let Some(tag) = self.tags.pop() else { return Then::Do(Doing::Reap(1)) };
         let bytes = u32::try_from(self.present.wanted).unwrap_or(u32::MAX);
-        let (file, position) = (File(self.present.fd), self.present.position);
+        let (file, position) = (File(self.present.fd.into()), self.present.position);
         self.request = [Request { file, writes: true, bytes, position, tag }];
         Then::Do(Doing::Submit)
     }

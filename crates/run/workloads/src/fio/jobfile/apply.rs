@@ -4,7 +4,7 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{
+use super::section::{Advice, 
     Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Unified, Way,
 };
 use super::values::{Amount, Given};
@@ -169,11 +169,22 @@ impl Section {
             "create_on_open" => self.create_on_open = given.switch()?,
             "create_fsync" => self.create_fsync = given.switch()?,
             "create_serialize" => {
-                if !given.switch()? {
-                    let right = format!("files are made one job after the other; {WITH_FIO}");
-                    return Err(given.refuse("is not done here", right));
-                }
+                // Files are made one job after the other, also where that is not asked for.
+                given.switch()?;
             }
+            "fadvise_hint" => {
+                let words = [
+                    ("0", Advice::Nothing),
+                    ("1", Advice::Usual),
+                    ("random", Advice::Random(true)),
+                    ("sequential", Advice::Random(false)),
+                ];
+                self.advice = given.word(&words)?;
+            }
+            "pre_read" => self.reads_before = given.switch()?,
+            "unlink_each_loop" => self.unlinks_each_pass = given.switch()?,
+            "fill_device" => self.fills = given.switch()?,
+            "offset_align" => self.offset_align = given.size()?,
             "overwrite" => self.overwrite = given.switch()?,
             "unlink" => self.unlink = given.switch()?,
             _ => return Ok(false),
@@ -233,7 +244,11 @@ impl Section {
                 let blocks = given.number(1, u64::from(u32::MAX))?;
                 self.think = Think { blocks, ..self.think };
             }
-            "thinktime_blocks_type" => given.word(&[("complete", ())])?,
+            "thinktime_blocks_type" => {
+                given.word(&[("complete", ()), ("issue", ())])?;
+            }
+            // A pause is as long, whether it keeps the processor busy or not.
+            "thinktime_spin" => given.time_us(1).map(|_| ())?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -118,29 +118,26 @@ impl Section {
             }
             "lockfile" => given.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
             // They change how a request reaches the kernel, and neither which nor how many.
-            "fixedbufs"
-            | "registerfiles"
-            | "sqthread_poll"
-            | "nonvectored"
-            | "force_async"
-            | "userspace_reap"
-            | "libaio_vectored"
-            | "thp"
-            | "serialize_overlap"
-            | "softrandommap"
-            | "allow_file_create"
-            | "allow_mounted_write"
-            | "write_barrier"
-            | "iomem_align"
-            | "sqthread_poll_cpu"
-            | "gtod_cpu"
-            | "lockmem" => {
-                given.size().map(|_| ())?;
+            "fixedbufs" | "registerfiles" | "sqthread_poll" | "userspace_reap"
+            | "serialize_overlap" | "softrandommap" | "allow_mounted_write" => {
+                given.switch().map(|_| ())?;
             }
+            "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
+            | "sqthread_poll_cpu" | "lockmem" | "log_entries" => given.size().map(|_| ())?,
+            "allow_file_create" => given.word(&[("1", ())])?,
+            "exitall_on_error" => self.exits_on_error = given.switch()?,
+            "stats" => self.tells_stats = given.switch()?,
+            "uid" => self.running.user = Some(identity(given)?),
+            "gid" => self.running.group = Some(identity(given)?),
+            "max_latency" => self.max_latency_us = given.time_us(1)?,
             _ => return Ok(false),
         }
         Ok(true)
     }
+}
+
+fn identity(given: &Given<'_>) -> Result<u32, ConfigError> {
+    Ok(u32::try_from(given.number(0, COUNT_MAX)?).unwrap_or(0))
 }
 
 fn small(number: u64) -> u16 {

@@ -8,8 +8,20 @@ use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
 use super::section::{Engine, Section, Way};
 
+/// Keys of one engine.
+const OF_ENGINES: [(&str, Engine); 7] = [
+    ("userspace_reap", Engine::Libaio),
+    ("fixedbufs", Engine::IoUring),
+    ("registerfiles", Engine::IoUring),
+    ("sqthread_poll", Engine::IoUring),
+    ("sqthread_poll_cpu", Engine::IoUring),
+    ("nonvectored", Engine::IoUring),
+    ("force_async", Engine::IoUring),
+];
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
+/// Files that a clone has open at a time.
+const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
@@ -53,15 +65,21 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "log_offset"
             | "zero_buffers"
             | "disk_util"
+            | "userspace_reap"
+            | "exitall_on_error"
+            | "stats"
+            | "pre_read"
+            | "unlink_each_loop"
+            | "fill_device"
+            | "fill_fs"
+            | "dedupe_global"
             | "error_dump"
             | "fixedbufs"
             | "registerfiles"
             | "sqthread_poll"
             | "nonvectored"
             | "force_async"
-            | "userspace_reap"
             | "libaio_vectored"
-            | "thp"
             | "serialize_overlap"
             | "softrandommap"
             | "allow_file_create"
@@ -111,7 +129,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     if zones == Some(true) && bytes == 0 {
         return refuse("zonemode=strided without a zonesize", "write zonesize=...");
     }
-    if zones == Some(false) && bytes > 0 {
+    if zones != Some(true) && bytes > 0 {
         return refuse("zonemode=none with a zonesize", "leave zonesize out");
     }
     if job.heading.title.contains('/') && job.filenames.is_empty() {
@@ -133,9 +151,6 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
-    if job.create_on_open && job.deed.reads && !job.engine.is_without_files() {
-        return refuse("what is read must be there before", "leave create_on_open out");
-    }
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");
     }
@@ -156,14 +171,19 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
         }
     }
+    if let Some((key, engine)) =
+        OF_ENGINES.into_iter().find(|(key, engine)| job.sets(key) && job.engine != *engine)
+    {
+        let name = Engine::NAMES.iter().find(|(_, one)| *one == engine).map_or("", |(name, _)| name);
+        return refuse(&format!("{key} with another engine"), &format!("write ioengine={name}"));
+    }
     without_data(job, to)?;
-    let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
-    if too_few
+    if job.open_files > OPEN_FILES_MAX
         && job.engine.has_open_files()
         && job.service != super::section::Service::Sequential
         && !job.create_on_open
     {
-        return refuse("more than 200 files open at a time", "write openfiles=200 or less");
+        return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
     }
     Ok(())
 }

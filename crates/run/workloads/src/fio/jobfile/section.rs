@@ -226,6 +226,30 @@ pub(crate) struct Think {
     pub(crate) blocks: u64,
 }
 
+/// What the page cache is told of a file that is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// How the job reads.
+    Usual,
+    /// Nothing.
+    Nothing,
+    /// That it is read in no order, or in its own.
+    Random(bool),
+}
+
+/// How much of what is written is alike: `buffer_compress_percentage` and `dedupe_percentage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Percent of each part of a buffer that are zeros.
+    pub(crate) zeros: u64,
+    /// How long such a part is; 0 for the whole buffer.
+    pub(crate) part: u64,
+    /// Percent of the buffers that are as others.
+    pub(crate) alike: u64,
+    /// Of how many others they are one, in percent of the file; 0 for the last one.
+    pub(crate) among: u64,
+}
+
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unified {
@@ -375,7 +399,7 @@ pub(crate) struct Section {
     pub(crate) stonewall: bool,
     /// Who ends with it when it is done first: `exitall` and `exit_what`.
     pub(crate) exits: Option<Exits>,
-    pub(super) exits_with: Exits,
+    pub(crate) exits_with: Exits,
     pub(crate) fsync: u64,
     pub(crate) fdatasync: u64,
     pub(crate) end_fsync: bool,
@@ -400,6 +424,24 @@ pub(crate) struct Section {
     pub(crate) tolerance: Tolerance,
     pub(crate) strides: Strides,
     pub(crate) running: Running,
+    /// Whether an error of its ends others too, as `exit_what` says.
+    pub(crate) exits_on_error: bool,
+    /// Whether it is told in the report.
+    pub(crate) tells_stats: bool,
+    /// A request that takes longer ends the job; 0 for no limit.
+    pub(crate) max_latency_us: u64,
+    /// What is said to the page cache of an opened file: `fadvise_hint`.
+    pub(crate) advice: Advice,
+    /// Whether its files are read before it begins.
+    pub(crate) reads_before: bool,
+    /// Whether files are removed before each pass but the first.
+    pub(crate) unlinks_each_pass: bool,
+    /// Whether it ends well when there is no room left.
+    pub(crate) fills: bool,
+    /// What offsets by shares are multiples of; 0 for the smallest request.
+    pub(crate) offset_align: u64,
+    /// What of a buffer can be shrunk, and what was written before.
+    pub(crate) content: Content,
     /// The job that must have ended before.
     pub(crate) waits_for: Option<String>,
     pub(crate) refill_buffers: bool,
@@ -498,6 +540,15 @@ impl Section {
             strides: Strides::default(),
             running: Running::default(),
             waits_for: None,
+            exits_on_error: false,
+            tells_stats: true,
+            max_latency_us: 0,
+            advice: Advice::Usual,
+            reads_before: false,
+            unlinks_each_pass: false,
+            fills: false,
+            offset_align: 0,
+            content: Content::default(),
             refill_buffers: false,
             scramble_buffers: true,
             buffer_pattern: None,

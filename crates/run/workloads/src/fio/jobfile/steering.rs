@@ -1,7 +1,7 @@
 //! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears, zones
 //! that are left out, and where it runs.
 
-use treering_script::Scheduling;
+use treering_script::{Identity, Scheduling};
 
 use super::section::Way;
 
@@ -95,9 +95,19 @@ pub(crate) struct Running {
     /// The class and the level of its I/O.
     pub(crate) io_class: u16,
     pub(crate) io_level: u16,
+    /// As whom, by numbers.
+    pub(crate) user: Option<u32>,
+    pub(crate) group: Option<u32>,
 }
 
 impl Running {
+    /// As whom it works, where that is not as ourselves.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let asks = self.user.is_some() || self.group.is_some();
+        let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
+        asks.then_some(Identity { user, group })
+    }
+
     /// Of the clone with this number among all, from 1.
     pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
         let alone = || {

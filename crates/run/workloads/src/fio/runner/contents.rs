@@ -4,7 +4,7 @@
 use treering_script::Buffers;
 
 use super::super::course::{Act, Wanted};
-use super::super::jobfile::{Engine, Way};
+use super::super::jobfile::{Content, Engine, Way};
 use super::super::tally::Complaint;
 use super::super::tausworthe::{Tausworthe, Use};
 use super::super::verify::{Block, Expected, History, Kind, Pattern, Piece, random};
@@ -26,6 +26,10 @@ pub(super) struct Contents {
     pattern: Option<Pattern>,
     /// Whether anything else is random, and not zeros.
     is_random: bool,
+    content: Content,
+    /// Seeds of buffers that may come again.
+    seeds: Vec<u64>,
+    repeats: Tausworthe,
     draws: Tausworthe,
     history: History,
     /// Whether writes are remembered, to be read again.
@@ -53,6 +57,7 @@ impl Contents {
         let verify = &job.verify;
         let large = Way::ALL.iter().any(|way| job.blocks(*way).most > PAYLOAD_BYTES_MAX);
         let plain = verify.kind.is_none() && job.buffer_pattern.is_none() && !large;
+        let plain = plain && job.content == Content::default();
         let can = job.engine.moves_data() || job.engine == Engine::Null;
         if plain || !can {
             return None;
@@ -67,6 +72,9 @@ impl Contents {
             block: block.filter(|block| block.kind != Kind::Null && job.engine.moves_data()),
             pattern: job.buffer_pattern.clone(),
             is_random: !classic,
+            content: job.content,
+            seeds: Vec::new(),
+            repeats: worker.seeds.generator(Use::Repeat),
             draws: worker.seeds.generator(Use::Verify),
             history: History::new(!(job.deed.random && job.draws.random_map)),
             remembers: verify.reads_again && job.deed.writes && verify.kind.is_some(),
@@ -94,6 +102,25 @@ impl Contents {
         (self.waiting, self.batch) = (None, 0);
     }
 
+    /// A seed, or one that was there before, as often as buffers are to be alike.
+    fn repeated(&mut self, fresh: u64) -> u64 {
+        let Content { alike, among, .. } = self.content;
+        let again = !self.seeds.is_empty() && self.repeats.percent() <= alike;
+        if again {
+            let place = self.repeats.below(self.seeds.len() as u64);
+            let found = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
+            return found.copied().unwrap_or(fresh);
+        }
+        // One buffer comes again and again, or one of a hundred for each percent.
+        let most = if among == 0 { 1 } else { usize::try_from(among * 100).unwrap_or(1) };
+        if self.seeds.len() < most {
+            self.seeds.push(fresh);
+        } else if among == 0 {
+            self.seeds[0] = fresh;
+        }
+        fresh
+    }
+
     /// Puts into a buffer what a write carries, and remembers it.
     fn fill(&mut self, tag: u16, wanted: Wanted, number: u64, now_ns: u64) {
         let Wanted { file, offset, bytes, .. } = wanted;
@@ -105,6 +132,8 @@ impl Contents {
         let number = u16::from_le_bytes([low, high]);
         let (first, second) = (u64::from(self.draws.draw()), u64::from(self.draws.draw()));
         let seed = first.wrapping_mul(second);
+        let is_part = self.content != Content::default() && self.block.is_none();
+        let content_seed = if is_part { self.repeated(seed) } else { seed };
         let mut buffers = self.buffers.open();
         let into = buffers.get(tag, usize::try_from(bytes).unwrap_or(0));
         match (&self.block, &self.pattern) {
@@ -113,6 +142,7 @@ impl Contents {
                 block.fill(&expected, now_ns, into);
             }
             (None, Some(pattern)) => pattern.fill(offset, into),
+            (None, None) if is_part => partly_random(&self.content, content_seed, into),
             (None, None) if self.is_random => random(seed, into),
             (None, None) => {}
         }
@@ -199,6 +229,17 @@ impl Contents {
     /// What is wrong, told once.
     pub(super) fn take_complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
+    }
+}
+
+/// Random bytes, with zeros at the end of each part.
+fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
+    let part = usize::try_from(content.part).unwrap_or(0);
+    let part = if part == 0 { into.len() } else { part };
+    random(seed, into);
+    for bytes in into.chunks_mut(part.max(1)) {
+        let random_bytes = bytes.len() as u64 * (100 - content.zeros) / 100;
+        bytes[usize::try_from(random_bytes).unwrap_or(0)..].fill(0);
     }
 }
 

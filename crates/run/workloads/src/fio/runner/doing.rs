@@ -3,7 +3,7 @@
 use treering_script::{Call, CreateHow, OpenHow, Step, Tolerate};
 
 use super::super::course::Wanted;
-use super::super::jobfile::{Engine, Way};
+use super::super::jobfile::{Advice, Engine, Way};
 use super::Runner;
 
 /// What is done next.
@@ -16,6 +16,8 @@ pub(super) enum Doing {
     Forget(usize),
     Advise(usize),
     Map(usize),
+    /// Reads a part before the work.
+    PreRead(usize, u64),
     Seek(usize, u64),
     Move(Wanted),
     /// Whether it counts as a request of the job.
@@ -31,6 +33,9 @@ pub(super) enum Doing {
     Close(usize),
     Unlink(usize),
 }
+
+/// How much is read at a time before the work.
+pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
 
 /// A step without a call.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
@@ -106,11 +111,18 @@ impl Runner {
             Doing::Advise(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 let (start, bytes) = (extent.offset, extent.bytes);
-                Call::Advise { file, start, bytes, random: job.deed.random }
+                let random = match job.advice {
+                    Advice::Random(random) => random,
+                    _ => job.deed.random,
+                };
+                Call::Advise { file, start, bytes, random }
             }
             Doing::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
                 Call::Map { file, bytes, writes: job.deed.writes, random: job.deed.random }
+            }
+            Doing::PreRead(file, position) => {
+                Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
             }
             Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
             Doing::Move(wanted) => self.transfer(wanted),

@@ -1,6 +1,7 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use super::super::jobfile::Amount;
+use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
 /// How often a clone looks whether what it waits for has ended.
@@ -11,6 +12,7 @@ impl Runner {
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {
             Stage::Directories => self.directory(),
+            Stage::PreRead(file) => self.pre_read(file),
             Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.bells.end.has_rung() || self.bells.time.has_rung();
@@ -49,6 +51,14 @@ impl Runner {
                 None
             }
             Stage::Closing => self.close_next(),
+            Stage::Renew(file) if file < self.worker.files.len() => {
+                self.go(Stage::Renew(file + 1));
+                Some(Doing::Unlink(file))
+            }
+            Stage::Renew(_) => {
+                self.go(Stage::Begin);
+                None
+            }
             Stage::Unlink(file) => {
                 if !self.worker.job.unlink || file >= self.worker.files.len() {
                     return Next::End;
@@ -73,10 +83,32 @@ impl Runner {
                 Some(Doing::Directory(number))
             }
             None => {
-                self.go(Stage::Delay);
+                self.place = 0;
+                self.go(Stage::PreRead(0));
                 None
             }
         }
+    }
+
+    /// Reads the files, one after the other, where that is asked for.
+    fn pre_read(&mut self, file: usize) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        let job = &self.worker.job;
+        let is_asked = job.reads_before && job.engine.moves_data();
+        if !is_asked || file >= self.worker.files.len() {
+            self.go(Stage::Delay);
+            return None;
+        }
+        self.go(Stage::PreRead(file + 1));
+        self.slots.open(file);
+        let extent = self.extents.files[file];
+        let step = usize::try_from(PRE_READ_BYTES).unwrap_or(1);
+        let places = (extent.offset..extent.end()).step_by(step);
+        self.todo.extend(places.map(|position| Doing::PreRead(file, position)));
+        self.todo.push_back(Doing::Close(file));
+        Some(Doing::Open(file))
     }
 
     /// Every file comes to the disk, also those that are closed.
@@ -120,7 +152,8 @@ impl Runner {
             Then::Pass => {
                 self.course.begin_pass();
                 self.held = None;
-                self.go(Stage::Begin);
+                let renews = self.worker.job.unlinks_each_pass;
+                self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
             }
             Then::End => self.go(Stage::Unlink(0)),
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use treering_script::{Bell, Buffers, Outcome, Script, Step, Usage};
 
 use super::course::{Act, Course, Wanted};
-use super::jobfile::{Engine, Way};
+use super::jobfile::{Advice, Engine, Way};
 use super::land::Land;
 use super::layout::names;
 use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
@@ -33,12 +33,20 @@ use steering::RateWatch;
 
 /// The error of a trim of a file: the call is one of devices (`ENOTTY`).
 const NOT_OF_FILES: i32 = 25;
+/// The error of a filesystem that is full (`ENOSPC`), and of a request that takes too long
+/// (`ETIMEDOUT`).
+const NO_ROOM: i32 = 28;
+const TOO_LATE: i32 = 110;
+/// The error of a read that brings nothing (`EIO`).
+const NOTHING_READ: i32 = 5;
 /// Nothing ends a wait early: it is made in pieces.
 const PAUSE_MAX_US: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Directories,
+    /// Files are read before the work.
+    PreRead(usize),
     Delay,
     Begin,
     Work,
@@ -48,6 +56,8 @@ enum Stage {
     EndSync(usize),
     PassEnd,
     Closing,
+    /// Files are removed before another pass.
+    Renew(usize),
     Unlink(usize),
 }
 
@@ -78,6 +88,8 @@ pub(super) struct Bells {
     pub(super) time: Bell,
     /// What it rings when it is done.
     pub(super) others: Vec<Bell>,
+    /// What it rings as well where it failed.
+    pub(super) on_error: Vec<Bell>,
     /// All of these must have rung before it begins.
     pub(super) before: Vec<Bell>,
     /// Its share of what several do together.
@@ -197,6 +209,11 @@ impl Runner {
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
+        if bytes == 0 && wanted.way == Way::Read {
+            // As the original: behind the end of a file nothing can be read.
+            self.failed(Way::Read, NOTHING_READ);
+            return;
+        }
         self.counted(wanted, bytes);
         self.look(UNTAGGED, wanted, bytes);
     }
@@ -226,6 +243,10 @@ impl Runner {
             self.tally.errors[0] += 1;
             return;
         }
+        if self.worker.job.fills && errno == NO_ROOM {
+            self.terminated = true;
+            return;
+        }
         self.tally.errno = u64::from(errno.unsigned_abs());
         self.terminated = true;
     }
@@ -246,6 +267,10 @@ impl Runner {
         {
             let (way, offset) = (wanted.way.place(), wanted.offset);
             logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
+        }
+        let most_us = self.worker.job.max_latency_us;
+        if most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+            self.failed(wanted.way, TOO_LATE);
         }
     }
 
@@ -431,10 +456,12 @@ impl Runner {
         if !job.engine.uses_cache() {
             return Doing::Open(file);
         }
-        if job.invalidate {
+        if job.invalidate && !job.reads_before {
             self.todo.push_back(Doing::Forget(file));
         }
-        self.todo.push_back(Doing::Advise(file));
+        if job.advice != Advice::Nothing {
+            self.todo.push_back(Doing::Advise(file));
+        }
         if job.engine == Engine::Mmap {
             self.todo.push_back(Doing::Map(file));
         }
@@ -495,6 +522,9 @@ impl Script for Runner {
             Some(doing) => doing,
             None => {
                 self.bells.others.iter().for_each(Bell::ring);
+                if self.tally.errno != 0 {
+                    self.bells.on_error.iter().for_each(Bell::ring);
+                }
                 self.leave_flow();
                 return None;
             }
