@@ -20,7 +20,9 @@ mod step;
 
 pub use board::{Bell, Board};
 pub use buffers::{Buffers, OpenBuffers};
-pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject};
+pub use call::{
+    Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
+};
 pub use causes::with_causes;
 pub use classic::{
     ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,

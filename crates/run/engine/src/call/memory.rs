@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES, OpenHow, Outcome, Queue,
-    Request, Room, Step, Subject, Synchronous, Tolerate,
+    Call, Completion, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES, OpenHow,
+    Outcome, Queue, Request, Room, Step, Subject, Synchronous, Tolerate,
 };
 use treering_sys::{Errno, is_single_name};
 

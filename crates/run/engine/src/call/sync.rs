@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Buffers, Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES, OpenHow as Opened, Outcome,
-    Queue, Room, Step, Subject, SyncScope, Synchronous, Tolerate,
+    Buffers, Call, CreateHow, Dir, Entries, EntryKind, File, MAX_DIRS, MAX_FILES,
+    OpenHow as Opened, Outcome, Queue, Room, Step, Subject, SyncScope, Synchronous, Tolerate,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,

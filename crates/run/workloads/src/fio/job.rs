@@ -187,6 +187,13 @@ impl FileJob {
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
                 .hint(jobfile::WITH_FIO));
         }
+        if let Some(job) = jobs.iter().find(|job| job.replays.is_some()) {
+            let what = format!("[{}]: read_iolog", job.name.escape_debug());
+            return Err(ConfigError::new(format!(
+                "{what} names files anywhere: in classic mode only"
+            ))
+            .hint(jobfile::WITH_FIO));
+        }
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));
             for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {

@@ -17,6 +17,7 @@ mod layout;
 mod logs;
 mod options;
 mod random_map;
+mod replay;
 mod report;
 mod runner;
 mod scene;

@@ -71,6 +71,12 @@ pub(super) fn extents(
     found: &[u64],
     mut draws: Tausworthe,
 ) -> Result<Extents, Unsized> {
+    if let Some(replay) = &job.replay {
+        // The log says where requests are.
+        let whole =
+            |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
+        return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
+    }
     let (least, count) = (job.least_block(), found.len().max(1) as u64);
     let (size, percent) = match job.size {
         Some(Amount::Bytes(bytes)) => (bytes, 100),

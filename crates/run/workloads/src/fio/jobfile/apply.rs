@@ -4,8 +4,8 @@ use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::section::{Advice, 
-    Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Unified, Way,
+use super::section::{
+    Advice, Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Unified, Way,
 };
 use super::values::{Amount, Given};
 
@@ -324,6 +324,8 @@ impl Section {
                 self.unified = given.word(&words)?;
             }
             "log_offset" => self.logs.offsets = given.switch()?,
+            "read_iolog" => self.replays = Some(given.text.to_owned()),
+            "replay_no_stall" => self.replay_stalls = !given.switch()?,
             "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),

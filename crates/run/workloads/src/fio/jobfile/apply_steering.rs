@@ -118,8 +118,13 @@ impl Section {
             }
             "lockfile" => given.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
             // They change how a request reaches the kernel, and neither which nor how many.
-            "fixedbufs" | "registerfiles" | "sqthread_poll" | "userspace_reap"
-            | "serialize_overlap" | "softrandommap" | "allow_mounted_write" => {
+            "fixedbufs"
+            | "registerfiles"
+            | "sqthread_poll"
+            | "userspace_reap"
+            | "serialize_overlap"
+            | "softrandommap"
+            | "allow_mounted_write" => {
                 given.switch().map(|_| ())?;
             }
             "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"

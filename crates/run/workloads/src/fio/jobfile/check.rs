@@ -74,6 +74,7 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "fill_fs"
             | "dedupe_global"
             | "error_dump"
+            | "replay_no_stall"
             | "fixedbufs"
             | "registerfiles"
             | "sqthread_poll"
@@ -135,7 +136,11 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     if job.heading.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
-    if job.size.is_none() && job.file_size.is_none() && job.filenames.is_empty() {
+    if job.size.is_none()
+        && job.file_size.is_none()
+        && job.filenames.is_empty()
+        && job.replays.is_none()
+    {
         return refuse("there is no size", "write size=..., or filename= of a file that is there");
     }
     if job.time_based && job.runtime_us == 0 {
@@ -174,7 +179,8 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     if let Some((key, engine)) =
         OF_ENGINES.into_iter().find(|(key, engine)| job.sets(key) && job.engine != *engine)
     {
-        let name = Engine::NAMES.iter().find(|(_, one)| *one == engine).map_or("", |(name, _)| name);
+        let name =
+            Engine::NAMES.iter().find(|(_, one)| *one == engine).map_or("", |(name, _)| name);
         return refuse(&format!("{key} with another engine"), &format!("write ioengine={name}"));
     }
     without_data(job, to)?;

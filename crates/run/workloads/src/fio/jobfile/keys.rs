@@ -194,6 +194,8 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("dedupe_global", "dedupe_global"),
     ("thinktime_spin", "thinktime_spin"),
     ("log_entries", "log_entries"),
+    ("read_iolog", "read_iolog"),
+    ("replay_no_stall", "replay_no_stall"),
     ("disk_util", "disk_util"),
 ];
 
@@ -219,9 +221,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "replaying a log of requests",
         &[
-            "read_iolog",
             "read_iolog_chunked",
-            "replay_no_stall",
             "replay_redirect",
             "replay_scale",
             "replay_align",
@@ -282,12 +282,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "profile",
         ],
     ),
-    (
-        "memory and what stands in it",
-        &[
-            "hugepage-size",
-        ],
-    ),
+    ("memory and what stands in it", &["hugepage-size"]),
     (
         "details of one engine",
         &[
@@ -326,12 +321,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "other ways to count and to tell",
-        &[
-            "block_error_percentiles",
-            "block_error_hist",
-            "significant_figures",
-            "unit_base",
-        ],
+        &["block_error_percentiles", "block_error_hist", "significant_figures", "unit_base"],
     ),
 ];
 

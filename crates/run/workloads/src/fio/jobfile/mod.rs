@@ -27,7 +27,9 @@ pub(super) use expand::{Environment, Machine};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Advice, Allocation, Content, Draws, Engine, Exits, Section, Service, Unified, Way};
+pub(super) use section::{
+    Advice, Allocation, Content, Draws, Engine, Exits, Section, Service, Unified, Way,
+};
 pub(super) use show::show;
 pub(super) use steering::{LowestRates, Strides};
 pub(super) use values::Amount;

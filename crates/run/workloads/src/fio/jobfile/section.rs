@@ -3,6 +3,7 @@
 use treering_script::Synchronous;
 
 use super::super::logs::Wanted;
+use super::super::replay::Replay;
 use super::super::verify::{Pattern, Verifying};
 use super::distribution::Distribution;
 use super::messages::Place;
@@ -442,6 +443,11 @@ pub(crate) struct Section {
     pub(crate) offset_align: u64,
     /// What of a buffer can be shrunk, and what was written before.
     pub(crate) content: Content,
+    /// The log of requests that is done again, by its path and as it was read.
+    pub(crate) replays: Option<String>,
+    pub(crate) replay: Option<Replay>,
+    /// Whether the times of the log are kept.
+    pub(crate) replay_stalls: bool,
     /// The job that must have ended before.
     pub(crate) waits_for: Option<String>,
     pub(crate) refill_buffers: bool,
@@ -540,6 +546,9 @@ impl Section {
             strides: Strides::default(),
             running: Running::default(),
             waits_for: None,
+            replays: None,
+            replay: None,
+            replay_stalls: true,
             exits_on_error: false,
             tells_stats: true,
             max_latency_us: 0,
@@ -568,6 +577,18 @@ impl Section {
             (_, Some(Amount::Bytes(bytes))) => bytes,
             _ => 0,
         }
+    }
+
+    /// Takes over what a log asks for: its files, directions and sizes.
+    pub(crate) fn replay(&mut self, replay: Replay) {
+        let [reads, writes, trims] = Way::ALL.map(|way| replay.goes(way));
+        self.deed = Deed { reads, writes, trims: trims && !reads && !writes, random: false };
+        self.filenames.clone_from(&replay.files);
+        self.directories.clear();
+        self.files = replay.files.len() as u64;
+        self.open_files = self.files;
+        self.blocks.iter_mut().for_each(|blocks| blocks.most = blocks.most.max(replay.most()));
+        self.replay = Some(replay);
     }
 
     /// Whether a key was given, to the section or to a `[global]` one before it.

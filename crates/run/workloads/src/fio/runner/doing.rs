@@ -49,10 +49,12 @@ impl Runner {
     /// The step of what is to be done.
     #[inline]
     pub(super) fn step(&mut self) -> Step<'_> {
-        if let Doing::Move(wanted) = self.doing {
-            return self.transfer(wanted).whatever_happens();
+        match self.doing {
+            Doing::Move(wanted) => self.transfer(wanted).whatever_happens(),
+            // It ends the job, and is told as the original tells it.
+            Doing::Open(_) => Step { tolerate: Tolerate::Anything, ..self.other_step() },
+            _ => self.other_step(),
         }
-        self.other_step()
     }
 
     #[inline]

@@ -176,6 +176,9 @@ impl Runner {
 
     /// Whether another pass follows.
     fn keeps_running(&mut self) -> bool {
+        if self.worker.job.replay.is_some() {
+            return false;
+        }
         let (job, issued) = (&self.worker.job, &self.course.issued);
         if self.terminated || self.is_over() {
             return false;

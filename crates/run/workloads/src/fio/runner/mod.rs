@@ -6,6 +6,7 @@ mod contents;
 mod doing;
 mod ends;
 mod queued;
+mod replaying;
 mod slots;
 mod steering;
 
@@ -119,6 +120,9 @@ pub(super) struct Runner {
     clock: Clock,
     bells: Bells,
     place: usize,
+    /// Lines of a log that were done, and whether the pause before the next one was.
+    replayed: usize,
+    waited: bool,
     /// Microseconds of pauses that are left.
     rest_us: u64,
     loops_left: u64,
@@ -153,6 +157,8 @@ impl Runner {
             clock: Clock::new(job),
             bells,
             place: 0,
+            replayed: 0,
+            waited: false,
             rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
             next: Then::End,
@@ -177,6 +183,7 @@ impl Runner {
             // Nothing was moved, but it counts.
             (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
             (Doing::Move(wanted), &Outcome::Failed(errno)) => self.request_failed(wanted, errno),
+            (Doing::Open(file), &Outcome::Failed(errno)) => self.not_opened(file, errno),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
@@ -221,6 +228,15 @@ impl Runner {
     /// A block is not what was written.
     pub(super) fn wrong(&mut self) {
         self.failed(Way::Read, WRONG);
+    }
+
+    /// A file could not be opened: the job ends.
+    #[cold]
+    fn not_opened(&mut self, file: usize, errno: i32) {
+        self.slots.close(file);
+        self.todo.clear();
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.terminated = true;
     }
 
     /// A request failed, whose bytes are not there.
@@ -324,8 +340,8 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
-        if self.is_reading_again() {
-            // The reads tell their end themselves.
+        if self.is_reading_again() || job.replay.is_some() {
+            // What is read again, or stands in a log, tells its end itself.
             return false;
         }
         // As the original: time that was asked for is more than a number of requests.
@@ -390,7 +406,7 @@ impl Runner {
             return Some(doing);
         }
         let act = self.held.take();
-        let act = act.or_else(|| self.act_again());
+        let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
         let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
         self.act(act)
     }

@@ -14,7 +14,11 @@ pub(super) struct Slots {
 
 impl Slots {
     pub(super) fn new(files: usize) -> Self {
-        Self { files: vec![None; files], last: vec![0; files], free: (0..MAX_FILES).rev().collect() }
+        Self {
+            files: vec![None; files],
+            last: vec![0; files],
+            free: (0..MAX_FILES).rev().collect(),
+        }
     }
 
     /// Gives a file a slot. There are always some: the number of open files is limited.
