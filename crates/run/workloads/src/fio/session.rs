@@ -88,7 +88,7 @@ impl JobSession {
             let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
             all.map(|(_, bell)| bell.clone()).collect()
         };
-        let flows = self.flows(&workers);
+        let flows = Self::flows(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
             let ended_by = |exits: Option<Exits>| {
@@ -120,7 +120,7 @@ impl JobSession {
     }
 
     /// The shares of the workers in what they do together.
-    fn flows(&self, workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
+    fn flows(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
         let mut boards: HashMap<u64, Board> = HashMap::new();
         let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
             let job = &worker.job;

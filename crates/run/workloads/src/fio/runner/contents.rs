@@ -188,7 +188,7 @@ impl Contents {
         let fault = block.look(&expected, file, read).err()?;
         let dumps = fault.received.map(|(at, received)| {
             let mut wanted = vec![0; whole];
-            let seed = piece.map_or_else(|| block.seed_of(&received), |piece| piece.seed);
+            let seed = piece.map_or_else(|| Block::seed_of(&received), |piece| piece.seed);
             let seed = Some(seed);
             block.fill(&Expected { seed, ..expected }, 0, &mut wanted);
             let from = usize::try_from(at - expected.offset).unwrap_or(0);

@@ -80,7 +80,7 @@ impl Block {
     }
 
     /// What the random bytes of a part were made from, as its header says.
-    pub(crate) fn seed_of(&self, part: &[u8]) -> u64 {
+    pub(crate) fn seed_of(part: &[u8]) -> u64 {
         let bytes = part.get(8..16).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
     }

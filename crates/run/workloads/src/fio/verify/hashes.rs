@@ -111,7 +111,7 @@ pub(super) fn sha1(bytes: &[u8]) -> [u8; 20] {
 /// The first 32 bits of the fractions of the roots of the first primes.
 fn root_of_primes<const COUNT: usize>(root: fn(f64) -> f64) -> [u32; COUNT] {
     let mut all = [0; COUNT];
-    let is_prime = |number: &u32| (2..*number).all(|other| number % other != 0);
+    let is_prime = |number: &u32| (2..*number).all(|other| !number.is_multiple_of(other));
     for (one, prime) in all.iter_mut().zip((2..).filter(is_prime)) {
         let scaled = root(f64::from(prime)).fract() * 4_294_967_296.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32")]
@@ -252,7 +252,8 @@ mod tests {
     use super::{Sha256, md5, sha1, sha3, sha512};
 
     fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        digits.concat()
     }
 
     #[test]
