@@ -183,7 +183,6 @@ impl SyncCaller {
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
             Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
-            Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             _ => return self.attempt_seldom(call),
         }
         Ok(Did::Done)
@@ -192,6 +191,7 @@ impl SyncCaller {
     /// The calls that few workloads make.
     fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<Did, Stumble> {
         match *call {
+            Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             Call::SyncDir { dir, data_only: true } => sync_data(self.dir(dir)?)?,
             Call::SyncDir { dir, data_only: false } => sync_file(self.dir(dir)?)?,
             Call::Lock { file, start, bytes, locks } => {

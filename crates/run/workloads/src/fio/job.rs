@@ -187,7 +187,7 @@ impl FileJob {
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
                 .hint(jobfile::WITH_FIO));
         }
-        if let Some(job) = jobs.iter().find(|job| job.replays.is_some()) {
+        if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
             let what = format!("[{}]: read_iolog", job.name.escape_debug());
             return Err(ConfigError::new(format!(
                 "{what} names files anywhere: in classic mode only"

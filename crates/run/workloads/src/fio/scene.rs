@@ -14,7 +14,7 @@ use super::worker::Worker;
 
 /// Reads the log that a job does again.
 fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
-    let Some(named) = &job.replays else { return Ok(()) };
+    let Some(named) = &job.extras.replays else { return Ok(()) };
     let wrong = |why: String| {
         let hint = "name a log that write_iolog has made";
         ConfigError::new(format!("read_iolog: {} {why}", named.escape_debug())).hint(hint)

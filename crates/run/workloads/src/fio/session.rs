@@ -100,10 +100,10 @@ impl JobSession {
                 are.map(|(_, bell)| bell.clone())
             };
             let others = ended_by(worker.job.exits);
-            let fails = worker.job.exits_on_error.then_some(worker.job.exits_with);
+            let fails = worker.job.extras.exits_on_error.then_some(worker.job.exits_with);
             let on_error = ended_by(fails).collect();
             let others = others.chain([done[place].clone()]).collect();
-            let before = awaited(&worker.job.waits_for);
+            let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
             let (end, time) = (ends[place].clone(), time.clone());
             let bells = Bells { end, time, others, on_error, before, flow };
@@ -124,7 +124,7 @@ impl JobSession {
         let mut boards: HashMap<u64, Board> = HashMap::new();
         let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
             let job = &worker.job;
-            FlowShare::of(job, boards.entry(job.flow.id).or_default().clone())
+            FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
         };
         workers.iter().map(&mut share).collect()
     }
@@ -158,8 +158,8 @@ impl JobSession {
             synchronous: job.synchronous,
             vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
             buffers,
-            identity: job.running.identity(),
-            scheduling: job.running.scheduling(worker.seeds.clone_number()),
+            identity: job.extras.running.identity(),
+            scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
@@ -195,7 +195,7 @@ fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
     let mut longest = 0;
     for (_, worker) in workers {
         let job = &worker.job;
-        if job.runtime_us == 0 || job.waits_for.is_some() {
+        if job.runtime_us == 0 || job.extras.waits_for.is_some() {
             return None;
         }
         longest = longest.max(job.start_delay_us[1] + job.ramp_us + job.runtime_us);

@@ -71,7 +71,7 @@ pub(super) fn extents(
     found: &[u64],
     mut draws: Tausworthe,
 ) -> Result<Extents, Unsized> {
-    if let Some(replay) = &job.replay {
+    if let Some(replay) = &job.extras.replay {
         // The log says where requests are.
         let whole =
             |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
@@ -150,7 +150,8 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
     // Shares end at the next multiple of a request.
     if aligns {
-        let align = if job.offset_align > 0 { job.offset_align } else { job.least_block() };
+        let align =
+            if job.extras.offset_align > 0 { job.extras.offset_align } else { job.least_block() };
         offset.checked_next_multiple_of(align).unwrap_or(offset)
     } else {
         offset

@@ -186,7 +186,7 @@ impl Voice {
     /// What is left of a clone whose writes can be verified.
     fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
         let job = &self.scene.workers[number].job;
-        let verify = &job.verify;
+        let verify = &job.extras.verify;
         if verify.kind.is_none() || !verify.saves_state || !job.deed.writes {
             return;
         }

@@ -184,7 +184,7 @@ impl Course {
                     return self.first(Act::Sync { file, data_only });
                 }
             };
-            if self.job.strides.bytes > 0 {
+            if self.job.extras.strides.bytes > 0 {
                 self.enter_zone(file, way);
             }
             match self.place(file, way) {
@@ -272,14 +272,14 @@ impl Course {
 /// What sizes are drawn from. Where writes will be read again to verify them, or where each follows
 /// a trim, they are drawn alike.
 fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
-    let writes = if job.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
+    let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
     let trims = if job.deed.is_trim_write() { writes } else { Use::TrimSize };
     [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
 }
 
 fn poisson(job: &Section, seeds: &Seeds) -> Option<Box<[(Tausworthe, u64); 3]>> {
     let uses = [Use::PoissonRead, Use::PoissonWrite, Use::PoissonTrim];
-    job.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
+    job.extras.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
 }
 
 fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {

@@ -126,9 +126,9 @@ impl Course {
     /// How long the part of a file is in which places are drawn.
     #[inline]
     pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
-        match self.job.strides.bytes {
+        match self.job.extras.strides.bytes {
             0 => extent.bytes.min(extent.file_bytes),
-            _ => self.job.strides.range,
+            _ => self.job.extras.strides.range,
         }
     }
 

@@ -6,7 +6,7 @@ use super::Course;
 impl Course {
     /// Goes on to the next zone where enough was moved in this one.
     pub(super) fn enter_zone(&mut self, file: usize, way: Way) {
-        let Strides { bytes, range, skip, .. } = self.job.strides;
+        let Strides { bytes, range, skip, .. } = self.job.extras.strides;
         let state = &mut self.files[file];
         let end = &mut state.last_end[way.place()];
         if self.zone_bytes >= bytes {

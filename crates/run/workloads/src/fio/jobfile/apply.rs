@@ -3,10 +3,9 @@
 use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
+use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::section::{
-    Advice, Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Unified, Way,
-};
+use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -110,8 +109,8 @@ impl Section {
             "buffered" => self.direct = !given.switch()?,
             "rwmixread" => self.mix_read = given.number(0, 100)?,
             "rwmixwrite" => self.mix_read = 100 - given.number(0, 100)?,
-            "refill_buffers" => self.refill_buffers = given.switch()?,
-            "scramble_buffers" => self.scramble_buffers = given.switch()?,
+            "refill_buffers" => self.extras.refill_buffers = given.switch()?,
+            "scramble_buffers" => self.extras.scramble_buffers = given.switch()?,
             // What is written does not hang on it: natively a payload, under fio's name zeros.
             "zero_buffers" => given.switch().map(|_| ())?,
             _ => return Ok(false),
@@ -179,12 +178,12 @@ impl Section {
                     ("random", Advice::Random(true)),
                     ("sequential", Advice::Random(false)),
                 ];
-                self.advice = given.word(&words)?;
+                self.extras.advice = given.word(&words)?;
             }
-            "pre_read" => self.reads_before = given.switch()?,
-            "unlink_each_loop" => self.unlinks_each_pass = given.switch()?,
-            "fill_device" => self.fills = given.switch()?,
-            "offset_align" => self.offset_align = given.size()?,
+            "pre_read" => self.extras.reads_before = given.switch()?,
+            "unlink_each_loop" => self.extras.unlinks_each_pass = given.switch()?,
+            "fill_device" => self.extras.fills = given.switch()?,
+            "offset_align" => self.extras.offset_align = given.size()?,
             "overwrite" => self.overwrite = given.switch()?,
             "unlink" => self.unlink = given.switch()?,
             _ => return Ok(false),
@@ -321,11 +320,11 @@ impl Section {
                     ("both", Unified::Both),
                     ("2", Unified::Both),
                 ];
-                self.unified = given.word(&words)?;
+                self.extras.unified = given.word(&words)?;
             }
             "log_offset" => self.logs.offsets = given.switch()?,
-            "read_iolog" => self.replays = Some(given.text.to_owned()),
-            "replay_no_stall" => self.replay_stalls = !given.switch()?,
+            "read_iolog" => self.extras.replays = Some(given.text.to_owned()),
+            "replay_no_stall" => self.extras.replay_stalls = !given.switch()?,
             "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),

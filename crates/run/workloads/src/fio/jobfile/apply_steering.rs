@@ -19,36 +19,36 @@ impl Section {
         given: &Given<'_>,
     ) -> Result<bool, ConfigError> {
         match name {
-            "flow" => self.flow.weight = given.number(0, COUNT_MAX)?,
-            "flow_id" => self.flow.id = given.number(0, COUNT_MAX)?,
-            "flow_sleep" => self.flow.sleep_us = given.number(0, COUNT_MAX)?,
+            "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
+            "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
+            "flow_sleep" => self.extras.flow.sleep_us = given.number(0, COUNT_MAX)?,
             // It has no meaning any more.
             "flow_watermark" => given.number(0, COUNT_MAX).map(|_| ())?,
             "rate_min" => pairs(given, |way, part| {
-                self.lowest.bytes[way.place()] = part.size()?;
+                self.extras.lowest.bytes[way.place()] = part.size()?;
                 Ok(())
             })?,
             "rate_iops_min" => pairs(given, |way, part| {
-                self.lowest.requests[way.place()] = part.number(0, COUNT_MAX)?;
+                self.extras.lowest.requests[way.place()] = part.number(0, COUNT_MAX)?;
                 Ok(())
             })?,
-            "rate_cycle" => self.lowest.cycle_ms = given.number(0, COUNT_MAX)?,
+            "rate_cycle" => self.extras.lowest.cycle_ms = given.number(0, COUNT_MAX)?,
             "rate_process" => {
-                self.is_poisson = given.word(&[("linear", false), ("poisson", true)])?;
+                self.extras.is_poisson = given.word(&[("linear", false), ("poisson", true)])?;
             }
             "zonemode" => {
                 let asked = given.word(&[("none", false), ("strided", true)])?;
-                self.strides.are_asked = Some(asked);
+                self.extras.strides.are_asked = Some(asked);
             }
-            "zonesize" => self.strides.bytes = given.size()?,
-            "zonerange" => self.strides.range = given.size()?,
-            "zoneskip" => self.strides.skip = given.size()?,
+            "zonesize" => self.extras.strides.bytes = given.size()?,
+            "zonerange" => self.extras.strides.range = given.size()?,
+            "zoneskip" => self.extras.strides.skip = given.size()?,
             "continue_on_error" => self.continue_on_error(given)?,
             "ignore_error" => self.ignore_error(given)?,
             // How an error is told that is borne.
             "error_dump" => given.switch().map(|_| ())?,
             "wait_for" => {
-                self.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");
+                self.extras.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");
             }
             _ => return self.apply_running(name, given),
         }
@@ -68,7 +68,7 @@ impl Section {
             ("0", [false; 3]),
             ("1", [true; 3]),
         ];
-        self.tolerance.kinds = given.word(&words)?;
+        self.extras.tolerance.kinds = given.word(&words)?;
         Ok(())
     }
 
@@ -82,8 +82,8 @@ impl Section {
                 let Some(number) = number.filter(|number| *number > 0) else {
                     return Err(given.refuse("names an error that is none", "write EIO:ENOSPC"));
                 };
-                self.tolerance.numbers[kind].push(number);
-                self.tolerance.kinds[kind] = true;
+                self.extras.tolerance.numbers[kind].push(number);
+                self.extras.tolerance.kinds[kind] = true;
             }
         }
         Ok(())
@@ -91,13 +91,13 @@ impl Section {
 
     fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
         match name {
-            "cpus_allowed" => self.running.cpus = cpus(given)?,
+            "cpus_allowed" => self.extras.running.cpus = cpus(given)?,
             "cpumask" => {
                 let mask = given.number(0, u64::MAX)?;
-                self.running.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
+                self.extras.running.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
             }
             "cpus_allowed_policy" => {
-                self.running.splits = given.word(&[("shared", false), ("split", true)])?;
+                self.extras.running.splits = given.word(&[("shared", false), ("split", true)])?;
             }
             "nice" => {
                 let (sign, digits) = match given.text.strip_prefix('-') {
@@ -105,10 +105,10 @@ impl Section {
                     None => (1, given.text),
                 };
                 let nice = given.part(digits).number(0, 20)?;
-                self.running.nice = sign * i32::try_from(nice).unwrap_or(0);
+                self.extras.running.nice = sign * i32::try_from(nice).unwrap_or(0);
             }
-            "prio" => self.running.io_level = small(given.number(0, 7)?),
-            "prioclass" => self.running.io_class = small(given.number(0, 3)?),
+            "prio" => self.extras.running.io_level = small(given.number(0, 7)?),
+            "prioclass" => self.extras.running.io_class = small(given.number(0, 3)?),
             "io_submit_mode" => given.word(&[("inline", ()), ("offload", ())])?,
             "mem" => {
                 given.word(&[("malloc", ()), ("mmap", ()), ("shm", ()), ("mmapshared", ())])?;
@@ -130,11 +130,11 @@ impl Section {
             "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
             | "sqthread_poll_cpu" | "lockmem" | "log_entries" => given.size().map(|_| ())?,
             "allow_file_create" => given.word(&[("1", ())])?,
-            "exitall_on_error" => self.exits_on_error = given.switch()?,
-            "stats" => self.tells_stats = given.switch()?,
-            "uid" => self.running.user = Some(identity(given)?),
-            "gid" => self.running.group = Some(identity(given)?),
-            "max_latency" => self.max_latency_us = given.time_us(1)?,
+            "exitall_on_error" => self.extras.exits_on_error = given.switch()?,
+            "stats" => self.extras.tells_stats = given.switch()?,
+            "uid" => self.extras.running.user = Some(identity(given)?),
+            "gid" => self.extras.running.group = Some(identity(given)?),
+            "max_latency" => self.extras.max_latency_us = given.time_us(1)?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -14,7 +14,7 @@ impl Section {
         name: &str,
         given: &Given<'_>,
     ) -> Result<bool, ConfigError> {
-        let verify = &mut self.verify;
+        let verify = &mut self.extras.verify;
         match name {
             "verify" => {
                 let kinds = Kind::NAMES.map(|(name, kind)| (name, Some(kind)));
@@ -40,15 +40,15 @@ impl Section {
             "verify_async_cpus" => {}
             "verifysort" => given.number(0, COUNT_MAX).map(|_| ())?,
             "experimental_verify" => given.switch().map(|_| ())?,
-            "buffer_pattern" => self.buffer_pattern = Some(pattern(given)?),
-            "buffer_compress_percentage" => self.content.zeros = given.number(0, 100)?,
-            "buffer_compress_chunk" => self.content.part = given.size()?,
-            "dedupe_percentage" => self.content.alike = given.number(0, 100)?,
+            "buffer_pattern" => self.extras.buffer_pattern = Some(pattern(given)?),
+            "buffer_compress_percentage" => self.extras.content.zeros = given.number(0, 100)?,
+            "buffer_compress_chunk" => self.extras.content.part = given.size()?,
+            "dedupe_percentage" => self.extras.content.alike = given.number(0, 100)?,
             "dedupe_mode" => {
                 let among = given.word(&[("repeat", 0), ("working_set", 5)])?;
-                self.content.among = among.max(self.content.among);
+                self.extras.content.among = among.max(self.extras.content.among);
             }
-            "dedupe_working_set_percentage" => self.content.among = given.number(1, 100)?,
+            "dedupe_working_set_percentage" => self.extras.content.among = given.number(1, 100)?,
             // Clones draw from seeds of their own.
             "dedupe_global" => given.switch().map(|_| ())?,
             _ => return Ok(false),

@@ -123,23 +123,18 @@ fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), 
 }
 
 fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
-    let (zones, bytes) = (job.strides.are_asked, job.strides.bytes);
+    let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     settle(job);
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
-    if zones == Some(true) && bytes == 0 {
-        return refuse("zonemode=strided without a zonesize", "write zonesize=...");
-    }
-    if zones != Some(true) && bytes > 0 {
-        return refuse("zonemode=none with a zonesize", "leave zonesize out");
-    }
+    check_zones(job, zones, bytes, to)?;
     if job.heading.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
     if job.size.is_none()
         && job.file_size.is_none()
         && job.filenames.is_empty()
-        && job.replays.is_none()
+        && job.extras.replays.is_none()
     {
         return refuse("there is no size", "write size=..., or filename= of a file that is there");
     }
@@ -166,13 +161,15 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             "write bs=4k, or leave fsync and fdatasync out",
         );
     }
-    if let Some(kind) = job.verify.kind {
-        let block = Block::new(kind, &job.verify, job.unaligned, 0);
+    if let Some(kind) = job.extras.verify.kind {
+        let block = Block::new(kind, &job.extras.verify, job.unaligned, 0);
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
         if !block.fits(least) {
             return refuse("requests have no room for what verifies them", "write a larger bs");
         }
-        if matches!(kind, Kind::Pattern | Kind::PatternHeader) && job.verify.pattern.is_none() {
+        if matches!(kind, Kind::Pattern | Kind::PatternHeader)
+            && job.extras.verify.pattern.is_none()
+        {
             return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
         }
     }
@@ -190,6 +187,23 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
         && !job.create_on_open
     {
         return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
+    }
+    Ok(())
+}
+
+/// Zones are asked for by both keys or by none.
+fn check_zones(
+    job: &Section,
+    zones: Option<bool>,
+    bytes: u64,
+    to: &Messages,
+) -> Result<(), ConfigError> {
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if zones == Some(true) && bytes == 0 {
+        return refuse("zonemode=strided without a zonesize", "write zonesize=...");
+    }
+    if zones != Some(true) && bytes > 0 {
+        return refuse("zonemode=none with a zonesize", "leave zonesize out");
     }
     Ok(())
 }
@@ -215,7 +229,7 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
 
 /// Zones are of one open file; a size alone asks for them.
 fn settle_strides(job: &mut Section) {
-    let strides = &mut job.strides;
+    let strides = &mut job.extras.strides;
     let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
     if !are_asked || job.open_files > 1 {
         strides.bytes = 0;
@@ -238,7 +252,7 @@ fn settle(job: &mut Section) {
     let [reads, writes] = [Way::Read, Way::Write].map(|way| job.blocks(way));
     let writes = [writes.least, writes.most];
     let reads = job.deed.reads.then_some(reads.least);
-    job.verify.settle(writes, reads);
+    job.extras.verify.settle(writes, reads);
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }

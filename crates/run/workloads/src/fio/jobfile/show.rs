@@ -121,15 +121,15 @@ impl Section {
         all.push(("sync", name_of(&SYNCS, &self.synchronous)));
         all.push(("rwmixread", self.mix_read.to_string()));
         self.resolved_verify(all);
-        all.push(("refill_buffers", switch(self.refill_buffers)));
-        all.push(("scramble_buffers", switch(self.scramble_buffers)));
+        all.push(("refill_buffers", switch(self.extras.refill_buffers)));
+        all.push(("scramble_buffers", switch(self.extras.scramble_buffers)));
     }
 
     fn resolved_verify(&self, all: &mut Vec<(&'static str, String)>) {
-        if let Some(pattern) = &self.buffer_pattern {
+        if let Some(pattern) = &self.extras.buffer_pattern {
             all.push(("buffer_pattern", pattern.text().to_owned()));
         }
-        let verify = &self.verify;
+        let verify = &self.extras.verify;
         let Some(kind) = verify.kind else { return };
         all.push(("verify", name_of(&Kind::NAMES, &kind)));
         all.push(("do_verify", switch(verify.reads_again)));

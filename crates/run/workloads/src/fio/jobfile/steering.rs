@@ -1,5 +1,5 @@
-//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears, zones
-//! that are left out, and where it runs.
+//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears,
+//! zones that are left out, and where it runs.
 
 use treering_script::{Identity, Scheduling};
 

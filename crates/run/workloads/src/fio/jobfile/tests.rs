@@ -94,7 +94,7 @@ fn block_sizes_are_ranges_and_splits() {
     assert_eq!(one("rw=write:4k").hole, 4096);
     assert_eq!(one("rw=write:-4k").hole, -4096);
     assert!(wrong("bssplit=4k/60:8k/41").contains("does not make 100 percent"));
-    assert!(wrong("bs=8m").contains("is not the size of a request"));
+    assert!(wrong("bs=2g").contains("is not the size of a request"));
     assert!(wrong("bs=1,2,3,4").contains("too many parts"));
 }
 

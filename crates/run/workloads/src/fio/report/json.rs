@@ -77,7 +77,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     if !section.given.is_empty() {
         job.push(options("job options", &section.given));
     }
-    let is_apart = section.unified != Unified::Mixed;
+    let is_apart = section.extras.unified != Unified::Mixed;
     for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         let share = share_of_group(rows, row, way);
         job.push(field(name, direction(row, &tally.ways[way], share, plus)));
@@ -88,17 +88,17 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     if is_apart {
         job.push(field("sync", Json::Object(sync)));
     }
-    if section.unified != Unified::Apart {
+    if section.extras.unified != Unified::Apart {
         job.push(field("mixed", direction(row, &tally.mixed(), 100.0, plus)));
     }
     job.extend(machine(tally));
     job.extend(distributions(tally));
-    if section.tolerance.is_any() {
+    if section.extras.tolerance.is_any() {
         job.push(number("total_err", tally.errors[0]));
         job.push(number("first_error", tally.errors[1]));
     }
     // As the original: a job that writes nothing itself has no depth.
-    if !(section.verify.only && section.deed.writes) {
+    if !(section.extras.verify.only && section.deed.writes) {
         job.push(number("latency_depth", section.depth));
         job.push(number("latency_target", 0));
         job.push(float("latency_percentile", 100.0));

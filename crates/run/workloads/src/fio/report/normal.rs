@@ -75,7 +75,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     if let Some(description) = &row.job.description {
         let _ = writeln!(out, "  Description  : [{description}]");
     }
-    let is_apart = row.job.unified != Unified::Mixed;
+    let is_apart = row.job.extras.unified != Unified::Mixed;
     for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         if tally.ways[way].requests > 0 {
             let share = share_of_group(rows, row, way);
@@ -83,7 +83,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
             direction(out, (name, resets), row, &tally.ways[way], share);
         }
     }
-    if row.job.unified != Unified::Apart {
+    if row.job.extras.unified != Unified::Apart {
         direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
     }
     coarse(out, tally);
@@ -115,7 +115,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         write.short,
         trim.short
     );
-    if row.job.tolerance.is_any() {
+    if row.job.extras.tolerance.is_any() {
         let [total, first] = tally.errors;
         let number = i32::try_from(first).unwrap_or(0);
         let text = std::io::Error::from_raw_os_error(number).to_string();

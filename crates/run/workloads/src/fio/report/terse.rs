@@ -23,19 +23,19 @@ pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
         fields.push(row.job.name.clone());
         fields.push(row.group.to_string());
         fields.push(row.tally.errno.to_string());
-        let is_apart = row.job.unified != Unified::Mixed;
+        let is_apart = row.job.extras.unified != Unified::Mixed;
         for way in (0..if version == 3 { 2 } else { 3 }).filter(|_| is_apart) {
             let share = share_of_group(rows, row, way);
             direction(&mut fields, row, &row.tally.ways[way], share, version);
         }
-        if row.job.unified != Unified::Apart {
+        if row.job.extras.unified != Unified::Apart {
             direction(&mut fields, row, &row.tally.mixed(), 100.0, version);
         }
         machine(&mut fields, &row.tally);
         if version > 2 {
             when.disk.iter().for_each(|watched| disk(&mut fields, watched));
         }
-        if row.job.tolerance.is_any() {
+        if row.job.extras.tolerance.is_any() {
             fields.extend(row.tally.errors.iter().map(u64::to_string));
         }
         if let Some(description) = &row.job.description {

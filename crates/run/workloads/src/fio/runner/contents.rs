@@ -54,10 +54,10 @@ impl Contents {
     /// `None` where the payload will do.
     pub(super) fn of(worker: &Worker, classic: bool) -> Option<Box<Self>> {
         let job = &worker.job;
-        let verify = &job.verify;
+        let verify = &job.extras.verify;
         let large = Way::ALL.iter().any(|way| job.blocks(*way).most > PAYLOAD_BYTES_MAX);
-        let plain = verify.kind.is_none() && job.buffer_pattern.is_none() && !large;
-        let plain = plain && job.content == Content::default();
+        let plain = verify.kind.is_none() && job.extras.buffer_pattern.is_none() && !large;
+        let plain = plain && job.extras.content == Content::default();
         let can = job.engine.moves_data() || job.engine == Engine::Null;
         if plain || !can {
             return None;
@@ -70,9 +70,9 @@ impl Contents {
         Some(Box::new(Self {
             buffers: Buffers::default(),
             block: block.filter(|block| block.kind != Kind::Null && job.engine.moves_data()),
-            pattern: job.buffer_pattern.clone(),
+            pattern: job.extras.buffer_pattern.clone(),
             is_random: !classic,
-            content: job.content,
+            content: job.extras.content,
             seeds: Vec::new(),
             repeats: worker.seeds.generator(Use::Repeat),
             draws: worker.seeds.generator(Use::Verify),

@@ -72,7 +72,7 @@ impl Runner {
             }
             (engine, _) if !engine.moves_data() => NOTHING,
             // What is only verified was written before.
-            (_, Way::Write) if self.worker.job.verify.only => NOTHING,
+            (_, Way::Write) if self.worker.job.extras.verify.only => NOTHING,
             (Engine::Mmap, Way::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Way::Write) => Call::WriteMapped { file, bytes, position },
             (Engine::Sync, Way::Read) => Call::Read { file, bytes },
@@ -113,7 +113,7 @@ impl Runner {
             Doing::Advise(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 let (start, bytes) = (extent.offset, extent.bytes);
-                let random = match job.advice {
+                let random = match job.extras.advice {
                     Advice::Random(random) => random,
                     _ => job.deed.random,
                 };

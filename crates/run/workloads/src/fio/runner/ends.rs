@@ -76,6 +76,15 @@ impl Runner {
         !over && self.bells.before.iter().any(|bell| !bell.has_rung())
     }
 
+    /// A file could not be opened: the job ends.
+    #[cold]
+    pub(super) fn not_opened(&mut self, file: usize, errno: i32) {
+        self.slots.close(file);
+        self.todo.clear();
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.terminated = true;
+    }
+
     fn directory(&mut self) -> Option<Doing> {
         match self.directories.get(self.place) {
             Some(&number) => {
@@ -96,7 +105,7 @@ impl Runner {
             return Some(doing);
         }
         let job = &self.worker.job;
-        let is_asked = job.reads_before && job.engine.moves_data();
+        let is_asked = job.extras.reads_before && job.engine.moves_data();
         if !is_asked || file >= self.worker.files.len() {
             self.go(Stage::Delay);
             return None;
@@ -152,7 +161,7 @@ impl Runner {
             Then::Pass => {
                 self.course.begin_pass();
                 self.held = None;
-                let renews = self.worker.job.unlinks_each_pass;
+                let renews = self.worker.job.extras.unlinks_each_pass;
                 self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
             }
             Then::End => self.go(Stage::Unlink(0)),
@@ -176,7 +185,7 @@ impl Runner {
 
     /// Whether another pass follows.
     fn keeps_running(&mut self) -> bool {
-        if self.worker.job.replay.is_some() {
+        if self.worker.job.extras.replay.is_some() {
             return false;
         }
         let (job, issued) = (&self.worker.job, &self.course.issued);

@@ -230,15 +230,6 @@ impl Runner {
         self.failed(Way::Read, WRONG);
     }
 
-    /// A file could not be opened: the job ends.
-    #[cold]
-    fn not_opened(&mut self, file: usize, errno: i32) {
-        self.slots.close(file);
-        self.todo.clear();
-        self.tally.errno = u64::from(errno.unsigned_abs());
-        self.terminated = true;
-    }
-
     /// A request failed, whose bytes are not there.
     #[cold]
     pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
@@ -252,14 +243,14 @@ impl Runner {
     #[cold]
     pub(super) fn failed(&mut self, way: Way, errno: i32) {
         let number = u64::from(errno.unsigned_abs());
-        if self.worker.job.tolerance.bears(way, errno) {
+        if self.worker.job.extras.tolerance.bears(way, errno) {
             if self.tally.errors[0] == 0 {
                 self.tally.errors[1] = number;
             }
             self.tally.errors[0] += 1;
             return;
         }
-        if self.worker.job.fills && errno == NO_ROOM {
+        if self.worker.job.extras.fills && errno == NO_ROOM {
             self.terminated = true;
             return;
         }
@@ -284,7 +275,7 @@ impl Runner {
             let (way, offset) = (wanted.way.place(), wanted.offset);
             logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
         }
-        let most_us = self.worker.job.max_latency_us;
+        let most_us = self.worker.job.extras.max_latency_us;
         if most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
             self.failed(wanted.way, TOO_LATE);
         }
@@ -340,14 +331,14 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
-        if self.is_reading_again() || job.replay.is_some() {
+        if self.is_reading_again() || job.extras.replay.is_some() {
             // What is read again, or stands in a log, tells its end itself.
             return false;
         }
         // As the original: time that was asked for is more than a number of requests.
         if job.is_timed() {
             // But what was written is read again in between.
-            let verifies = job.verify.kind.is_some() && job.engine.is_queued();
+            let verifies = job.extras.verify.kind.is_some() && job.engine.is_queued();
             return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
         }
         if job.number_ios > 0 {
@@ -443,7 +434,7 @@ impl Runner {
 
     fn is_queued(&self, wanted: Wanted) -> bool {
         let job = &self.worker.job;
-        job.engine.is_queued() && !(job.verify.only && wanted.way == Way::Write)
+        job.engine.is_queued() && !(job.extras.verify.only && wanted.way == Way::Write)
     }
 
     /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
@@ -472,10 +463,10 @@ impl Runner {
         if !job.engine.uses_cache() {
             return Doing::Open(file);
         }
-        if job.invalidate && !job.reads_before {
+        if job.invalidate && !job.extras.reads_before {
             self.todo.push_back(Doing::Forget(file));
         }
-        if job.advice != Advice::Nothing {
+        if job.extras.advice != Advice::Nothing {
             self.todo.push_back(Doing::Advise(file));
         }
         if job.engine == Engine::Mmap {

@@ -7,8 +7,8 @@ use super::Runner;
 impl Runner {
     /// The next thing that the log asks for; `None` where there is no log.
     pub(super) fn act_of_log(&mut self) -> Option<Act> {
-        let log = self.worker.job.replay.as_ref()?;
-        let stalls = self.worker.job.replay_stalls;
+        let log = self.worker.job.extras.replay.as_ref()?;
+        let stalls = self.worker.job.extras.replay_stalls;
         let Some(&Entry { delay_us, asked }) = log.entries.get(self.replayed) else {
             return Some(Act::End);
         };

@@ -31,12 +31,12 @@ pub(in super::super) struct FlowShare {
 impl FlowShare {
     /// Of a job, on the board of its flow; `None` where it has none.
     pub(in super::super) fn of(job: &Section, board: Board) -> Option<Self> {
-        let weight = job.flow.weight;
+        let weight = job.extras.flow.weight;
         if weight == 0 {
             return None;
         }
         board.cell(WEIGHT).fetch_add(weight, Ordering::Relaxed);
-        Some(Self { board, weight, sleep_us: job.flow.sleep_us, count: 0 })
+        Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0 })
     }
 
     /// Whether it is ahead of the others; else it goes on, and that counts.
@@ -70,7 +70,7 @@ pub(super) struct RateWatch {
 
 impl RateWatch {
     pub(super) fn of(job: &Section) -> Option<Box<Self>> {
-        let lowest = job.lowest;
+        let lowest = job.extras.lowest;
         lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
     }
 
