@@ -39,6 +39,15 @@ pub fn allocate(
     retry_on_intr(|| fallocate(file, mode, start, bytes))
 }
 
+/// Gives a part of a file back: it has no room any more, and reads as zeros.
+///
+/// # Errors
+/// As [`allocate`].
+pub fn punch(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
+    let mode = FallocateFlags::KEEP_SIZE | FallocateFlags::PUNCH_HOLE;
+    retry_on_intr(|| fallocate(file, mode, start, bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;

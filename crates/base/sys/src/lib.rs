@@ -29,6 +29,7 @@ mod queue;
 mod range_lock;
 mod residency;
 mod rusage;
+mod scheduling;
 mod semaphores;
 mod shared;
 mod signals;
@@ -45,7 +46,7 @@ pub use blkdev::{
     reread_partitions, sector_sizes,
 };
 pub use btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
-pub use cached::{advise, allocate, forget};
+pub use cached::{advise, allocate, forget, punch};
 pub use caches::{DropCachesError, cache_drops, drop_caches};
 pub use calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
@@ -78,6 +79,7 @@ pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use range_lock::lock_range;
 pub use residency::{Residency, residency};
 pub use rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
+pub use scheduling::{Scheduled, Scheduling};
 pub use semaphores::Semaphores;
 pub use shared::Shared;
 pub use signals::{SignalWatch, StopFlag};

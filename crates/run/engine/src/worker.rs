@@ -10,9 +10,12 @@ use std::sync::Arc;
 
 use treering_model::{Cpu, Interval, Op, OpTotals};
 use treering_script::{
-    Call, Completion, Dir, Done, Entries, File, Identity, Io, Script, Stop, Subject, Task, Usage,
+    Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Stop, Subject,
+    Task, Usage,
 };
-use treering_sys::{Disguise, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
+use treering_sys::{
+    Disguise, Scheduled, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage,
+};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
@@ -99,11 +102,16 @@ impl<C: Caller> Worker<C> {
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
         self.caller.by_vectors(task.vectored);
+        self.caller.use_buffers(task.buffers.clone());
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let _worn = match task.identity.map(disguise).transpose() {
                 Ok(worn) => worn,
+                Err(why) => return TaskEnd::Lost(why),
+            };
+            let _scheduled = match scheduled(&task.scheduling) {
+                Ok(scheduled) => scheduled,
                 Err(why) => return TaskEnd::Lost(why),
             };
             if let Err(error) = queue {
@@ -302,6 +310,15 @@ fn disguise(identity: Identity) -> Result<Disguise, String> {
     let Identity { user, group } = identity;
     Disguise::put_on(user, group)
         .map_err(|errno| format!("cannot work as user {user}, group {group}: {errno}"))
+}
+
+/// The worker is scheduled as its task asks until this is dropped.
+fn scheduled(asked: &Scheduling) -> Result<Option<Scheduled>, String> {
+    if *asked == Scheduling::default() {
+        return Ok(None);
+    }
+    let put_on = Scheduled::put_on(asked);
+    put_on.map(Some).map_err(|errno| format!("cannot be scheduled as it asks: {errno}"))
 }
 
 /// CPU of the calling thread, in the model's word.

@@ -24,7 +24,10 @@ impl Dir {
 
 /// Slot of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct File(pub u8);
+pub struct File(pub u16);
+
+/// How many file slots a worker has.
+pub const MAX_FILES: u16 = 4096;
 
 /// How a file is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +237,15 @@ pub enum Call<'a> {
         bytes: u64,
         /// Whether it keeps its size, and does not reach to their end.
         keep_size: bool,
+    },
+    /// Gives a part of a file back to the filesystem: it reads as zeros then.
+    Punch {
+        /// Of which.
+        file: File,
+        /// From there.
+        start: u64,
+        /// So many bytes.
+        bytes: u64,
     },
     /// Gives requests to the queue of the task: `Outcome::Taken`.
     Submit {
@@ -499,6 +511,7 @@ impl<'a> Call<'a> {
             | Self::Forget { file, .. }
             | Self::Advise { file, .. }
             | Self::Allocate { file, .. }
+            | Self::Punch { file, .. }
             | Self::Map { file, .. }
             | Self::ReadMapped { file, .. }
             | Self::WriteMapped { file, .. }
@@ -542,7 +555,7 @@ impl Call<'_> {
             | Self::SyncMapped { .. }
             | Self::SyncDir { .. } => Op::Fsync,
             Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
-            Self::Allocate { .. } => Op::Allocate,
+            Self::Allocate { .. } | Self::Punch { .. } => Op::Allocate,
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,
             Self::Map { .. } => Op::Map,

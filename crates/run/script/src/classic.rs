@@ -39,7 +39,7 @@ pub struct Said {
     /// For the log, where there is one.
     pub log: String,
     /// Files of their own, made anew: path and text.
-    pub files: Vec<(PathBuf, String)>,
+    pub files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Said {

@@ -192,6 +192,8 @@ plain! {
     advise(file: File, start: u64, bytes: u64, random: bool) Advise;
     /// `fallocate`.
     allocate(file: File, start: u64, bytes: u64, keep_size: bool) Allocate;
+    /// `fallocate(PUNCH_HOLE)`.
+    punch(file: File, start: u64, bytes: u64) Punch;
     /// `mmap` of a file, until it is closed.
     map(file: File, bytes: u64, writes: bool, random: bool) Map;
     /// `msync` of a mapped file.

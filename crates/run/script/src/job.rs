@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
-use crate::{Bell, ConfigError, Io, Stop};
-use treering_sys::Synchronous;
+use crate::{Bell, Buffers, ConfigError, Io, Stop};
+use treering_sys::{Scheduling, Synchronous};
 
 /// How much a sync covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +111,10 @@ pub struct Task {
     pub vectored: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,
+    /// What it writes and reads into, where that is not the payload.
+    pub buffers: Option<Buffers>,
+    /// Where and how urgently it runs.
+    pub scheduling: Scheduling,
     /// As whom it works; as ourselves where nobody is named.
     pub identity: Option<Identity>,
     /// Its code.
@@ -132,6 +136,8 @@ impl Task {
             synchronous: Synchronous::No,
             vectored: false,
             queue: None,
+            buffers: None,
+            scheduling: Scheduling::default(),
             identity: None,
             script,
         }

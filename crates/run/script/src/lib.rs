@@ -5,6 +5,7 @@
 //! several ways to call the kernel, and a filesystem in memory as test oracle.
 
 mod board;
+mod buffers;
 mod call;
 mod causes;
 mod classic;
@@ -19,7 +20,10 @@ mod spans;
 mod step;
 
 pub use board::{Bell, Board};
-pub use call::{Call, Completion, CreateHow, Dir, File, MAX_DIRS, OpenHow, Request, Subject};
+pub use buffers::{Buffers, OpenBuffers};
+pub use call::{
+    Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
+};
 pub use causes::with_causes;
 pub use classic::{
     ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,
@@ -40,4 +44,4 @@ pub use random::Random;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use step::{Outcome, Step, Steps, Tolerate};
-pub use treering_sys::{Errno, Synchronous};
+pub use treering_sys::{Errno, Scheduling, Synchronous};

@@ -39,6 +39,7 @@ fn words(call: &Call<'_>) -> String {
         Call::Allocate { start, bytes, keep_size, .. } => {
             format!("allocate {bytes} at {start} {keep_size}")
         }
+        Call::Punch { start, bytes, .. } => format!("punch {bytes} at {start}"),
         Call::Pause { ns: 0 } => "nothing".to_owned(),
         Call::Stat { name, .. } => format!("look at {}", text(name)),
         Call::Forget { start, bytes, .. } => format!("forget {start} {bytes}"),
@@ -266,8 +267,8 @@ fn what_cannot_be_is_a_failure_with_words() {
     for (text, part) in [
         ("[a]\nsize=1m\nfilename=..", "has no name that a file can have"),
         ("[a]\nsize=1m\nfilename=/dev/vda", "is a device"),
-        ("[a]\nsize=1m\nverify=md5", "'md5' is not known here"),
-        ("[a]\nsize=1m\nzonemode=strided", "--with-fio"),
+        ("[a]\nsize=1m\nverify=md6", "'md6' is not known here"),
+        ("[a]\nsize=1m\nzonemode=zbd", "--with-fio"),
         ("[a]\nsize=1m\nioengine=vsync", "--with-fio"),
         ("[a]\nsize=1m\nio_size=101%", "a percentage is from 0% to 100%"),
         ("[a]\nsize=1m\nioengine=ftruncate", "ioengine=ftruncate with reads"),

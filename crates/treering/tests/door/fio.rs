@@ -29,7 +29,7 @@ fn json(ran: &Ran) -> Value {
 }
 
 /// What a document says was done, without times.
-fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
+pub(crate) fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
     let jobs = document["jobs"].as_array().unwrap();
     let number = |value: &Value| value.as_u64().unwrap();
     jobs.iter()
@@ -46,7 +46,7 @@ fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
 }
 
 /// Every path of names in a document, but for those that are numbers.
-fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
+pub(crate) fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -190,8 +190,8 @@ fn bins_hold_every_request() {
 fn what_is_not_done_here_is_refused_and_nothing_is_made() {
     let program = program();
     for (line, said) in [
-        ("verify=crc32c", "j.fio:3:8: verify: 'crc32c' is not known here"),
-        ("cpus_allowed=0", "j.fio:3:1: cpus_allowed: treering does not do this"),
+        ("zonemode=zbd", "j.fio:3:10: zonemode: 'zbd' is not known here"),
+        ("cgroup=x", "j.fio:3:1: cgroup: treering does not do this"),
         ("sizes=1m", "perhaps size is meant"),
         ("size=${NOT_SET}", "the environment has no variable NOT_SET"),
     ] {

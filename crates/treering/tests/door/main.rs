@@ -60,6 +60,7 @@ mod filebench;
 
 /// fio, beside the original where it is installed.
 mod fio;
+mod fio_beside;
 
 /// fio under its own name, where the original does the work.
 mod original_fio;

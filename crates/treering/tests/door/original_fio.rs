@@ -21,7 +21,7 @@ fn is_missing() -> bool {
     !is_there
 }
 
-const VERIFIED: &str = "[a]\nrw=write\nsize=64k\nverify=md5\n";
+const FOREIGN: &str = "[a]\nrw=write\nsize=64k\nblock_error_percentiles=1\n";
 
 fn written(program: &Program, job: &str) {
     fs::write(program.home().join("j.fio"), job).unwrap();
@@ -39,11 +39,11 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
         return;
     }
     let program = program();
-    written(&program, VERIFIED);
+    written(&program, FOREIGN);
     let ran = program.run(["fio", "j.fio", "--label", "mine"]).ends_with(0);
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{ran}");
-    assert!(lines[0].contains("/fio runs this job: j.fio:4:8: verify: 'md5'"), "{ran}");
+    assert!(lines[0].contains("/fio runs this job: j.fio:4:1: block_error_percentiles"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0 (all jobs):"), "{ran}");
     let trial = last(&program);
     assert_eq!((trial.beginning.label.as_str(), trial.beginning.mode), ("mine", Mode::Classic));
@@ -52,7 +52,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
         found.map(|fact| fact.value.clone()).unwrap_or_default()
     };
     assert_eq!(fact("fio.command"), "fio j.fio");
-    assert!(fact("fio.reason").contains("verify"));
+    assert!(fact("fio.reason").contains("block_error"));
     assert!(!trial.metrics.is_empty());
     // The report in a file is read there.
     program.run(["fio", "j.fio", "--output=r.json", "--output-format=json"]).ends_with(0);
@@ -71,7 +71,7 @@ fn faults_and_questions_are_answered_by_fio() {
     program.run(["fio", "j.fio"]).ends_with(1).complains("fio: failed parsing rw=sideways");
     let ran = program.run(["fio", "--cmdhelp=rw"]).ends_with(0);
     assert!(ran.stdout.contains("readwrite"), "{ran}");
-    written(&program, VERIFIED);
+    written(&program, FOREIGN);
     let mut command = program.command(["fio", "j.fio", "--dry-run"]);
     let ran = Ran::of(command.env("TREERING_QUIET", "1")).ends_with(0);
     assert_eq!(ran.stderr, "", "{ran}");
@@ -87,7 +87,7 @@ fn a_link_that_finds_itself_first_runs_the_other_fio() {
         return;
     }
     let program = program();
-    written(&program, VERIFIED);
+    written(&program, FOREIGN);
     let links = program.home().join("links");
     fs::create_dir(&links).unwrap();
     symlink(env!("CARGO_BIN_EXE_treering"), links.join("fio")).unwrap();
@@ -103,9 +103,9 @@ fn a_link_that_finds_itself_first_runs_the_other_fio() {
 #[test]
 fn without_fio_all_faults_are_told_at_once() {
     let program = program();
-    written(&program, "[a]\nrw=sideways\nsize=1m\nverify=md5\nbogus=1\n");
+    written(&program, "[a]\nrw=sideways\nsize=1m\nzonemode=zbd\nbogus=1\n");
     let ran = alone(&program, &["j.fio"]).ends_with(1);
-    for place in ["j.fio:2:4: rw", "j.fio:4:8: verify", "j.fio:5:1: 'bogus'", "install fio"] {
+    for place in ["j.fio:2:4: rw", "j.fio:4:10: zonemode", "j.fio:5:1: 'bogus'", "install fio"] {
         assert!(ran.stderr.contains(place), "{place}: {ran}");
     }
     assert!(!ran.stderr.contains("--with-fio"), "{ran}");

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_script::{
-    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS, OpenHow,
-    Queue, Request, Room, Subject, Synchronous,
+    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
+    MAX_FILES, OpenHow, Queue, Request, Room, Subject, Synchronous,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -56,7 +56,7 @@ impl MemoryCaller {
     pub fn new(filesystem: &MemoryFilesystem) -> Self {
         let mut dirs = vec![None; usize::from(MAX_DIRS)];
         dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
-        let files = vec![None; usize::from(u8::MAX) + 1];
+        let files = vec![None; usize::from(MAX_FILES)];
         Self {
             filesystem: filesystem.clone(),
             dirs,
@@ -193,6 +193,7 @@ impl MemoryCaller {
             Call::DataSync { file }
             | Call::Forget { file, .. }
             | Call::Advise { file, .. }
+            | Call::Punch { file, .. }
             | Call::Map { file, .. }
             | Call::SyncMapped { file } => {
                 self.file(file)?;

@@ -4,6 +4,7 @@
 //! A caller only does what a call says and answers what came of it. Time, counts and the stop flag
 //! are the worker's.
 
+mod buffered;
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;
@@ -14,7 +15,9 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_model::Op;
-use treering_script::{Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous};
+use treering_script::{
+    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous,
+};
 
 use crate::HeatBook;
 
@@ -51,6 +54,10 @@ pub trait Caller: Send {
     /// When the kernel, or a sandbox, has none for us.
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
 
+    /// Has the task that begins write from these buffers and read into them, instead of the
+    /// payload.
+    fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
+
     /// Closes everything that a task left open, but for the target. Requests that are under way
     /// have ended then.
     fn close_all(&mut self);
@@ -78,7 +85,7 @@ impl Reply {
     }
 
     /// Bytes that were moved, by so many system calls.
-    const fn moved(bytes: u64, calls: u32) -> Self {
+    pub(crate) const fn moved(bytes: u64, calls: u32) -> Self {
         Self { done: Done::Bytes(bytes), calls }
     }
 }

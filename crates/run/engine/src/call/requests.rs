@@ -2,10 +2,11 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use treering_script::{Completion, Queue, QueueKind, Request};
+use treering_script::{Buffers, Completion, Queue, QueueKind, Request};
 use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
-use crate::{LARGEST_CALL_BYTES, Payload};
+use crate::LARGEST_CALL_BYTES;
+use crate::call::buffered::Source;
 
 /// A queue, when the task has one, and what has ended of it.
 #[derive(Debug, Default)]
@@ -33,17 +34,23 @@ impl Requests {
         &mut self,
         requests: &[Request],
         files: &[Option<OwnedFd>],
-        payload: &mut Payload,
+        source: Source<'_>,
     ) -> Result<u32, Errno> {
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
+        let Source { payload, buffers } = source;
         let length = |bytes: u32| {
             let bytes = usize::try_from(bytes).ok();
-            bytes.filter(|bytes| *bytes <= LARGEST_CALL_BYTES).ok_or(Errno::INVAL)
+            let most = if buffers.is_some() { usize::MAX } else { LARGEST_CALL_BYTES };
+            bytes.filter(|bytes| *bytes <= most).ok_or(Errno::INVAL)
         };
         for request in requests.iter().filter(|request| request.writes) {
             let bytes = length(request.bytes)?;
-            let (head, tail) = payload.take(request.position, bytes);
             let buffer = queue.buffer(request.tag, bytes)?;
+            if let Some(buffers) = buffers {
+                buffer.copy_from_slice(buffers.open().get(request.tag, bytes));
+                continue;
+            }
+            let (head, tail) = payload.take(request.position, bytes);
             buffer[..head.len()].copy_from_slice(head);
             buffer[head.len()..].copy_from_slice(tail);
         }
@@ -55,10 +62,18 @@ impl Requests {
     }
 
     /// Waits for so many to end; how many calls that took.
-    pub(crate) fn reap(&mut self, least: u16) -> Result<u32, Errno> {
+    pub(crate) fn reap(&mut self, least: u16, buffers: Option<&Buffers>) -> Result<u32, Errno> {
         self.ended.clear();
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
         let calls = queue.reap(u32::from(least), &mut self.ended)?;
+        if let Some(buffers) = buffers {
+            let mut buffers = buffers.open();
+            for one in &self.ended {
+                let bytes = usize::try_from(one.result.unwrap_or(0)).unwrap_or(0);
+                let came = queue.buffer(one.tag, bytes)?;
+                buffers.get(one.tag, bytes).copy_from_slice(came);
+            }
+        }
         self.completions.clear();
         self.completions.extend(self.ended.iter().map(|one| Completion {
             tag: one.tag,

@@ -10,13 +10,13 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
-    OpenHow as Opened, Queue, Room, Subject, SyncScope, Synchronous,
+    Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
+    MAX_FILES, OpenHow as Opened, Queue, Room, Subject, SyncScope, Synchronous,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_again, make_dir, open_dir, open_file, read, read_at, read_entries,
+    lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
     read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr, set_times, stat,
     symlink, sync_data, sync_file, sync_filesystem, sync_machine, truncate, unlink, write,
     write_at, write_both, write_both_at, write_vector_at, xattr,
@@ -26,6 +26,8 @@ use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::call::buffered::Source;
+use crate::call::buffered::is_buffered;
 use crate::call::requests::Requests;
 use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
 use treering_sys::Pages;
@@ -41,25 +43,26 @@ pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     Room { capacity_bytes, free_bytes, unused_bytes }
 }
 
-/// Slots of open files, one for every number a call can name.
-const MAX_FILES: usize = 256;
+/// Slots of open files.
+pub(super) const FILE_SLOTS: usize = MAX_FILES as usize;
 
 /// Makes system calls.
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
-    vectored: bool,
+    pub(super) vectored: bool,
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    files: Box<[Option<OwnedFd>; MAX_FILES]>,
+    pub(super) files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
     payload: Payload,
     reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
-    mappings: HashMap<u8, Mapping>,
+    pub(super) mappings: HashMap<u16, Mapping>,
     requests: Requests,
+    pub(super) buffers: Option<Buffers>,
 }
 
 impl SyncCaller {
@@ -81,13 +84,14 @@ impl SyncCaller {
             vectored: false,
             roots: Vec::new(),
             dirs,
-            files: Box::new([const { None }; MAX_FILES]),
+            files: Box::new([const { None }; FILE_SLOTS]),
             payload,
             reading: Pages::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
             mappings: HashMap::new(),
             requests: Requests::default(),
+            buffers: None,
         })
     }
 
@@ -114,6 +118,7 @@ impl SyncCaller {
     #[inline]
     fn attempt(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         match *call {
+            _ if self.buffers.is_some() && is_buffered(call) => return self.attempt_buffered(call),
             Call::Write { file, bytes, position } => return self.write(file, bytes, position),
             Call::Read { file, bytes } => return self.read(file, bytes),
             Call::ReadAt { file, bytes, position } => return self.read_at(file, bytes, position),
@@ -162,7 +167,6 @@ impl SyncCaller {
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
             Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
-            Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             _ => return self.attempt_seldom(call),
         }
         Ok(Reply::once(Done::Plain))
@@ -171,6 +175,7 @@ impl SyncCaller {
     /// The calls that few workloads make.
     fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         match *call {
+            Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             Call::SyncDir { dir, data_only: true } => sync_data(self.dir(dir)?)?,
             Call::SyncDir { dir, data_only: false } => sync_file(self.dir(dir)?)?,
             Call::Lock { file, start, bytes, locks } => {
@@ -210,13 +215,16 @@ impl SyncCaller {
             Call::Allocate { file, start, bytes, keep_size } => {
                 allocate(self.file(file)?, start, bytes, keep_size)?;
             }
+            Call::Punch { file, start, bytes } => punch(self.file(file)?, start, bytes)?,
             Call::Submit { requests } => {
-                let Self { files, payload, requests: queue, .. } = self;
-                let taken = queue.submit(requests, &files[..], payload)?;
+                let Self { files, payload, requests: queue, buffers, .. } = self;
+                let source = Source { payload, buffers: buffers.as_ref() };
+                let taken = queue.submit(requests, &files[..], source)?;
                 return Ok(Reply::once(Done::Taken(taken)));
             }
             Call::Reap { least } => {
-                return Ok(Reply { done: Done::Reaped, calls: self.requests.reap(least)? });
+                let calls = self.requests.reap(least, self.buffers.as_ref())?;
+                return Ok(Reply { done: Done::Reaped, calls });
             }
             _ => return Ok(self.attempt_on_mapping(call)?),
         }
@@ -416,7 +424,7 @@ fn found(attributes: &treering_sys::Attributes) -> Reply {
 
 /// Writes until all is written: `once` is told how much was before and how much is wanted.
 #[inline]
-fn whole(
+pub(super) fn whole(
     bytes: u32,
     mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
 ) -> Result<Reply, CallError> {
@@ -475,6 +483,10 @@ impl Caller for SyncCaller {
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
         self.requests = Requests::of(queue)?;
         Ok(())
+    }
+
+    fn use_buffers(&mut self, buffers: Option<Buffers>) {
+        self.buffers = buffers;
     }
 
     fn close_all(&mut self) {

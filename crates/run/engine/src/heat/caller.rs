@@ -6,8 +6,8 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_script::{
-    Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue, Subject,
-    Synchronous,
+    Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue,
+    Subject, Synchronous,
 };
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
@@ -38,7 +38,7 @@ struct Notes {
     roots: Vec<String>,
     /// The names of open directories, each with a slash behind it.
     dirs: HashMap<u16, String>,
-    files: HashMap<u8, OpenFile>,
+    files: HashMap<u16, OpenFile>,
 }
 
 impl<C> Noting<C> {
@@ -93,6 +93,10 @@ impl<C: Caller> Caller for Noting<C> {
 
     fn by_vectors(&mut self, are: bool) {
         self.caller.by_vectors(are);
+    }
+
+    fn use_buffers(&mut self, buffers: Option<Buffers>) {
+        self.caller.use_buffers(buffers);
     }
 
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {

@@ -49,7 +49,7 @@ fn opens() -> impl Strategy<Value = OpenHow> {
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
-    let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u8);
+    let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u16);
     prop_oneof![
         3 => (dir(), paths(), slot()).prop_map(|(at, path, into)| Deed::OpenDir(at, path, into)),
         1 => dir().prop_map(Deed::CloseDir),

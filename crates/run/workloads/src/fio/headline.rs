@@ -86,7 +86,7 @@ impl Headline {
         let mut requests = 0;
         for ((job, name), sum) in self.names.iter().zip(&self.sums) {
             let Some(sum) = sum else { continue };
-            for (way, word) in DIRECTIONS {
+            for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
                 let done = &sum.ways[way.place()];
                 requests += done.requests;
                 metrics.extend(rates_of(name, word, &[done], sum.clones, job == name));
@@ -101,7 +101,7 @@ impl Headline {
             told.push(job);
             let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
             let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
-            for (way, word) in DIRECTIONS {
+            for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
                 let all: Vec<&WayTally> = clones.iter().map(|sum| &sum.ways[way.place()]).collect();
                 let count = clones.iter().map(|sum| sum.clones).sum();
                 metrics.extend(rates_of(job, word, &all, count, true));
@@ -114,9 +114,6 @@ impl Headline {
         metrics
     }
 }
-
-/// The directions by their names in metrics.
-const DIRECTIONS: [(Way, &str); 2] = [(Way::Read, "read"), (Way::Write, "write")];
 
 /// What clones moved in one direction, by the longest of their times; none where nothing was moved.
 fn rates_of(name: &str, word: &str, all: &[&WayTally], clones: u64, decides: bool) -> Vec<Metric> {

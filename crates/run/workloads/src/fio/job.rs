@@ -161,7 +161,7 @@ impl FileJob {
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
-        let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+        let scene = Scene::classic(settings, jobs)?;
         Ok(Self { scene, parameters, classic: true })
     }
 
@@ -186,6 +186,13 @@ impl FileJob {
             let what = format!("[{}]: write_lat_log and its like", job.name.escape_debug());
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
                 .hint(jobfile::WITH_FIO));
+        }
+        if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
+            let what = format!("[{}]: read_iolog", job.name.escape_debug());
+            return Err(ConfigError::new(format!(
+                "{what} names files anywhere: in classic mode only"
+            ))
+            .hint(jobfile::WITH_FIO));
         }
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));

@@ -49,11 +49,18 @@ pub(super) struct Land {
     numbers: HashMap<String, u16>,
     /// Whether they are directories of their own, and not below a target.
     pub(super) classic: bool,
+    /// Whether names of devices are taken: nothing is done to them.
+    pub(super) allows_devices: bool,
 }
 
 impl Land {
     pub(super) fn new(classic: bool) -> Self {
         Self { classic, ..Self::default() }
+    }
+
+    /// The same, with devices taken for files or not.
+    pub(super) fn with_devices(self, allows_devices: bool) -> Self {
+        Self { allows_devices, ..self }
     }
 
     fn number(&mut self, directory: &str) -> Result<u16, ConfigError> {
@@ -149,7 +156,8 @@ impl Land {
         let parent = plain(parent);
         let among_devices =
             !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
-        if among_devices || (self.classic && is_no_file(Path::new(&whole))) {
+        let is_device = among_devices || (self.classic && is_no_file(Path::new(&whole)));
+        if is_device && !self.allows_devices {
             return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
         }
         let directory = self.number(&parent)?;

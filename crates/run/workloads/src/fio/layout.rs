@@ -117,7 +117,8 @@ impl Layout {
         self.place = 0;
         let short = |extents: &Extents| extents.files.iter().any(super::sizes::Extent::is_short);
         let job = &worker.job;
-        let leaves = job.create_on_open || job.engine.is_without_files();
+        let leaves =
+            job.create_on_open || job.engine.is_without_files() || job.extras.replay.is_some();
         let makes = !leaves && self.extents.as_ref().is_ok_and(short);
         self.made = makes;
         self.go(Stage::Next);

@@ -92,10 +92,10 @@ pub(super) struct Ended {
 pub(super) struct Logs {
     wanted: Wanted,
     lines: Vec<Line>,
-    windows: [[Window; 2]; 3],
+    windows: [[Window; 3]; 3],
     /// Since when bytes and requests are summed, for both ways at once.
     rates_began_ms: u64,
-    rates: [[u64; 2]; 2],
+    rates: [[u64; 2]; 3],
     last_ms: u64,
 }
 
@@ -206,7 +206,7 @@ impl Logs {
     /// All lines; the last time of each latency ends where the work did.
     pub(super) fn take(&mut self) -> Vec<Line> {
         for kind in [SLAT, CLAT, LAT] {
-            for way in [0, 1] {
+            for way in [0, 1, 2] {
                 self.close(kind, way, self.last_ms);
             }
         }
@@ -255,6 +255,7 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
                     0 => "read",
                     SYNC => "sync",
                     DATA_SYNC => "datasync",
+                    2 => "trim",
                     _ => "write",
                 };
                 writeln!(text, "{us} {name} {what} {offset} {bytes}")

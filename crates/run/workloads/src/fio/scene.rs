@@ -1,13 +1,32 @@
 //! All jobs of a file with their clones: who works when, and with whom each is told.
 
+use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 
-use treering_script::ConfigError;
+use treering_script::{ConfigError, Settings};
 
 use super::jobfile::{Draws, Section};
 use super::land::Land;
+use super::replay::{BYTES_MAX, Replay};
 use super::tausworthe::Seeds;
 use super::worker::Worker;
+
+/// Reads the log that a job does again.
+fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
+    let Some(named) = &job.extras.replays else { return Ok(()) };
+    let wrong = |why: String| {
+        let hint = "name a log that write_iolog has made";
+        ConfigError::new(format!("read_iolog: {} {why}", named.escape_debug())).hint(hint)
+    };
+    let mut text = String::new();
+    File::open(settings.file(named))
+        .and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text))
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let replay = Replay::read(&text).map_err(wrong)?;
+    job.replay(replay);
+    Ok(())
+}
 
 /// Everybody, in the order in which the original counts them.
 #[derive(Clone, Debug)]
@@ -21,8 +40,22 @@ pub(super) struct Scene {
 impl Scene {
     /// `fresh` stands in for what a run that is not to be repeated draws from the system.
     pub(super) fn new(jobs: Vec<Section>, classic: bool, fresh: u64) -> Result<Self, ConfigError> {
+        Self::on(Land::new(classic), jobs, fresh)
+    }
+
+    /// Of a command line in fio's own words, of which perhaps nothing is done.
+    pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
+        let is_harmless = settings.flag("parse-only");
+        let mut jobs = jobs;
+        if !is_harmless {
+            jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
+        }
+        let land = Land::new(true).with_devices(is_harmless);
+        Self::on(land, jobs, settings.started_unix_ms)
+    }
+
+    fn on(mut land: Land, jobs: Vec<Section>, fresh: u64) -> Result<Self, ConfigError> {
         let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
-        let mut land = Land::new(classic);
         let mut workers = Vec::new();
         let (mut group, mut wave) = (0, 0);
         for (section, job) in jobs.iter().enumerate() {

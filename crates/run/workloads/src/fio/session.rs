@@ -1,20 +1,21 @@
 //! One run: the files are made, job after job; then the jobs work, those between two stonewalls
 //! side by side.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Bell, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit, Unfinished,
-    Wave, WorkerKind,
+    Bell, Board, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit,
+    Unfinished, Wave, WorkerKind,
 };
 
 use super::headline::Headline;
 use super::jobfile::{Engine, Exits};
 use super::land::directory;
 use super::layout::{Layout, MakeDirectories, UNSIZED};
-use super::runner::{Bells, Runner};
+use super::runner::{Bells, FlowShare, Runner};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
 use super::tally::Tally;
@@ -81,16 +82,31 @@ impl JobSession {
         let workers: Vec<(usize, &Arc<Worker>)> = self.scene.wave(wave).collect();
         let time = Bell::default();
         let ends: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+        let done: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+        let awaited = |name: &Option<String>| {
+            let is_it = |other: &Worker| name.as_ref().is_some_and(|name| *name == other.job.name);
+            let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
+            all.map(|(_, bell)| bell.clone()).collect()
+        };
+        let flows = Self::flows(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
-            let others =
-                workers.iter().zip(&ends).filter(|((_, other), _)| match worker.job.exits {
+            let ended_by = |exits: Option<Exits>| {
+                let are = workers.iter().zip(&ends).filter(move |((_, other), _)| match exits {
                     None => false,
                     Some(Exits::Group) => other.group == worker.group,
                     Some(Exits::Stonewall | Exits::All) => true,
                 });
-            let others = others.map(|(_, bell)| bell.clone()).collect();
-            let bells = Bells { end: ends[place].clone(), time: time.clone(), others };
+                are.map(|(_, bell)| bell.clone())
+            };
+            let others = ended_by(worker.job.exits);
+            let fails = worker.job.extras.exits_on_error.then_some(worker.job.exits_with);
+            let on_error = ended_by(fails).collect();
+            let others = others.chain([done[place].clone()]).collect();
+            let before = awaited(&worker.job.extras.waits_for);
+            let flow = flows[place].clone();
+            let (end, time) = (ends[place].clone(), time.clone());
+            let bells = Bells { end, time, others, on_error, before, flow };
             tasks.push(self.task(*number, worker, bells));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -103,6 +119,16 @@ impl JobSession {
         Wave { tasks, side_by_side, time_limit: limit(&workers, time), ..Wave::default() }
     }
 
+    /// The shares of the workers in what they do together.
+    fn flows(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
+        let mut boards: HashMap<u64, Board> = HashMap::new();
+        let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
+            let job = &worker.job;
+            FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
+        };
+        workers.iter().map(&mut share).collect()
+    }
+
     fn task(&self, number: usize, worker: &Arc<Worker>, bells: Bells) -> Task {
         let job = &worker.job;
         let extents = self.extents.get(number).cloned().unwrap_or_default();
@@ -112,6 +138,7 @@ impl JobSession {
             job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
         };
         let runner = Runner::new(Arc::clone(worker), Arc::clone(&self.scene.land), extents, bells);
+        let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
             Engine::IoUring => Some(QueueKind::IoUring),
@@ -130,6 +157,9 @@ impl JobSession {
             direct: job.direct,
             synchronous: job.synchronous,
             vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
+            buffers,
+            identity: job.extras.running.identity(),
+            scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
             queue: kind.map(|kind| Queue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
@@ -165,7 +195,7 @@ fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
     let mut longest = 0;
     for (_, worker) in workers {
         let job = &worker.job;
-        if job.runtime_us == 0 {
+        if job.runtime_us == 0 || job.extras.waits_for.is_some() {
             return None;
         }
         longest = longest.max(job.start_delay_us[1] + job.ramp_us + job.runtime_us);

@@ -71,6 +71,12 @@ pub(super) fn extents(
     found: &[u64],
     mut draws: Tausworthe,
 ) -> Result<Extents, Unsized> {
+    if let Some(replay) = &job.extras.replay {
+        // The log says where requests are.
+        let whole =
+            |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
+        return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
+    }
     let (least, count) = (job.least_block(), found.len().max(1) as u64);
     let (size, percent) = match job.size {
         Some(Amount::Bytes(bytes)) => (bytes, 100),
@@ -144,7 +150,9 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
     // Shares end at the next multiple of a request.
     if aligns {
-        offset.checked_next_multiple_of(job.least_block()).unwrap_or(offset)
+        let align =
+            if job.extras.offset_align > 0 { job.extras.offset_align } else { job.least_block() };
+        offset.checked_next_multiple_of(align).unwrap_or(offset)
     } else {
         offset
     }

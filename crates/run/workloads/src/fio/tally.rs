@@ -175,10 +175,36 @@ pub(super) struct WayTally {
     pub(super) iops: Stat,
 }
 
+impl WayTally {
+    /// Adds what another one did beside it.
+    fn merge(&mut self, more: &Self) {
+        self.bytes += more.bytes;
+        self.requests += more.requests;
+        self.short += more.short;
+        self.runtime_ms = self.runtime_ms.max(more.runtime_ms);
+        self.slat.merge(&more.slat);
+        self.clat.merge(&more.clat);
+        self.lat.merge(&more.lat);
+        self.bandwidth.sum_with(&more.bandwidth);
+        self.iops.sum_with(&more.iops);
+    }
+}
+
+/// A block that was not what had been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Complaint {
+    /// In the original's words.
+    pub(super) text: String,
+    /// In which file of the clone.
+    pub(super) file: u64,
+    /// Its offset, what was read and what should have been, where that is to be kept.
+    pub(super) dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
+}
+
 /// What a clone did.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tally {
-    pub(super) ways: [WayTally; 2],
+    pub(super) ways: [WayTally; 3],
     pub(super) sync: Latencies,
     pub(super) depths: [u64; 7],
     pub(super) submits: [u64; 7],
@@ -188,10 +214,14 @@ pub(super) struct Tally {
     pub(super) clones: u64,
     /// Why a request failed; 0 where none did.
     pub(super) errno: u64,
+    /// Errors after which it went on: how many, and the number of the first.
+    pub(super) errors: [u64; 2],
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
     /// Switches of context, major and minor faults.
     pub(super) usage: [u64; 3],
+    /// Blocks that were wrong, of a clone alone.
+    pub(super) complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
     pub(super) logs: Vec<Line>,
 }
@@ -208,9 +238,11 @@ impl Default for Tally {
             runtime_ms: 0,
             clones: 1,
             errno: 0,
+            errors: [0; 2],
             user_ns: 0,
             system_ns: 0,
             usage: [0; 3],
+            complaints: Vec::new(),
             logs: Vec::new(),
         }
     }
@@ -259,15 +291,7 @@ impl Tally {
     /// Adds another clone of the same group.
     pub(super) fn merge(&mut self, other: &Self) {
         for (way, more) in self.ways.iter_mut().zip(&other.ways) {
-            way.bytes += more.bytes;
-            way.requests += more.requests;
-            way.short += more.short;
-            way.runtime_ms = way.runtime_ms.max(more.runtime_ms);
-            way.slat.merge(&more.slat);
-            way.clat.merge(&more.clat);
-            way.lat.merge(&more.lat);
-            way.bandwidth.sum_with(&more.bandwidth);
-            way.iops.sum_with(&more.iops);
+            way.merge(more);
         }
         self.sync.merge(&other.sync);
         let all = |into: &mut [u64], from: &[u64]| {
@@ -279,16 +303,28 @@ impl Tally {
         all(&mut self.coarse, &other.coarse);
         self.runtime_ms += other.runtime_ms;
         self.clones += other.clones;
+        self.errors = [
+            self.errors[0] + other.errors[0],
+            if self.errors[0] == 0 { other.errors[1] } else { self.errors[1] },
+        ];
         self.errno = if self.errno == 0 { other.errno } else { self.errno };
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         all(&mut self.usage, &other.usage);
     }
 
+    /// All directions as one.
+    pub(super) fn mixed(&self) -> WayTally {
+        let mut sum = WayTally::default();
+        self.ways.iter().for_each(|way| sum.merge(way));
+        sum
+    }
+
     /// As the notes of a script.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.runtime_ms, self.errno];
         words.extend(self.usage);
+        words.extend(self.errors);
         for way in &self.ways {
             words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
             words.extend(way.bandwidth.words());
@@ -302,6 +338,16 @@ impl Tally {
         words.extend(self.submits);
         words.extend(self.completes);
         words.extend(self.coarse);
+        words.push(self.complaints.len() as u64);
+        for Complaint { text, file, dumps } in &self.complaints {
+            words.push(*file);
+            put_bytes(&mut words, text.as_bytes());
+            let (at, received, wanted) =
+                dumps.clone().unwrap_or((u64::MAX, Vec::new(), Vec::new()));
+            words.push(at);
+            put_bytes(&mut words, &received);
+            put_bytes(&mut words, &wanted);
+        }
         words.extend(self.logs.as_flattened());
         words
     }
@@ -311,6 +357,7 @@ impl Tally {
         let mut reader = Words(words);
         let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
         tally.usage = reader.several()?;
+        tally.errors = reader.several()?;
         for way in &mut tally.ways {
             [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
             way.bandwidth = reader.stat()?;
@@ -324,6 +371,13 @@ impl Tally {
         tally.submits = reader.several()?;
         tally.completes = reader.several()?;
         tally.coarse = reader.several()?;
+        for _ in 0..reader.one()? {
+            let (file, text) = (reader.one()?, reader.bytes()?);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let (at, received, wanted) = (reader.one()?, reader.bytes()?, reader.bytes()?);
+            let dumps = (at != u64::MAX).then_some((at, received, wanted));
+            tally.complaints.push(Complaint { text, file, dumps });
+        }
         let (logs, rest) = reader.0.as_chunks();
         tally.logs = logs.to_vec();
         rest.is_empty().then_some(tally)
@@ -340,6 +394,16 @@ fn put(words: &mut Vec<u64>, latencies: &Latencies) {
     words[at] = ((words.len() - at - 1) / 2) as u64;
 }
 
+/// Bytes as words, after their number.
+fn put_bytes(words: &mut Vec<u64>, bytes: &[u8]) {
+    words.push(bytes.len() as u64);
+    for part in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        words.push(u64::from_le_bytes(word));
+    }
+}
+
 struct Words<'w>(&'w [u64]);
 
 impl Words<'_> {
@@ -351,6 +415,15 @@ impl Words<'_> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*first)
+    }
+
+    fn bytes(&mut self) -> Option<Vec<u8>> {
+        let count = usize::try_from(self.one()?).ok()?;
+        let (words, rest) = self.0.split_at_checked(count.div_ceil(8))?;
+        self.0 = rest;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(count);
+        Some(bytes)
     }
 
     fn stat(&mut self) -> Option<Stat> {

@@ -68,13 +68,19 @@ impl Tausworthe {
 pub(super) enum Use {
     ReadSize = 0,
     WriteSize = 1,
+    TrimSize = 2,
+    Verify = 3,
     Mix = 4,
     File = 5,
     Block = 6,
     FileSize = 7,
     OrderRead = 10,
     StartDelay = 13,
+    Repeat = 14,
+    PoissonRead = 15,
     Zone = 16,
+    PoissonWrite = 17,
+    PoissonTrim = 18,
 }
 
 const REPEATABLE: u64 = 0xb189_9bed;
@@ -120,6 +126,16 @@ impl Seeds {
         } else {
             self.seeds[Use::Block as usize] as u32
         }
+    }
+
+    /// The seed of the places of all files.
+    pub(super) const fn of_blocks(&self) -> u64 {
+        self.seeds[Use::Block as usize]
+    }
+
+    /// The number of the clone among all, from 1.
+    pub(super) const fn clone_number(&self) -> u64 {
+        self.number
     }
 
     /// The generator of a kind of draw.

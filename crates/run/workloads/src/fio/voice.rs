@@ -11,14 +11,15 @@ use treering_script::{
 };
 
 use super::job::read_jobs;
-use super::jobfile::{Section, show};
+use super::jobfile::{Section, Way, show};
 use super::layout::MADE;
 use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
 use super::report::{Format, When, header, report, rows, started};
 use super::scene::Scene;
 use super::session::LAYOUT;
-use super::tally::Tally;
+use super::tally::{Complaint, Tally};
+use super::verify::{state, state_name};
 use crate::cautions;
 
 /// How a classic command line is run.
@@ -29,7 +30,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
-    let scene = Scene::new(jobs, true, settings.started_unix_ms)?;
+    let scene = Scene::classic(settings, jobs)?;
     let roots: Vec<PathBuf> = scene.land.directories.iter().map(PathBuf::from).collect();
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(Impersonation {
@@ -111,7 +112,7 @@ struct Voice {
     /// Nothing is done.
     parses_only: bool,
     /// Files into which several clones write.
-    shared_logs: HashMap<PathBuf, String>,
+    shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// What the disk had done when it began, and when that was.
     before: Option<(DiskCounts, u64)>,
     /// Where relative paths begin.
@@ -147,22 +148,51 @@ impl Voice {
             let path = self.settled(&path);
             if job.logs.together {
                 let whole = self.shared_logs.entry(path.clone()).or_default();
-                whole.push_str(&text);
+                whole.extend_from_slice(text.as_bytes());
                 said.files.push((path, whole.clone()));
             } else {
-                said.files.push((path, text));
+                said.files.push((path, text.into_bytes()));
             }
         }
         if let Some(path) = &job.logs.requests {
             let path = self.settled(path);
             let text = logs::requests(&self.scene.workers[number].spelled(), lines);
             // As the original: what is in the file stays.
-            let before = || std::fs::read_to_string(&path).unwrap_or_default();
+            let before = || std::fs::read(&path).unwrap_or_default();
             let whole = self.shared_logs.entry(path.clone()).or_insert_with(before);
-            whole.push_str(&text);
+            whole.extend_from_slice(text.as_bytes());
             said.files.push((path, whole.clone()));
         }
         said
+    }
+
+    /// Blocks that were not what had been written, and files of them where they are to be kept.
+    fn complain(&self, said: &mut Said, number: usize, complaints: &[Complaint]) {
+        let worker = &self.scene.workers[number];
+        for Complaint { text, file, dumps } in complaints {
+            said.err.push_str(text);
+            let Some((at, received, expected)) = dumps else { continue };
+            let file = usize::try_from(*file).unwrap_or(usize::MAX);
+            let name = worker.spelled_file(file);
+            let name = name.rsplit('/').next().unwrap_or_default();
+            for (what, bytes) in [("received", received), ("expected", expected)] {
+                let path = format!("{name}.{at}.{what}");
+                said.err.push_str(&format!("       {what} data dumped as {path}\n"));
+                said.files.push((self.settled(&path), bytes.clone()));
+            }
+        }
+    }
+
+    /// What is left of a clone whose writes can be verified.
+    fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
+        let job = &self.scene.workers[number].job;
+        let verify = &job.extras.verify;
+        if verify.kind.is_none() || !verify.saves_state || !job.deed.writes {
+            return;
+        }
+        let writes = tally.ways[Way::Write.place()].requests;
+        let content = state(&job.name, number, [job.depth, job.files, writes]);
+        said.files.push((self.settled(&state_name(&job.name, number)), content));
     }
 
     /// A path that was named in the present directory.
@@ -177,7 +207,9 @@ impl Voice {
             if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.notes)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
-                let said = self.logs(number, &std::mem::take(&mut tally.logs));
+                let mut said = self.logs(number, &std::mem::take(&mut tally.logs));
+                self.complain(&mut said, number, &std::mem::take(&mut tally.complaints));
+                self.save_state(&mut said, number, &tally);
                 self.done[number] = Some(tally);
                 return said;
             }

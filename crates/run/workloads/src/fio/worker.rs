@@ -38,6 +38,11 @@ impl Worker {
         (0..self.job.files).map(|file| spelled(&self.job, self.number, file)).collect()
     }
 
+    /// One of them.
+    pub(super) fn spelled_file(&self, file: usize) -> String {
+        spelled(&self.job, self.number, file as u64)
+    }
+
     /// Microseconds that it waits before it begins.
     pub(super) fn start_delay_us(&self) -> u64 {
         let [least, most] = self.job.start_delay_us;

@@ -89,7 +89,7 @@ impl Client {
         load: Arc<Load>,
         base: &[u8],
         dirs: Range<u16>,
-        files: Range<u8>,
+        files: Range<u16>,
         seed: u64,
     ) -> Self {
         Self {

@@ -10,7 +10,7 @@ use crate::dbench::loadfile::HandleId;
 /// Handles whose numbers are drawn, at most.
 const DRAWN_MAX: usize = 1 << 16;
 /// No slot.
-const CLOSED: u8 = u8::MAX;
+const CLOSED: u16 = u16::MAX;
 
 /// The name that a file was opened by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub(super) enum OpenedBy {
 #[derive(Debug)]
 pub(super) struct Handles {
     /// The slot of each handle's file.
-    slots: Vec<u8>,
+    slots: Vec<u16>,
     open: Vec<Option<(HandleId, OpenedBy)>>,
-    first: u8,
+    first: u16,
     /// Files that are open under a handle that another one has already: a load may use a number
     /// again before it is closed.
     doubles: usize,
@@ -36,7 +36,7 @@ pub(super) struct Handles {
 
 impl Handles {
     /// Of a load with so many, with these slots for files.
-    pub(super) fn new(handles: usize, slots: Range<u8>) -> Self {
+    pub(super) fn new(handles: usize, slots: Range<u16>) -> Self {
         let open = slots.clone().map(|_| None).collect();
         Self {
             slots: vec![CLOSED; handles],
@@ -76,7 +76,7 @@ impl Handles {
     #[inline]
     pub(super) fn free(&self) -> Option<File> {
         let free = self.open.iter().position(Option::is_none)?;
-        u8::try_from(free).ok().map(|free| File(self.first + free))
+        u16::try_from(free).ok().map(|free| File(self.first + free))
     }
 
     #[inline]
@@ -106,7 +106,7 @@ impl Handles {
         };
         if let Some(other) = self.open.iter().position(is) {
             self.doubles -= 1;
-            self.slots[handle as usize] = self.first + u8::try_from(other).unwrap_or_default();
+            self.slots[handle as usize] = self.first + u16::try_from(other).unwrap_or_default();
         }
     }
 
@@ -118,7 +118,7 @@ impl Handles {
     /// Any file that is still open.
     pub(super) fn any(&self) -> Option<File> {
         let open = self.open.iter().position(Option::is_some)?;
-        u8::try_from(open).ok().map(|open| File(self.first + open))
+        u16::try_from(open).ok().map(|open| File(self.first + open))
     }
 }
 

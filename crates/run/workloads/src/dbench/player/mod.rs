@@ -115,7 +115,7 @@ impl Player {
                 Arc::clone(load),
                 &plan.base,
                 first..first + dirs,
-                first_file..last_file,
+                u16::from(first_file)..u16::from(last_file),
                 plan.seed,
             )
             .showing(panel)

@@ -133,7 +133,7 @@ impl Worker {
             (false, true) => OpenHow::Write,
             (false, false) => OpenHow::ReadWrite,
         };
-        io.open(at, self.name.as_c_str(), how, File(self.present.fd))?;
+        io.open(at, self.name.as_c_str(), how, self.present.file())?;
         land.files.opened(file);
         land.files.put_back(file);
         self.opened(io, picked)
@@ -146,7 +146,7 @@ impl Worker {
         let picked = self.pick_file(Wanted::Missing, "it has no fileset")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
-        io.create(at, self.name.as_c_str(), CreateHow::OrOpen, File(self.present.fd))?;
+        io.create(at, self.name.as_c_str(), CreateHow::OrOpen, self.present.file())?;
         let files = &self.land.filesets[fileset].files;
         files.opened(file);
         files.made(file);
@@ -158,7 +158,7 @@ impl Worker {
         self.called(io);
         *self.descriptor() = Descriptor { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
-            io.advise(File(self.present.fd), 0, 0, true)?;
+            io.advise(self.present.file(), 0, 0, true)?;
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Worker {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to close an already closed fd"));
         }
-        io.close(File(self.present.fd))?;
+        io.close(self.present.file())?;
         self.called(io);
         let descriptor = self.descriptor();
         descriptor.is_open = false;
@@ -221,7 +221,7 @@ impl Worker {
 
     pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         if self.present.fd > 0 && self.descriptor().is_open {
-            io.file_size(File(self.present.fd))?;
+            io.file_size(self.present.file())?;
             self.called(io);
             return Ok(());
         }
@@ -238,7 +238,7 @@ impl Worker {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to fsync a closed fd"));
         }
-        io.fsync(File(self.present.fd))?;
+        io.fsync(self.present.file())?;
         self.called(io);
         Ok(())
     }
@@ -249,7 +249,7 @@ impl Worker {
         for fd in 0..self.fds.len() {
             let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
             if is_open && Some(of) == fileset {
-                io.fsync(File(u8::try_from(fd).unwrap_or(0)))?;
+                io.fsync(File(u16::try_from(fd).unwrap_or(0)))?;
                 self.called(io);
             }
         }

@@ -14,7 +14,7 @@ mod rows;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use treering_script::{Io, Random, Script, Stop};
+use treering_script::{File, Io, Random, Script, Stop};
 
 use super::land::Land;
 use super::names::Name;
@@ -67,6 +67,13 @@ struct Present {
     timed: u32,
     began_ns: u64,
     ended_ns: u64,
+}
+
+impl Present {
+    /// The slot of its file.
+    const fn file(&self) -> File {
+        File(self.fd as u16)
+    }
 }
 
 /// The code of a thread.

@@ -1,6 +1,6 @@
 //! Bytes are read and written.
 
-use treering_script::{File, Io, Request};
+use treering_script::{Io, Request};
 
 use super::super::plan::Kind;
 use super::files::NONE;
@@ -41,7 +41,7 @@ impl Worker {
             Kind::ReadWholeFile => self.read_whole(io, wanted),
             Kind::WriteWholeFile => self.write_whole(io, wanted),
             _ => {
-                let end = io.seek_end(File(self.present.fd))?;
+                let end = io.seek_end(self.present.file())?;
                 self.called(io);
                 self.write(io, wanted, end)?;
                 Ok(())
@@ -61,7 +61,7 @@ impl Worker {
     /// Reads where it is: how many bytes there were.
     #[inline]
     fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, Exit> {
-        let got = io.read(File(self.present.fd), bytes(piece))?;
+        let got = io.read(self.present.file(), bytes(piece))?;
         self.called(io);
         self.present.moved += got;
         self.descriptor().position += got;
@@ -69,7 +69,7 @@ impl Worker {
     }
 
     fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        io.seek(File(self.present.fd), 0)?;
+        io.seek(self.present.file(), 0)?;
         self.called(io);
         self.descriptor().position = 0;
         Ok(())
@@ -78,7 +78,7 @@ impl Worker {
     /// Writes, after which the descriptor is behind what was written: how many bytes that were.
     #[inline]
     fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, Exit> {
-        let written = io.write(File(self.present.fd), bytes(piece), position)?;
+        let written = io.write(self.present.file(), bytes(piece), position)?;
         self.called(io);
         self.present.moved += written;
         self.descriptor().position = position + written;
@@ -155,7 +155,7 @@ impl Worker {
         loop {
             let moved = self.present.moved;
             let piece = (wanted - moved).min(PIECE_MAX);
-            let got = io.read_at(File(self.present.fd), bytes(piece), position + moved)?;
+            let got = io.read_at(self.present.file(), bytes(piece), position + moved)?;
             self.called(io);
             self.present.moved += got;
             if self.present.moved >= wanted || got < piece {
@@ -166,7 +166,7 @@ impl Worker {
 
     fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
         let position = self.draw_position(wanted)?;
-        let written = io.write_at(File(self.present.fd), bytes(wanted), position)?;
+        let written = io.write_at(self.present.file(), bytes(wanted), position)?;
         self.called(io);
         self.present.moved += written;
         Ok(())
@@ -175,7 +175,7 @@ impl Worker {
     /// Gives a write to the queue. Where that is full, one of its requests must end first.
     fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
         let position = self.draw_position(wanted)?;
-        let (file, bytes) = (File(self.present.fd), bytes(wanted));
+        let (file, bytes) = (self.present.file(), bytes(wanted));
         loop {
             if let Some(tag) = self.tags.pop() {
                 let taken = io.submit(&[Request { file, writes: true, bytes, position, tag }])?;

@@ -27,7 +27,7 @@ pub struct Done {
 /// must be those of this process: what the store keeps does not say it.
 pub fn done(task: &TaskTotals) -> Option<Done> {
     let tally = Tally::from_words(&task.notes)?;
-    let [read, write] = &tally.ways;
+    let [read, write, _trim] = &tally.ways;
     Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }
 

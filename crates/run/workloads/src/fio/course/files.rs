@@ -5,35 +5,53 @@ use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};
 use super::law::Law;
+use super::register::Register;
 use super::{Act, Course};
 
 /// Where a file stands.
 #[derive(Debug)]
 pub(super) struct FileState {
     pub(super) extent: Extent,
+    /// Where the part begins that is worked on: that of the job, or of its zone.
+    pub(super) start: u64,
     pub(super) open: bool,
     pub(super) done: bool,
     /// By way: where the last request began, and where it ended.
-    pub(super) last_start: [Option<u64>; 2],
-    pub(super) last_end: [u64; 2],
+    pub(super) last_start: [Option<u64>; 3],
+    pub(super) last_end: [u64; 3],
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
     /// By which its places are drawn, where they are not drawn alike.
     pub(super) law: Option<Law>,
+    /// By which they are drawn each once: `random_generator=lfsr`.
+    pub(super) register: Option<Register>,
 }
 
 impl FileState {
     pub(super) fn new(extent: Extent, law: Option<Law>) -> Self {
-        let last_end = [extent.offset; 2];
-        Self { extent, open: false, done: false, last_start: [None; 2], last_end, map: None, law }
+        let last_end = [extent.offset; 3];
+        Self {
+            extent,
+            start: extent.offset,
+            open: false,
+            done: false,
+            last_start: [None; 3],
+            last_end,
+            map: None,
+            law,
+            register: None,
+        }
     }
 
     /// Begins anew.
     pub(super) fn reset(&mut self) {
-        self.last_start = [None; 2];
-        self.last_end = [self.extent.offset; 2];
+        self.last_start = [None; 3];
+        self.last_end = [self.start; 3];
         if let Some(map) = &mut self.map {
             map.reset();
+        }
+        if let Some(register) = &mut self.register {
+            register.reset();
         }
     }
 }

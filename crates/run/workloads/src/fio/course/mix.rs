@@ -37,7 +37,7 @@ impl Mix {
 const fn other(way: Way) -> Way {
     match way {
         Way::Read => Way::Write,
-        Way::Write => Way::Read,
+        Way::Write | Way::Trim => Way::Read,
     }
 }
 
@@ -64,8 +64,10 @@ impl Course {
             self.mixed()
         } else if deed.reads {
             Way::Read
-        } else {
+        } else if deed.writes {
             Way::Write
+        } else {
+            Way::Trim
         };
         self.paced(way, now_us)
     }
@@ -84,6 +86,13 @@ impl Course {
         self.mix.way
     }
 
+    /// Where each place is trimmed and then written: which is next in a file.
+    pub(super) fn trim_or_write(&self, file: usize) -> Way {
+        let begun = &self.files[file].last_start;
+        let is_pair = begun[Way::Write.place()] == begun[Way::Trim.place()];
+        if is_pair { Way::Trim } else { Way::Write }
+    }
+
     /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
     fn due_us(&self, way: Way) -> u64 {
         let place = way.place();
@@ -92,9 +101,26 @@ impl Course {
             (0, requests) => requests.saturating_mul(self.job.blocks(way).least),
             (bytes, _) => bytes,
         };
+        if let Some(times) = &self.poisson {
+            return times[place].1;
+        }
         let bytes = self.issued.bytes[place] - self.issued.uncounted[place];
         let due = u128::from(bytes) * 1_000_000 / u128::from(per_second.max(1));
         u64::try_from(due).unwrap_or(u64::MAX)
+    }
+
+    /// A request was made: when the next one comes is drawn.
+    pub(super) fn draw_time(&mut self, way: Way) {
+        let (place, least) = (way.place(), self.job.blocks(way).least.max(1));
+        let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);
+        let Some(times) = &mut self.poisson else { return };
+        let per_second = if rate > 0 { rate / least } else { requests };
+        let Some(mean_us) = 1_000_000_u64.checked_div(per_second) else { return };
+        let (draws, at_us) = &mut times[place];
+        let share = (f64::from(draws.draw()) + 1.0) / 4_294_967_296.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let us = (mean_us as f64 * -share.ln()) as u64;
+        *at_us = at_us.saturating_add(us);
     }
 
     fn paced(&mut self, way: Way, now_us: u64) -> Turned {
@@ -102,7 +128,7 @@ impl Course {
             return Turned::Data(way);
         }
         let other = other(way);
-        let share = [self.job.mix_read, 100 - self.job.mix_read][other.place()];
+        let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
         let (mut way, mut due) = (way, self.due_us(way));
         if self.job.deed.is_mixed() && share > 0 {
             let due_other = self.due_us(other);

@@ -7,6 +7,8 @@ mod files;
 mod law;
 mod mix;
 mod place;
+mod register;
+mod strides;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,9 +16,11 @@ use std::sync::Arc;
 use super::jobfile::{Distribution, Section, Way};
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
+use super::verify::Piece;
 use files::{FileState, Turn};
 use law::{Law, Zeta};
 use mix::Mix;
+use register::Register;
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(super) struct Wanted {
     pub(super) way: Way,
     pub(super) offset: u64,
     pub(super) bytes: u64,
+    /// The write that is verified by this read.
+    pub(super) again: Option<Piece>,
 }
 
 /// The next thing to do.
@@ -69,11 +75,15 @@ pub(super) struct Course {
     blocks: Tausworthe,
     /// Which part of the file is next, where it has some.
     zones: Option<Tausworthe>,
-    sizes: [Tausworthe; 2],
-    order: [Tausworthe; 2],
+    sizes: [Tausworthe; 3],
+    order: [Tausworthe; 3],
     /// Requests until the next place is drawn.
     until_draw: u64,
     pending: VecDeque<Act>,
+    /// By direction, where times are drawn: from what, and when the next request comes.
+    poisson: Option<Box<[(Tausworthe, u64); 3]>>,
+    /// Bytes that were moved in the present zone.
+    zone_bytes: u64,
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
@@ -82,17 +92,22 @@ pub(super) struct Course {
 /// Requests and bytes that were issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
-    pub(super) requests: [u64; 2],
-    pub(super) bytes: [u64; 2],
+    pub(super) requests: [u64; 3],
+    pub(super) bytes: [u64; 3],
     pub(super) bytes_of_pass: u64,
     /// Of the bytes, those before the time that counts.
-    pub(super) uncounted: [u64; 2],
+    pub(super) uncounted: [u64; 3],
 }
 
 impl Issued {
     /// Bytes in all.
     pub(super) const fn total(&self) -> u64 {
-        self.bytes[0] + self.bytes[1]
+        self.bytes[0] + self.bytes[1] + self.bytes[2]
+    }
+
+    /// Requests in all.
+    pub(super) const fn total_requests(&self) -> u64 {
+        self.requests[0] + self.requests[1] + self.requests[2]
     }
 }
 
@@ -114,18 +129,32 @@ impl Course {
             mix: Mix::new(seeds.generator(Use::Mix)),
             blocks: seeds.generator(Use::Block),
             zones: zones(&job, &seeds),
-            sizes: [seeds.generator(Use::ReadSize), seeds.generator(Use::WriteSize)],
-            order: [seeds.generator(Use::OrderRead); 2],
+            sizes: sizes(&job, &seeds),
+            order: [seeds.generator(Use::OrderRead); 3],
             until_draw: 1,
             pending: VecDeque::new(),
+            poisson: poisson(&job, &seeds),
+            zone_bytes: 0,
             issued: Issued::default(),
             last_was_sync: false,
             job,
             seeds,
             files,
         };
+        course.begin_registers();
         course.files.iter_mut().for_each(FileState::reset);
         course
+    }
+
+    /// Each file gets a register, where places are drawn by such.
+    fn begin_registers(&mut self) {
+        if !(self.job.draws.register && self.job.deed.random) {
+            return;
+        }
+        for file in 0..self.files.len() {
+            let blocks = self.part_bytes(self.files[file].extent) / self.job.least_block();
+            self.files[file].register = Register::new(blocks, self.seeds.of_blocks());
+        }
     }
 
     /// The next thing to do, so many microseconds after the start.
@@ -143,6 +172,7 @@ impl Course {
                 Err(act) => return self.first(act),
             };
             let way = match self.direction(now_us) {
+                Turned::Data(_) if self.job.deed.is_trim_write() => self.trim_or_write(file),
                 Turned::Data(way) => way,
                 Turned::Wait(us) => {
                     self.turn.back();
@@ -154,6 +184,9 @@ impl Course {
                     return self.first(Act::Sync { file, data_only });
                 }
             };
+            if self.job.extras.strides.bytes > 0 {
+                self.enter_zone(file, way);
+            }
             match self.place(file, way) {
                 Some(wanted) => {
                     self.issue(wanted);
@@ -184,20 +217,24 @@ impl Course {
 
     #[inline]
     fn issue(&mut self, wanted: Wanted) {
-        let Wanted { file, way, offset, bytes } = wanted;
+        let Wanted { file, way, offset, bytes, .. } = wanted;
         let state = &mut self.files[file];
         state.last_start[way.place()] = Some(offset);
         state.last_end[way.place()] = offset + bytes;
         self.issued.requests[way.place()] += 1;
         self.issued.bytes[way.place()] += bytes;
         self.issued.bytes_of_pass += bytes;
+        self.zone_bytes += bytes;
+        if self.poisson.is_some() {
+            self.draw_time(way);
+        }
         self.last_was_sync = false;
     }
 
     /// What was done until now does not count: rates and the mix begin anew, and requests are
     /// numbered from 0. The bytes still count towards the end.
     pub(super) fn count_anew(&mut self) {
-        self.issued.requests = [0; 2];
+        self.issued.requests = [0; 3];
         self.issued.uncounted = self.issued.bytes;
         self.last_was_sync = false;
         self.mix.begin_anew();
@@ -226,11 +263,23 @@ impl Course {
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);
             self.zones = zones(&self.job, &self.seeds);
-            self.sizes =
-                [self.seeds.generator(Use::ReadSize), self.seeds.generator(Use::WriteSize)];
-            self.order = [self.seeds.generator(Use::OrderRead); 2];
+            self.sizes = sizes(&self.job, &self.seeds);
+            self.order = [self.seeds.generator(Use::OrderRead); 3];
         }
     }
+}
+
+/// What sizes are drawn from. Where writes will be read again to verify them, or where each follows
+/// a trim, they are drawn alike.
+fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
+    let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
+    let trims = if job.deed.is_trim_write() { writes } else { Use::TrimSize };
+    [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
+}
+
+fn poisson(job: &Section, seeds: &Seeds) -> Option<Box<[(Tausworthe, u64); 3]>> {
+    let uses = [Use::PoissonRead, Use::PoissonWrite, Use::PoissonTrim];
+    job.extras.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
 }
 
 fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {

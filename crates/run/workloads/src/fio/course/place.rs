@@ -2,6 +2,7 @@
 
 use super::super::jobfile::{Distribution, Way, Zone};
 use super::super::random_map::RandomMap;
+use super::super::sizes::Extent;
 use super::{Act, Course, Wanted};
 
 /// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
@@ -14,22 +15,40 @@ impl Course {
     #[inline]
     pub(super) fn place(&mut self, file: usize, way: Way) -> Option<Wanted> {
         let (within, random, marks) = self.offset(file, way)?;
+        let trims = self.job.deed.is_trim_write() && self.job.deed.random;
         let extent = self.files[file].extent;
         if within >= extent.bytes {
             return None;
         }
-        let offset = within + extent.offset;
+        let offset = within + self.files[file].start;
         if offset >= extent.file_bytes {
             return None;
         }
-        let mut bytes = self.bytes(file, way, offset, random)?;
+        let mut bytes = if trims && way == Way::Write {
+            self.trimmed_bytes(file)
+        } else {
+            self.bytes(file, way, offset, random)?
+        };
         if offset + bytes > extent.file_bytes {
             return None;
         }
         if self.job.deed.random && self.job.draws.random_map && marks {
             bytes = self.mark(file, way, within, bytes);
         }
-        Some(Wanted { file, way, offset, bytes })
+        let state = &mut self.files[file];
+        let again = state.last_start[Way::Trim.place()] == Some(offset);
+        if trims && way == Way::Trim && again {
+            // The same place once more: that a write follows must show.
+            let before = &mut state.last_start[Way::Write.place()];
+            *before = before.map(|offset| offset.wrapping_sub(1));
+        }
+        Some(Wanted { file, way, offset, bytes, again: None })
+    }
+
+    /// How long the last trim of a file was.
+    fn trimmed_bytes(&self, file: usize) -> u64 {
+        let (state, way) = (&self.files[file], Way::Trim.place());
+        state.last_end[way] - state.last_start[way].unwrap_or(state.last_end[way])
     }
 
     /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
@@ -41,6 +60,11 @@ impl Course {
             self.until_draw = self.job.sequence;
         }
         let random = self.job.deed.random;
+        if random && self.job.deed.is_trim_write() && way == Way::Write {
+            // As the original: the offset in the file, to which that of the job's part is added.
+            let begun = self.files[file].last_start[Way::Trim.place()].unwrap_or(0);
+            return Some((begun, true, false));
+        }
         if draws && random && self.draws_place(way) {
             return self.block(file, way).map(|offset| (offset, true, true));
         }
@@ -49,8 +73,8 @@ impl Course {
         }
         if !draws && self.job.repeats {
             let state = &self.files[file];
-            let last = state.last_start[way.place()].unwrap_or(state.extent.offset);
-            return Some((last - state.extent.offset, false, false));
+            let last = state.last_start[way.place()].unwrap_or(state.start);
+            return Some((last - state.start, false, false));
         }
         match self.following(file, way) {
             Some(offset) => Some((offset, false, false)),
@@ -88,6 +112,9 @@ impl Course {
         if self.zones.is_some() {
             return self.zoned(way, last);
         }
+        if let Some(register) = &mut self.files[file].register {
+            return register.next();
+        }
         let block = self.blocks.below(last);
         if !self.job.draws.random_map {
             return Some(block);
@@ -96,20 +123,29 @@ impl Course {
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
     }
 
+    /// How long the part of a file is in which places are drawn.
+    #[inline]
+    pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
+        match self.job.extras.strides.bytes {
+            0 => extent.bytes.min(extent.file_bytes),
+            _ => self.job.extras.strides.range,
+        }
+    }
+
     /// How many blocks can be drawn; `None` where no request fits.
     #[inline]
     fn last_block(&self, file: usize, way: Way) -> Option<u64> {
         let extent = self.files[file].extent;
         let align = self.job.align(way);
         let least = self.job.blocks(way).least;
-        let bytes = extent.bytes.min(extent.file_bytes).saturating_sub(least.saturating_sub(align));
+        let bytes = self.part_bytes(extent).saturating_sub(least.saturating_sub(align));
         Some(bytes / align).filter(|last| *last > 0)
     }
 
     /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
     fn zoned(&mut self, way: Way, last: u64) -> Option<u64> {
         let drawn = self.zones.as_mut()?.percent();
-        let part = |zones: &[Vec<Zone>; 2]| {
+        let part = |zones: &[Vec<Zone>; 3]| {
             let (mut accesses, mut begin) = (0, 0);
             for zone in &zones[way.place()] {
                 accesses += zone.accesses;
@@ -145,9 +181,9 @@ impl Course {
     #[inline]
     fn map(&mut self, file: usize) -> &mut RandomMap {
         let least = self.job.least_block();
+        let part = self.part_bytes(self.files[file].extent);
         let state = &mut self.files[file];
-        let extent = state.extent;
-        let blocks = extent.bytes.min(extent.file_bytes) / least;
+        let blocks = part / least;
         state.map.get_or_insert_with(|| RandomMap::new(blocks))
     }
 
@@ -163,24 +199,24 @@ impl Course {
     /// The offset after the last request of this way.
     fn following(&mut self, file: usize, way: Way) -> Option<u64> {
         let place = way.place();
-        let extent = self.files[file].extent;
+        let (extent, start) = (self.files[file].extent, self.files[file].start);
         let wraps = self.job.is_timed() && self.job.files == 1;
         if wraps && self.files[file].last_end[place] >= extent.end() {
-            self.files[file].last_end[place] = extent.offset;
+            self.files[file].last_end[place] = start;
             self.forget(file);
         }
         let last_end = self.files[file].last_end[place];
         if last_end >= extent.file_bytes {
             return None;
         }
-        let within = last_end.saturating_sub(extent.offset);
+        let within = last_end.saturating_sub(start);
         if self.job.hole == 0 || within == 0 {
             return Some(within);
         }
         let moved = within.checked_add_signed(self.job.hole);
         match moved {
             Some(within) if within < extent.file_bytes => Some(within),
-            _ if self.job.hole > 0 => Some(extent.offset),
+            _ if self.job.hole > 0 => Some(start),
             _ => extent.bytes.min(extent.file_bytes).checked_add_signed(self.job.hole),
         }
     }

@@ -203,7 +203,7 @@ fn a_rate_asks_for_pauses() {
 
 fn course_request(block: u64) -> Act {
     let (file, way, bytes) = (0, Way::Write, 4096);
-    Act::Request(super::Wanted { file, way, offset: block * 4096, bytes })
+    Act::Request(super::Wanted { file, way, offset: block * 4096, bytes, again: None })
 }
 
 #[test]

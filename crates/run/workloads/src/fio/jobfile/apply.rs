@@ -3,12 +3,13 @@
 use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
+use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
 use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
 use super::values::{Amount, Given};
 
-/// The engine moves no more in a call.
-const BLOCK_MAX: u64 = 4 << 20;
+/// The largest request; each that is under way has memory of its own.
+const BLOCK_MAX: u64 = 1 << 30;
 /// More files or clones than anybody has.
 const FILES_MAX: u64 = 1 << 20;
 const CLONES_MAX: u64 = 1024;
@@ -29,7 +30,7 @@ const ALLOCATIONS: [(&str, Allocation); 7] = [
     ("1", Allocation::Posix),
 ];
 
-const DEEDS: [(&str, bool, bool, bool); 7] = [
+const DEEDS: [(&str, bool, bool, bool); 11] = [
     ("read", true, false, false),
     ("write", false, true, false),
     ("randread", true, false, true),
@@ -37,6 +38,10 @@ const DEEDS: [(&str, bool, bool, bool); 7] = [
     ("rw", true, true, false),
     ("readwrite", true, true, false),
     ("randrw", true, true, true),
+    ("trim", false, false, false),
+    ("randtrim", false, false, true),
+    ("trimwrite", false, true, false),
+    ("randtrimwrite", false, true, true),
 ];
 
 impl Section {
@@ -46,6 +51,7 @@ impl Section {
             || self.apply_files(name, given)?
             || self.apply_course(name, given)?
             || self.apply_sync(name, given)?
+            || self.apply_steering(name, given)?
             || self.apply_draws(name, given)?
             || self.apply_report(name, given)?;
         if done { Ok(()) } else { Err(given.refuse("cannot be set", WITH_FIO)) }
@@ -103,12 +109,10 @@ impl Section {
             "buffered" => self.direct = !given.switch()?,
             "rwmixread" => self.mix_read = given.number(0, 100)?,
             "rwmixwrite" => self.mix_read = 100 - given.number(0, 100)?,
-            "refill_buffers" => self.refill_buffers = given.switch()?,
-            "scramble_buffers" => self.scramble_buffers = given.switch()?,
+            "refill_buffers" => self.extras.refill_buffers = given.switch()?,
+            "scramble_buffers" => self.extras.scramble_buffers = given.switch()?,
             // What is written does not hang on it: natively a payload, under fio's name zeros.
             "zero_buffers" => given.switch().map(|_| ())?,
-            "mem" => given.word(&[("malloc", ())])?,
-            "io_submit_mode" => given.word(&[("inline", ())])?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -125,7 +129,7 @@ impl Section {
             let right = format!("rw is one of: {}; {WITH_FIO}", words.join(", "));
             return Err(given.refuse("is not known here", right));
         };
-        self.deed = Deed { reads, writes, random };
+        self.deed = Deed { reads, writes, trims: word.contains("trim"), random };
         (self.sequence, self.hole) = (1, 0);
         let Some(more) = more else { return Ok(()) };
         let part = given.part(more);
@@ -164,11 +168,22 @@ impl Section {
             "create_on_open" => self.create_on_open = given.switch()?,
             "create_fsync" => self.create_fsync = given.switch()?,
             "create_serialize" => {
-                if !given.switch()? {
-                    let right = format!("files are made one job after the other; {WITH_FIO}");
-                    return Err(given.refuse("is not done here", right));
-                }
+                // Files are made one job after the other, also where that is not asked for.
+                given.switch()?;
             }
+            "fadvise_hint" => {
+                let words = [
+                    ("0", Advice::Nothing),
+                    ("1", Advice::Usual),
+                    ("random", Advice::Random(true)),
+                    ("sequential", Advice::Random(false)),
+                ];
+                self.extras.advice = given.word(&words)?;
+            }
+            "pre_read" => self.extras.reads_before = given.switch()?,
+            "unlink_each_loop" => self.extras.unlinks_each_pass = given.switch()?,
+            "fill_device" => self.extras.fills = given.switch()?,
+            "offset_align" => self.extras.offset_align = given.size()?,
             "overwrite" => self.overwrite = given.switch()?,
             "unlink" => self.unlink = given.switch()?,
             _ => return Ok(false),
@@ -223,13 +238,16 @@ impl Section {
                 self.rate_iops[way.place()] = part.number(0, u64::from(u32::MAX))?;
                 Ok(())
             })?,
-            "rate_process" => given.word(&[("linear", ())])?,
             "thinktime" => self.think.us = given.time_us(1)?,
             "thinktime_blocks" => {
                 let blocks = given.number(1, u64::from(u32::MAX))?;
                 self.think = Think { blocks, ..self.think };
             }
-            "thinktime_blocks_type" => given.word(&[("complete", ())])?,
+            "thinktime_blocks_type" => {
+                given.word(&[("complete", ()), ("issue", ())])?;
+            }
+            // A pause is as long, whether it keeps the processor busy or not.
+            "thinktime_spin" => given.time_us(1).map(|_| ())?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -252,9 +270,7 @@ impl Section {
                 ];
                 self.synchronous = given.word(&words)?;
             }
-            "zonemode" => given.word(&[("none", ())])?,
-            "verify" => given.word(&[("0", ()), ("none", ())])?,
-            _ => return Ok(false),
+            _ => return self.apply_verify(name, given),
         }
         Ok(true)
     }
@@ -265,7 +281,9 @@ impl Section {
             "randrepeat" => self.draws.repeatable = given.switch()?,
             "allrandrepeat" => self.draws.all_repeatable = given.switch()?,
             "randseed" => self.draws.seed = given.number(0, u64::MAX)?,
-            "random_generator" => given.word(&[("tausworthe", ())])?,
+            "random_generator" => {
+                self.draws.register = given.word(&[("tausworthe", false), ("lfsr", true)])?;
+            }
             "random_distribution" => self.draws.distribution = Distribution::read(given)?,
             "percentage_random" => pairs(given, |way, part| {
                 self.draws.percent_random[way.place()] = part.number(0, 100)?;
@@ -293,8 +311,20 @@ impl Section {
                     self.told = Told { percentiles: self.told.percentiles.clone(), ..Told::NONE };
                 }
             }
-            "unified_rw_reporting" => given.word(&[("none", ()), ("0", ())])?,
+            "unified_rw_reporting" => {
+                let words = [
+                    ("none", Unified::Apart),
+                    ("0", Unified::Apart),
+                    ("mixed", Unified::Mixed),
+                    ("1", Unified::Mixed),
+                    ("both", Unified::Both),
+                    ("2", Unified::Both),
+                ];
+                self.extras.unified = given.word(&words)?;
+            }
             "log_offset" => self.logs.offsets = given.switch()?,
+            "read_iolog" => self.extras.replays = Some(given.text.to_owned()),
+            "replay_no_stall" => self.extras.replay_stalls = !given.switch()?,
             "write_iolog" => self.logs.requests = Some(prefix(given)?),
             "per_job_logs" => self.logs.together = !given.switch()?,
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
@@ -311,20 +341,19 @@ impl Section {
     }
 }
 
-/// A value for both ways, or one for reads and one for writes (and one for trims): an empty one
-/// leaves what was before.
-fn pairs(
+/// A value for all directions, or one for reads and one for writes (and one for trims): an empty
+/// one leaves what was before.
+pub(super) fn pairs(
     given: &Given<'_>,
     mut set: impl FnMut(Way, &Given<'_>) -> Result<(), ConfigError>,
 ) -> Result<(), ConfigError> {
     let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
     match parts.as_slice() {
-        [both] => {
-            set(Way::Read, &given.part(both))?;
-            set(Way::Write, &given.part(both))
-        }
-        [reads, writes] | [reads, writes, _] => {
-            for (way, text) in [(Way::Read, reads), (Way::Write, writes)] {
+        [both] => Way::ALL.into_iter().try_for_each(|way| set(way, &given.part(both))),
+        [reads, writes, rest @ ..] if rest.len() < 2 => {
+            // Trims are as writes, unless they have a part of their own.
+            let trims = rest.first().unwrap_or(writes);
+            for (way, text) in Way::ALL.into_iter().zip([reads, writes, trims]) {
                 if !text.is_empty() {
                     set(way, &given.part(text))?;
                 }
@@ -340,8 +369,7 @@ fn block(given: &Given<'_>) -> Result<u64, ConfigError> {
     match given.size()? {
         bytes @ 1..=BLOCK_MAX => Ok(bytes),
         _ => {
-            let right =
-                format!("a request is from 1 byte to 4m: one call moves no more; {WITH_FIO}");
+            let right = format!("a request is from 1 byte to 1g; {WITH_FIO}");
             Err(given.refuse("is not the size of a request", right))
         }
     }

@@ -2,13 +2,26 @@
 
 use treering_script::ConfigError;
 
+use super::super::verify::{Block, Kind};
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Engine, Section};
+use super::section::{Engine, Section, Way};
 
+/// Keys of one engine.
+const OF_ENGINES: [(&str, Engine); 7] = [
+    ("userspace_reap", Engine::Libaio),
+    ("fixedbufs", Engine::IoUring),
+    ("registerfiles", Engine::IoUring),
+    ("sqthread_poll", Engine::IoUring),
+    ("sqthread_poll_cpu", Engine::IoUring),
+    ("nonvectored", Engine::IoUring),
+    ("force_async", Engine::IoUring),
+];
 /// Workers of one wave.
 const WORKERS_MAX: u64 = 1024;
+/// Files that a clone has open at a time.
+const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
@@ -52,6 +65,32 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "log_offset"
             | "zero_buffers"
             | "disk_util"
+            | "userspace_reap"
+            | "exitall_on_error"
+            | "stats"
+            | "pre_read"
+            | "unlink_each_loop"
+            | "fill_device"
+            | "fill_fs"
+            | "dedupe_global"
+            | "error_dump"
+            | "replay_no_stall"
+            | "fixedbufs"
+            | "registerfiles"
+            | "sqthread_poll"
+            | "nonvectored"
+            | "force_async"
+            | "libaio_vectored"
+            | "serialize_overlap"
+            | "softrandommap"
+            | "allow_file_create"
+            | "allow_mounted_write"
+            | "do_verify"
+            | "verify_only"
+            | "verify_fatal"
+            | "verify_dump"
+            | "verify_state_save"
+            | "experimental_verify"
             | "write_lat_log"
             | "write_bw_log"
             | "write_iops_log"
@@ -84,13 +123,19 @@ fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), 
 }
 
 fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
+    let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     settle(job);
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    check_zones(job, zones, bytes, to)?;
     if job.heading.title.contains('/') && job.filenames.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
-    if job.size.is_none() && job.file_size.is_none() && job.filenames.is_empty() {
+    if job.size.is_none()
+        && job.file_size.is_none()
+        && job.filenames.is_empty()
+        && job.extras.replays.is_none()
+    {
         return refuse("there is no size", "write size=..., or filename= of a file that is there");
     }
     if job.time_based && job.runtime_us == 0 {
@@ -106,9 +151,6 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
-    if job.create_on_open && job.deed.reads && !job.engine.is_without_files() {
-        return refuse("what is read must be there before", "leave create_on_open out");
-    }
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");
     }
@@ -119,14 +161,49 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             "write bs=4k, or leave fsync and fdatasync out",
         );
     }
+    if let Some(kind) = job.extras.verify.kind {
+        let block = Block::new(kind, &job.extras.verify, job.unaligned, 0);
+        let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
+        if !block.fits(least) {
+            return refuse("requests have no room for what verifies them", "write a larger bs");
+        }
+        if matches!(kind, Kind::Pattern | Kind::PatternHeader)
+            && job.extras.verify.pattern.is_none()
+        {
+            return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
+        }
+    }
+    if let Some((key, engine)) =
+        OF_ENGINES.into_iter().find(|(key, engine)| job.sets(key) && job.engine != *engine)
+    {
+        let name =
+            Engine::NAMES.iter().find(|(_, one)| *one == engine).map_or("", |(name, _)| name);
+        return refuse(&format!("{key} with another engine"), &format!("write ioengine={name}"));
+    }
     without_data(job, to)?;
-    let too_few = job.open_files > 200 || (job.open_files == 0 && job.files > 200);
-    if too_few
+    if job.open_files > OPEN_FILES_MAX
         && job.engine.has_open_files()
         && job.service != super::section::Service::Sequential
         && !job.create_on_open
     {
-        return refuse("more than 200 files open at a time", "write openfiles=200 or less");
+        return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
+    }
+    Ok(())
+}
+
+/// Zones are asked for by both keys or by none.
+fn check_zones(
+    job: &Section,
+    zones: Option<bool>,
+    bytes: u64,
+    to: &Messages,
+) -> Result<(), ConfigError> {
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if zones == Some(true) && bytes == 0 {
+        return refuse("zonemode=strided without a zonesize", "write zonesize=...");
+    }
+    if zones != Some(true) && bytes > 0 {
+        return refuse("zonemode=none with a zonesize", "leave zonesize out");
     }
     Ok(())
 }
@@ -150,6 +227,18 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Zones are of one open file; a size alone asks for them.
+fn settle_strides(job: &mut Section) {
+    let strides = &mut job.extras.strides;
+    let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
+    if !are_asked || job.open_files > 1 {
+        strides.bytes = 0;
+    }
+    if strides.range == 0 {
+        strides.range = strides.bytes;
+    }
+}
+
 /// What follows from other options.
 fn settle(job: &mut Section) {
     if !job.filenames.is_empty() {
@@ -160,9 +249,16 @@ fn settle(job: &mut Section) {
         job.open_files = job.files;
     }
     // As the original: with other alignments, or where places are not alike, no map is kept.
+    let [reads, writes] = [Way::Read, Way::Write].map(|way| job.blocks(way));
+    let writes = [writes.least, writes.most];
+    let reads = job.deed.reads.then_some(reads.least);
+    job.extras.verify.settle(writes, reads);
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }
+    // The original has no map beside a register.
+    job.draws.random_map &= !job.draws.register;
+    settle_strides(job);
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }

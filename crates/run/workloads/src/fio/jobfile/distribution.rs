@@ -29,9 +29,9 @@ pub(crate) enum Distribution {
     /// Around the middle, moved by up to half of this percentage to either side.
     Normal { deviation: f64, center: Option<f64> },
     /// Parts of the file in percent, by [`Way::place`].
-    Zoned([Vec<Zone>; 2]),
+    Zoned([Vec<Zone>; 3]),
     /// Parts of the file in bytes, by [`Way::place`].
-    ZonedAbs([Vec<Zone>; 2]),
+    ZonedAbs([Vec<Zone>; 3]),
 }
 
 /// A part of a file that gets its share of the accesses.
@@ -93,16 +93,17 @@ impl Distribution {
             Some(center) => format!("{name}:{number}:{center}"),
             None => format!("{name}:{number}"),
         };
-        let parts = |name: &str, zones: &[Vec<Zone>; 2]| {
+        let parts = |name: &str, zones: &[Vec<Zone>; 3]| {
             let of = |way: Way| -> Vec<String> {
                 let zones = zones[way.place()].iter();
                 zones.map(|zone| format!("{}/{}", zone.accesses, zone.size)).collect()
             };
-            let (reads, writes) = (of(Way::Read).join(":"), of(Way::Write).join(":"));
-            if reads == writes {
-                return format!("{name}:{reads}");
+            let [reads, writes, trims] = Way::ALL.map(|way| of(way).join(":"));
+            match (reads == writes, writes == trims) {
+                (true, true) => format!("{name}:{reads}"),
+                (_, true) => format!("{name}:{reads},{writes}"),
+                _ => format!("{name}:{reads},{writes},{trims}"),
             }
-            format!("{name}:{reads},{writes}")
         };
         match self {
             Self::Even => "random".to_owned(),
@@ -141,18 +142,20 @@ fn numbers(
     Ok((of(number)?, center))
 }
 
-/// Parts of reads and of writes; one list is for both.
-fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 2], ConfigError> {
+/// Parts of reads, of writes and of trims; one list is for all.
+fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], ConfigError> {
     let parts: Vec<&str> = text.split(',').collect();
-    let [reads, writes] = match parts.as_slice() {
-        [both] => [both, both],
-        [reads, writes] | [reads, writes, _] => [reads, writes],
+    let lists = match parts.as_slice() {
+        [all] => [all; 3],
+        [reads, writes] => [reads, writes, writes],
+        [reads, writes, trims] => [reads, writes, trims],
         _ => {
             let right = "give one list of parts, or one for reads and one for writes";
             return Err(given.refuse("has too many lists", right));
         }
     };
-    Ok([list(given, reads, absolute)?, list(given, writes, absolute)?])
+    let [reads, writes, trims] = lists.map(|one| list(given, one, absolute));
+    Ok([reads?, writes?, trims?])
 }
 
 fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, ConfigError> {

@@ -5,27 +5,33 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
+mod apply_steering;
+mod apply_verify;
 mod arithmetic;
 mod check;
 mod distribution;
 mod expand;
+mod extras;
 mod keys;
 mod lines;
 mod messages;
 mod relay;
 mod section;
 mod show;
+mod steering;
 mod values;
 
 use treering_script::ConfigError;
 
 pub(super) use distribution::{Distribution, Zone};
 pub(super) use expand::{Environment, Machine};
+pub(super) use extras::{Advice, Content, Unified};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
 pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
 pub(super) use show::show;
+pub(super) use steering::{LowestRates, Strides};
 pub(super) use values::Amount;
 
 use expand::expand;

@@ -3,22 +3,28 @@
 use treering_script::Synchronous;
 
 use super::super::logs::Wanted;
+use super::super::replay::Replay;
 use super::distribution::Distribution;
+use super::extras::Extras;
 use super::messages::Place;
 use super::values::{Amount, Bases};
 
-/// Which way data goes. The numbers are the places in arrays of two.
+/// Which way data goes. The numbers are the places in arrays of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the file.
     Read = 0,
     /// To the file.
     Write = 1,
+    /// Nowhere: room of the file is given back.
+    Trim = 2,
 }
 
 impl Way {
-    /// Both, in the order of their numbers.
-    pub(crate) const ALL: [Self; 2] = [Self::Read, Self::Write];
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
+    /// Their names in reports, in the same order.
+    pub(crate) const NAMES: [&'static str; 3] = ["read", "write", "trim"];
 
     /// Its place in arrays.
     pub(crate) const fn place(self) -> usize {
@@ -33,12 +39,19 @@ pub(crate) struct Deed {
     pub(crate) reads: bool,
     /// It writes.
     pub(crate) writes: bool,
+    /// It trims; where it writes too, each write follows a trim of the same place.
+    pub(crate) trims: bool,
     /// At random places.
     pub(crate) random: bool,
 }
 
 impl Deed {
-    /// Both, mixed.
+    /// Each place is trimmed, then written.
+    pub(crate) const fn is_trim_write(self) -> bool {
+        self.trims && self.writes
+    }
+
+    /// Reads and writes, mixed.
     pub(crate) const fn is_mixed(self) -> bool {
         self.reads && self.writes
     }
@@ -46,6 +59,12 @@ impl Deed {
     /// Fio's word.
     pub(crate) const fn name(self) -> &'static str {
         match (self.reads, self.writes, self.random) {
+            _ if self.trims => match (self.writes, self.random) {
+                (false, false) => "trim",
+                (false, true) => "randtrim",
+                (true, false) => "trimwrite",
+                (true, true) => "randtrimwrite",
+            },
             (true, true, false) => "rw",
             (true, true, true) => "randrw",
             (false, true, false) => "write",
@@ -254,11 +273,13 @@ impl Default for Told {
 pub(crate) struct Draws {
     /// Whether no block comes again before all have come.
     pub(crate) random_map: bool,
+    /// Whether they are drawn by a shift register: `random_generator=lfsr`.
+    pub(crate) register: bool,
     pub(crate) repeatable: bool,
     pub(crate) all_repeatable: bool,
     pub(crate) seed: u64,
     /// How many of a hundred places are drawn; the others go on from the last one.
-    pub(crate) percent_random: [u64; 2],
+    pub(crate) percent_random: [u64; 3],
     /// How often each place is.
     pub(crate) distribution: Distribution,
 }
@@ -267,10 +288,11 @@ impl Default for Draws {
     fn default() -> Self {
         Self {
             random_map: true,
+            register: false,
             repeatable: true,
             all_repeatable: false,
             seed: 0x89,
-            percent_random: [100; 2],
+            percent_random: [100; 3],
             distribution: Distribution::Even,
         }
     }
@@ -300,7 +322,7 @@ pub(crate) struct Section {
     /// Whether requests between the draws repeat the last place: `rw_sequencer=identical`.
     pub(crate) repeats: bool,
     /// By [`Way::place`].
-    pub(crate) blocks: [Blocks; 2],
+    pub(crate) blocks: [Blocks; 3],
     /// Whether sizes may be any number of bytes.
     pub(crate) unaligned: bool,
     /// Whether the sizes are those of sequential and of random requests.
@@ -341,7 +363,7 @@ pub(crate) struct Section {
     pub(crate) stonewall: bool,
     /// Who ends with it when it is done first: `exitall` and `exit_what`.
     pub(crate) exits: Option<Exits>,
-    pub(super) exits_with: Exits,
+    pub(crate) exits_with: Exits,
     pub(crate) fsync: u64,
     pub(crate) fdatasync: u64,
     pub(crate) end_fsync: bool,
@@ -355,17 +377,16 @@ pub(crate) struct Section {
     pub(crate) overwrite: bool,
     pub(crate) unlink: bool,
     /// Bytes in a second; 0 for no limit.
-    pub(crate) rate: [u64; 2],
+    pub(crate) rate: [u64; 3],
     /// Requests in a second; 0 for no limit.
-    pub(crate) rate_iops: [u64; 2],
+    pub(crate) rate_iops: [u64; 3],
     pub(crate) think: Think,
-    pub(crate) refill_buffers: bool,
-    pub(crate) scramble_buffers: bool,
     pub(crate) told: Told,
     pub(crate) logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub(crate) given: Vec<(String, String)>,
     pub(crate) given_globally: Vec<(String, String)>,
+    pub(crate) extras: Extras,
 }
 
 /// What fio prints when nothing else is asked for.
@@ -388,11 +409,11 @@ impl Section {
             heading: Heading::default(),
             bases: Bases { kb: 1024 },
             description: None,
-            deed: Deed { reads: true, writes: false, random: false },
+            deed: Deed { reads: true, writes: false, trims: false, random: false },
             sequence: 1,
             hole: 0,
             repeats: false,
-            blocks: [Blocks::of(4096), Blocks::of(4096)],
+            blocks: [Blocks::of(4096), Blocks::of(4096), Blocks::of(4096)],
             unaligned: false,
             blocks_by_order: false,
             size: None,
@@ -441,13 +462,12 @@ impl Section {
             create_fsync: true,
             overwrite: false,
             unlink: false,
-            rate: [0; 2],
-            rate_iops: [0; 2],
+            rate: [0; 3],
+            rate_iops: [0; 3],
             think: Think { us: 0, blocks: 1 },
-            refill_buffers: false,
-            scramble_buffers: true,
             told: Told::default(),
             logs: Wanted::default(),
+            extras: Extras::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }
@@ -460,6 +480,18 @@ impl Section {
             (_, Some(Amount::Bytes(bytes))) => bytes,
             _ => 0,
         }
+    }
+
+    /// Takes over what a log asks for: its files, directions and sizes.
+    pub(crate) fn replay(&mut self, replay: Replay) {
+        let [reads, writes, trims] = Way::ALL.map(|way| replay.goes(way));
+        self.deed = Deed { reads, writes, trims: trims && !reads && !writes, random: false };
+        self.filenames.clone_from(&replay.files);
+        self.directories.clear();
+        self.files = replay.files.len() as u64;
+        self.open_files = self.files;
+        self.blocks.iter_mut().for_each(|blocks| blocks.most = blocks.most.max(replay.most()));
+        self.extras.replay = Some(replay);
     }
 
     /// Whether a key was given, to the section or to a `[global]` one before it.
@@ -490,10 +522,11 @@ impl Section {
 
     /// The ways in which it moves data.
     pub(crate) fn ways(&self) -> impl Iterator<Item = Way> + use<> {
-        let Deed { reads, writes, .. } = self.deed;
+        let Deed { reads, writes, trims, .. } = self.deed;
         Way::ALL.into_iter().filter(move |way| match way {
             Way::Read => reads,
             Way::Write => writes,
+            Way::Trim => trims,
         })
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use treering_script::Synchronous;
 
 use super::super::logs::Wanted;
+use super::super::verify::Kind;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service, Way};
 use super::values::Amount;
 
@@ -36,7 +37,9 @@ fn amount(amount: Amount) -> String {
 }
 
 fn both(of: impl Fn(Way) -> String) -> String {
-    format!("{},{}", of(Way::Read), of(Way::Write))
+    let all = Way::ALL.map(of);
+    // Trims are as writes where nothing else is said.
+    if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
 }
 
 fn time(us: u64) -> String {
@@ -117,8 +120,29 @@ impl Section {
         all.push(("direct", switch(self.direct)));
         all.push(("sync", name_of(&SYNCS, &self.synchronous)));
         all.push(("rwmixread", self.mix_read.to_string()));
-        all.push(("refill_buffers", switch(self.refill_buffers)));
-        all.push(("scramble_buffers", switch(self.scramble_buffers)));
+        self.resolved_verify(all);
+        all.push(("refill_buffers", switch(self.extras.refill_buffers)));
+        all.push(("scramble_buffers", switch(self.extras.scramble_buffers)));
+    }
+
+    fn resolved_verify(&self, all: &mut Vec<(&'static str, String)>) {
+        if let Some(pattern) = &self.extras.buffer_pattern {
+            all.push(("buffer_pattern", pattern.text().to_owned()));
+        }
+        let verify = &self.extras.verify;
+        let Some(kind) = verify.kind else { return };
+        all.push(("verify", name_of(&Kind::NAMES, &kind)));
+        all.push(("do_verify", switch(verify.reads_again)));
+        all.push(("verify_only", switch(verify.only)));
+        all.push(("verify_interval", verify.interval.to_string()));
+        all.push(("verify_offset", verify.offset.to_string()));
+        if let Some(pattern) = &verify.pattern {
+            all.push(("verify_pattern", pattern.text().to_owned()));
+        }
+        all.push(("verify_fatal", switch(verify.fatal)));
+        all.push(("verify_dump", switch(verify.dump)));
+        all.push(("verify_backlog", verify.backlog.to_string()));
+        all.push(("verify_backlog_batch", verify.batch.to_string()));
     }
 
     fn resolved_files(&self, all: &mut Vec<(&'static str, String)>) {

@@ -48,10 +48,10 @@ fn global_sections_hold_for_the_jobs_after_them() {
         jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
         ["seq read", "b", "c"]
     );
-    assert_eq!(blocks(0), [8192, 8192]);
-    assert_eq!(blocks(1), [4096, 8192]);
-    assert_eq!(blocks(2), [16384, 2048]);
-    assert_eq!(jobs[1].deed, Deed { reads: true, writes: true, random: true });
+    assert_eq!(blocks(0), [8192; 3]);
+    assert_eq!(blocks(1), [4096, 8192, 8192]);
+    assert_eq!(blocks(2), [16384, 2048, 2048]);
+    assert_eq!(jobs[1].deed, Deed { reads: true, writes: true, trims: false, random: true });
     assert!(jobs[1].stonewall && !jobs[2].stonewall && jobs[2].thread);
     assert_eq!(jobs[1].mix_read, 70);
     assert_eq!(jobs[0].given, [("rw".to_owned(), "read".to_owned())]);
@@ -94,7 +94,7 @@ fn block_sizes_are_ranges_and_splits() {
     assert_eq!(one("rw=write:4k").hole, 4096);
     assert_eq!(one("rw=write:-4k").hole, -4096);
     assert!(wrong("bssplit=4k/60:8k/41").contains("does not make 100 percent"));
-    assert!(wrong("bs=8m").contains("is not the size of a request"));
+    assert!(wrong("bs=2g").contains("is not the size of a request"));
     assert!(wrong("bs=1,2,3,4").contains("too many parts"));
 }
 
@@ -132,12 +132,12 @@ fn paths_have_colons_between() {
 #[test]
 fn what_only_the_original_does_is_refused_by_name() {
     for (setting, part) in [
-        ("verify=crc32c", "f:3:8: verify: 'crc32c' is not known here"),
-        ("verify_pattern=0xff", "f:3:1: verify_pattern: treering does not do this: verifying"),
+        ("verify=crc33", "f:3:8: verify: 'crc33' is not known here"),
+        ("verify_state_load=1", "f:3:1: verify_state_load: treering does not do this: verifying"),
         ("zonemode=zbd", "f:3:10: zonemode: 'zbd'"),
-        ("rw=trim", "f:3:4: rw: 'trim'"),
+        ("rw=trims", "f:3:4: rw: 'trims'"),
         ("ioengine=rados", "f:3:10: ioengine: 'rados' is an engine"),
-        ("random_generator=lfsr", "f:3:18: random_generator: 'lfsr'"),
+        ("random_generator=lfsr64", "f:3:18: random_generator: 'lfsr64'"),
         ("random_distribution=zipfian", "f:3:21: random_distribution: 'zipfian' is not known here"),
         ("random_distribution=zipf:1", "f:3:21: random_distribution: 'zipf:1' has an exponent"),
         ("random_distribution=zipf:x", "f:3:21: random_distribution: 'x' is not a number"),

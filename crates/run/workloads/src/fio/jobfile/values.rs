@@ -129,7 +129,11 @@ impl<'t> Given<'t> {
     }
 
     fn bytes(&self) -> Option<u64> {
-        let text = self.text;
+        // As the original: a parenthesis that closes nothing is left out.
+        let text = match self.text.strip_suffix(')') {
+            Some(inner) if !inner.contains('(') => inner,
+            _ => self.text,
+        };
         if let Some(number) = plain(text) {
             return Some(number);
         }

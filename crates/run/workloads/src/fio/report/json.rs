@@ -5,6 +5,7 @@ use std::fmt::Write;
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
+use super::super::jobfile::{Unified, Way};
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
@@ -76,21 +77,33 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     if !section.given.is_empty() {
         job.push(options("job options", &section.given));
     }
-    for (way, name) in ["read", "write"].into_iter().enumerate() {
+    let is_apart = section.extras.unified != Unified::Mixed;
+    for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         let share = share_of_group(rows, row, way);
         job.push(field(name, direction(row, &tally.ways[way], share, plus)));
     }
-    job.push(field("trim", direction(row, &WayTally::default(), 0.0, plus)));
     let told = section.told.lat_percentiles || section.told.clat_percentiles;
     let lat = latencies(&tally.sync, &section.told.percentiles, told, plus);
     let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
-    job.push(field("sync", Json::Object(sync)));
+    if is_apart {
+        job.push(field("sync", Json::Object(sync)));
+    }
+    if section.extras.unified != Unified::Apart {
+        job.push(field("mixed", direction(row, &tally.mixed(), 100.0, plus)));
+    }
     job.extend(machine(tally));
     job.extend(distributions(tally));
-    job.push(number("latency_depth", section.depth));
-    job.push(number("latency_target", 0));
-    job.push(float("latency_percentile", 100.0));
-    job.push(number("latency_window", 0));
+    if section.extras.tolerance.is_any() {
+        job.push(number("total_err", tally.errors[0]));
+        job.push(number("first_error", tally.errors[1]));
+    }
+    // As the original: a job that writes nothing itself has no depth.
+    if !(section.extras.verify.only && section.deed.writes) {
+        job.push(number("latency_depth", section.depth));
+        job.push(number("latency_target", 0));
+        job.push(float("latency_percentile", 100.0));
+        job.push(number("latency_window", 0));
+    }
     Json::Object(job)
 }
 

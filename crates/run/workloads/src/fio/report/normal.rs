@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use treering_script::DiskCounts;
 
-use super::super::jobfile::{Engine, Way};
+use super::super::jobfile::{Engine, Unified, Way};
 use super::super::scene::Scene;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::json::{BATCHES, DEPTHS, LIMITS};
@@ -23,12 +23,12 @@ pub(in super::super) fn header(scene: &Scene) -> String {
             let blocks = job.blocks(way);
             format!("{}-{}", binary_bytes(blocks.least), binary_bytes(blocks.most))
         };
-        let (reads, writes) = (range(Way::Read), range(Way::Write));
+        let [reads, writes, trims] = Way::ALL.map(range);
         let engine = Engine::NAMES.iter().find(|(_, engine)| *engine == job.engine);
         let engine = engine.map_or("", |(name, _)| *name);
         let _ = writeln!(
             out,
-            "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {writes}, \
+            "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {trims}, \
              ioengine={engine}, iodepth={}",
             job.name,
             job.deed.name(),
@@ -75,10 +75,16 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     if let Some(description) = &row.job.description {
         let _ = writeln!(out, "  Description  : [{description}]");
     }
-    for (way, name) in ["read", "write"].into_iter().enumerate() {
+    let is_apart = row.job.extras.unified != Unified::Mixed;
+    for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         if tally.ways[way].requests > 0 {
-            direction(out, rows, row, way, name);
+            let share = share_of_group(rows, row, way);
+            let resets = if way == Way::Write.place() { "; 0 zone resets" } else { "" };
+            direction(out, (name, resets), row, &tally.ways[way], share);
         }
+    }
+    if row.job.extras.unified != Unified::Apart {
+        direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
     }
     coarse(out, tally);
     if tally.sync.stat.samples > 0 {
@@ -97,12 +103,26 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     let _ = writeln!(out, "     submit    : {}", labelled(&BATCHES, submits));
     let completes = shares(&tally.completes, tally.completes.iter().sum());
     let _ = writeln!(out, "     complete  : {}", labelled(&BATCHES, completes));
-    let [read, write] = &tally.ways;
+    let [read, write, trim] = &tally.ways;
     let _ = writeln!(
         out,
-        "     issued rwts: total={},{},0,{} short={},{},0,0 dropped=0,0,0,0",
-        read.requests, write.requests, tally.sync.stat.samples, read.short, write.short
+        "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
+        read.requests,
+        write.requests,
+        trim.requests,
+        tally.sync.stat.samples,
+        read.short,
+        write.short,
+        trim.short
     );
+    if row.job.extras.tolerance.is_any() {
+        let [total, first] = tally.errors;
+        let number = i32::try_from(first).unwrap_or(0);
+        let text = std::io::Error::from_raw_os_error(number).to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        let text = if first == 0 { "Success" } else { text };
+        let _ = writeln!(out, "     errors    : total={total}, first_error={first}/<{text}>");
+    }
     let depth = row.job.depth;
     let target = "target=0, window=0, percentile=100.00%";
     let _ = writeln!(out, "     latency   : {target}, depth={depth}");
@@ -113,8 +133,8 @@ fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) {
-    let (done, told) = (&row.tally.ways[way], &row.job.told);
+fn direction(out: &mut String, said: (&str, &str), row: &Row, done: &WayTally, share: f64) {
+    let ((name, resets), told) = (said, &row.job.told);
     let bytes = bandwidth(done);
     let _ = writeln!(
         out,
@@ -124,7 +144,7 @@ fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) 
         decimal_bytes(bytes),
         binary_bytes(done.bytes),
         done.runtime_ms,
-        if way == Way::Write.place() { "; 0 zone resets" } else { "" }
+        resets
     );
     if done.slat.stat.samples > 0 && !told.disable_slat {
         span(out, "slat", &done.slat.stat);
@@ -145,7 +165,7 @@ fn direction(out: &mut String, rows: &[Row], row: &Row, way: usize, name: &str) 
     if told.lat_percentiles {
         percentiles(out, " lat", lat, &told.percentiles);
     }
-    rates(out, done, share_of_group(rows, row, way));
+    rates(out, done, share);
 }
 
 /// The samples of the rates, when there were any.
@@ -256,7 +276,7 @@ fn groups(out: &mut String, rows: &[Row]) {
     groups.dedup();
     for group in groups {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
-        for (way, name) in ["   READ", "  WRITE"].into_iter().enumerate() {
+        for (way, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
             let all = all.map(|row| &row.tally.ways[way]);
             let all: Vec<&WayTally> = all.filter(|way| way.runtime_ms > 0).collect();

@@ -2,6 +2,7 @@
 
 use treering_script::DiskCounts;
 
+use super::super::jobfile::Unified;
 use super::super::tally::{Stat, Tally, WayTally};
 use super::units::whole;
 use super::{
@@ -22,16 +23,20 @@ pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
         fields.push(row.job.name.clone());
         fields.push(row.group.to_string());
         fields.push(row.tally.errno.to_string());
-        for way in 0..2 {
+        let is_apart = row.job.extras.unified != Unified::Mixed;
+        for way in (0..if version == 3 { 2 } else { 3 }).filter(|_| is_apart) {
             let share = share_of_group(rows, row, way);
             direction(&mut fields, row, &row.tally.ways[way], share, version);
         }
-        if version != 3 {
-            direction(&mut fields, row, &WayTally::default(), 0.0, version);
+        if row.job.extras.unified != Unified::Apart {
+            direction(&mut fields, row, &row.tally.mixed(), 100.0, version);
         }
         machine(&mut fields, &row.tally);
         if version > 2 {
             when.disk.iter().for_each(|watched| disk(&mut fields, watched));
+        }
+        if row.job.extras.tolerance.is_any() {
+            fields.extend(row.tally.errors.iter().map(u64::to_string));
         }
         if let Some(description) = &row.job.description {
             fields.push(description.clone());

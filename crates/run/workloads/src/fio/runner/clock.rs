@@ -18,7 +18,7 @@ pub(super) struct Clock {
     runtime_ns: Option<u64>,
     over_ns: u64,
     sample_ns: u64,
-    sampled: [(u64, u64); 2],
+    sampled: [(u64, u64); 3],
 }
 
 impl Clock {
@@ -33,7 +33,7 @@ impl Clock {
             runtime_ns,
             over_ns: u64::MAX,
             sample_ns: u64::MAX,
-            sampled: [(0, 0); 2],
+            sampled: [(0, 0); 3],
         }
     }
 
@@ -94,7 +94,7 @@ impl Clock {
             return false;
         }
         self.ramp_ns = None;
-        self.sampled = [(0, 0); 2];
+        self.sampled = [(0, 0); 3];
         self.start();
         self.begin_pass();
         true
@@ -116,6 +116,11 @@ impl Clock {
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
+    }
+
+    /// Nanoseconds from the start of the pass.
+    pub(super) const fn since_pass_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.pass_ns)
     }
 
     /// How long the pass took.

@@ -3,7 +3,7 @@
 use treering_script::{Call, CreateHow, OpenHow, Step, Tolerate};
 
 use super::super::course::Wanted;
-use super::super::jobfile::{Engine, Way};
+use super::super::jobfile::{Advice, Engine, Way};
 use super::Runner;
 
 /// What is done next.
@@ -16,6 +16,8 @@ pub(super) enum Doing {
     Forget(usize),
     Advise(usize),
     Map(usize),
+    /// Reads a part before the work.
+    PreRead(usize, u64),
     Seek(usize, u64),
     Move(Wanted),
     /// Whether it counts as a request of the job.
@@ -32,6 +34,9 @@ pub(super) enum Doing {
     Unlink(usize),
 }
 
+/// How much is read at a time before the work.
+pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
+
 /// A step without a call.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
@@ -44,29 +49,38 @@ impl Runner {
     /// The step of what is to be done.
     #[inline]
     pub(super) fn step(&mut self) -> Step<'_> {
-        if let Doing::Move(wanted) = self.doing {
-            return self.transfer(wanted).whatever_happens();
+        match self.doing {
+            Doing::Move(wanted) => self.transfer(wanted).whatever_happens(),
+            // It ends the job, and is told as the original tells it.
+            Doing::Open(_) => Step { tolerate: Tolerate::Anything, ..self.other_step() },
+            _ => self.other_step(),
         }
-        self.other_step()
     }
 
     #[inline]
     fn transfer(&self, wanted: Wanted) -> Call<'_> {
-        let Wanted { file, way, offset: position, bytes } = wanted;
+        let Wanted { file, way, offset: position, bytes, .. } = wanted;
         let (file, bytes) = (self.slots.of(file), length(bytes));
         match (self.worker.job.engine, way) {
             (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
+            (Engine::Falloc, Way::Trim) => {
+                Call::Punch { file, start: position, bytes: u64::from(bytes) }
+            }
             (Engine::Falloc, way) => {
                 let (bytes, keep_size) = (u64::from(bytes), way == Way::Read);
                 Call::Allocate { file, start: position, bytes, keep_size }
             }
             (engine, _) if !engine.moves_data() => NOTHING,
+            // What is only verified was written before.
+            (_, Way::Write) if self.worker.job.extras.verify.only => NOTHING,
             (Engine::Mmap, Way::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Way::Write) => Call::WriteMapped { file, bytes, position },
             (Engine::Sync, Way::Read) => Call::Read { file, bytes },
             (Engine::Sync, Way::Write) => Call::Write { file, bytes, position },
             (_, Way::Read) => Call::ReadAt { file, bytes, position },
             (_, Way::Write) => Call::WriteAt { file, bytes, position },
+            // Such requests fail before.
+            (_, Way::Trim) => NOTHING,
         }
     }
 
@@ -99,11 +113,18 @@ impl Runner {
             Doing::Advise(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 let (start, bytes) = (extent.offset, extent.bytes);
-                Call::Advise { file, start, bytes, random: job.deed.random }
+                let random = match job.extras.advice {
+                    Advice::Random(random) => random,
+                    _ => job.deed.random,
+                };
+                Call::Advise { file, start, bytes, random }
             }
             Doing::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
                 Call::Map { file, bytes, writes: job.deed.writes, random: job.deed.random }
+            }
+            Doing::PreRead(file, position) => {
+                Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
             }
             Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
             Doing::Move(wanted) => self.transfer(wanted),

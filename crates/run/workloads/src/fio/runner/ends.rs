@@ -1,13 +1,19 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use super::super::jobfile::Amount;
-use super::{Doing, Next, Runner, Stage};
+use super::doing::PRE_READ_BYTES;
+use super::{Doing, Next, Runner, Stage, Then};
+
+/// How often a clone looks whether what it waits for has ended.
+const WAIT_US: u64 = 1000;
 
 impl Runner {
     /// The next thing to do where it does not work; `None` at the end of all.
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {
             Stage::Directories => self.directory(),
+            Stage::PreRead(file) => self.pre_read(file),
+            Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.bells.end.has_rung() || self.bells.time.has_rung();
                 let doing = if over { None } else { self.rest() };
@@ -34,8 +40,8 @@ impl Runner {
             Stage::EndSync(file) => self.end_sync(file),
             Stage::PassEnd => {
                 self.end_pass();
-                self.again = self.keeps_running();
-                if self.again {
+                self.next = self.follows();
+                if self.next == Then::Pass {
                     // As the original: what was brought to the disk is so once more at its close.
                     self.course.last_was_sync = false;
                 }
@@ -45,6 +51,14 @@ impl Runner {
                 None
             }
             Stage::Closing => self.close_next(),
+            Stage::Renew(file) if file < self.worker.files.len() => {
+                self.go(Stage::Renew(file + 1));
+                Some(Doing::Unlink(file))
+            }
+            Stage::Renew(_) => {
+                self.go(Stage::Begin);
+                None
+            }
             Stage::Unlink(file) => {
                 if !self.worker.job.unlink || file >= self.worker.files.len() {
                     return Next::End;
@@ -56,6 +70,21 @@ impl Runner {
         doing.map_or(Next::Again, Next::Do)
     }
 
+    /// Whether a job that it waits for is at work.
+    fn must_wait(&self) -> bool {
+        let over = self.bells.end.has_rung() || self.bells.time.has_rung();
+        !over && self.bells.before.iter().any(|bell| !bell.has_rung())
+    }
+
+    /// A file could not be opened: the job ends.
+    #[cold]
+    pub(super) fn not_opened(&mut self, file: usize, errno: i32) {
+        self.slots.close(file);
+        self.todo.clear();
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.terminated = true;
+    }
+
     fn directory(&mut self) -> Option<Doing> {
         match self.directories.get(self.place) {
             Some(&number) => {
@@ -63,10 +92,32 @@ impl Runner {
                 Some(Doing::Directory(number))
             }
             None => {
-                self.go(Stage::Delay);
+                self.place = 0;
+                self.go(Stage::PreRead(0));
                 None
             }
         }
+    }
+
+    /// Reads the files, one after the other, where that is asked for.
+    fn pre_read(&mut self, file: usize) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        let job = &self.worker.job;
+        let is_asked = job.extras.reads_before && job.engine.moves_data();
+        if !is_asked || file >= self.worker.files.len() {
+            self.go(Stage::Delay);
+            return None;
+        }
+        self.go(Stage::PreRead(file + 1));
+        self.slots.open(file);
+        let extent = self.extents.files[file];
+        let step = usize::try_from(PRE_READ_BYTES).unwrap_or(1);
+        let places = (extent.offset..extent.end()).step_by(step);
+        self.todo.extend(places.map(|position| Doing::PreRead(file, position)));
+        self.todo.push_back(Doing::Close(file));
+        Some(Doing::Open(file))
     }
 
     /// Every file comes to the disk, also those that are closed.
@@ -76,7 +127,8 @@ impl Runner {
         }
         let job = &self.worker.job;
         let wanted = job.end_fsync || job.fsync_on_close;
-        let syncs = job.deed.writes && wanted && !self.course.last_was_sync;
+        let due = !self.course.last_was_sync && !self.is_reading_again();
+        let syncs = job.deed.writes && wanted && due;
         if !syncs || file >= self.worker.files.len() {
             self.course.last_was_sync |= syncs;
             self.go(Stage::PassEnd);
@@ -104,18 +156,38 @@ impl Runner {
                 return Some(self.close(file));
             }
         }
-        if self.again {
-            self.course.begin_pass();
-            self.held = None;
-            self.go(Stage::Begin);
-        } else {
-            self.go(Stage::Unlink(0));
+        match self.next {
+            Then::Verify => self.go(Stage::Begin),
+            Then::Pass => {
+                self.course.begin_pass();
+                self.held = None;
+                let renews = self.worker.job.extras.unlinks_each_pass;
+                self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
+            }
+            Then::End => self.go(Stage::Unlink(0)),
+        }
+        if let Some(contents) = &mut self.contents {
+            contents.reads_again = self.next == Then::Verify;
+            if self.next == Then::Pass {
+                contents.forget();
+            }
         }
         None
     }
 
+    /// What comes after this pass: what was written is read again first.
+    fn follows(&mut self) -> Then {
+        if !self.is_reading_again() && self.must_read_again() && !self.is_over() {
+            return Then::Verify;
+        }
+        if self.keeps_running() { Then::Pass } else { Then::End }
+    }
+
     /// Whether another pass follows.
     fn keeps_running(&mut self) -> bool {
+        if self.worker.job.extras.replay.is_some() {
+            return false;
+        }
         let (job, issued) = (&self.worker.job, &self.course.issued);
         if self.terminated || self.is_over() {
             return false;
@@ -127,7 +199,7 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        let requests = issued.requests[0] + issued.requests[1];
+        let requests = issued.total_requests();
         if job.number_ios > 0 && requests >= job.number_ios {
             return false;
         }

@@ -2,19 +2,22 @@
 //! bytes are moved or its time is over.
 
 mod clock;
+mod contents;
 mod doing;
 mod ends;
 mod queued;
+mod replaying;
 mod slots;
+mod steering;
 
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Outcome, Step, Steps, Usage};
+use treering_script::{Bell, Buffers, Outcome, Step, Steps, Usage};
 
 use super::course::{Act, Course, Wanted};
-use super::jobfile::{Engine, Way};
+use super::jobfile::{Advice, Engine, Way};
 use super::land::Land;
 use super::layout::names;
 use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
@@ -22,16 +25,29 @@ use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
+use contents::{Contents, UNTAGGED, WRONG};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
+pub(super) use steering::FlowShare;
+use steering::RateWatch;
 
+/// The error of a trim of a file: the call is one of devices (`ENOTTY`).
+const NOT_OF_FILES: i32 = 25;
+/// The error of a filesystem that is full (`ENOSPC`), and of a request that takes too long
+/// (`ETIMEDOUT`).
+const NO_ROOM: i32 = 28;
+const TOO_LATE: i32 = 110;
+/// The error of a read that brings nothing (`EIO`).
+const NOTHING_READ: i32 = 5;
 /// Nothing ends a wait early: it is made in pieces.
 const PAUSE_MAX_US: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Directories,
+    /// Files are read before the work.
+    PreRead(usize),
     Delay,
     Begin,
     Work,
@@ -41,6 +57,8 @@ enum Stage {
     EndSync(usize),
     PassEnd,
     Closing,
+    /// Files are removed before another pass.
+    Renew(usize),
     Unlink(usize),
 }
 
@@ -49,6 +67,16 @@ enum Stage {
 enum Next {
     Do(Doing),
     Again,
+    End,
+}
+
+/// What follows when all files are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// What was written is read again.
+    Verify,
+    /// Another pass.
+    Pass,
     End,
 }
 
@@ -61,6 +89,12 @@ pub(super) struct Bells {
     pub(super) time: Bell,
     /// What it rings when it is done.
     pub(super) others: Vec<Bell>,
+    /// What it rings as well where it failed.
+    pub(super) on_error: Vec<Bell>,
+    /// All of these must have rung before it begins.
+    pub(super) before: Vec<Bell>,
+    /// Its share of what several do together.
+    pub(super) flow: Option<FlowShare>,
 }
 
 /// The script.
@@ -80,14 +114,20 @@ pub(super) struct Runner {
     queued: Queued,
     tally: Tally,
     logs: Option<Box<Logs>>,
+    contents: Option<Box<Contents>>,
+    flow: Option<FlowShare>,
+    watch: Option<Box<RateWatch>>,
     clock: Clock,
     bells: Bells,
     place: usize,
+    /// Lines of a log that were done, and whether the pause before the next one was.
+    replayed: usize,
+    waited: bool,
     /// Microseconds of pauses that are left.
     rest_us: u64,
     loops_left: u64,
-    /// Whether another pass follows, once a pass has ended.
-    again: bool,
+    /// What follows once all files are closed.
+    next: Then,
     terminated: bool,
 }
 
@@ -111,18 +151,28 @@ impl Runner {
             queued: Queued::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
+            flow: bells.flow.clone(),
+            watch: RateWatch::of(job),
+            contents: Contents::of(&worker, land.classic),
             clock: Clock::new(job),
             bells,
             place: 0,
+            replayed: 0,
+            waited: false,
             rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
-            again: false,
+            next: Then::End,
             terminated: false,
             course,
             worker,
             land,
             extents,
         }
+    }
+
+    /// The buffers of its requests, where the payload is not what they carry.
+    pub(super) fn buffers(&self) -> Option<Buffers> {
+        self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
     /// What came of the last step.
@@ -132,7 +182,8 @@ impl Runner {
             (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
             // Nothing was moved, but it counts.
             (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
-            (Doing::Move(_), &Outcome::Failed(errno)) => self.failed(errno),
+            (Doing::Move(wanted), &Outcome::Failed(errno)) => self.request_failed(wanted, errno),
+            (Doing::Open(file), &Outcome::Failed(errno)) => self.not_opened(file, errno),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
@@ -165,12 +216,44 @@ impl Runner {
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
+        if bytes == 0 && wanted.way == Way::Read {
+            // As the original: behind the end of a file nothing can be read.
+            self.failed(Way::Read, NOTHING_READ);
+            return;
+        }
         self.counted(wanted, bytes);
+        self.look(UNTAGGED, wanted, bytes);
     }
 
-    /// A request failed: nothing follows it.
+    /// A block is not what was written.
+    pub(super) fn wrong(&mut self) {
+        self.failed(Way::Read, WRONG);
+    }
+
+    /// A request failed, whose bytes are not there.
     #[cold]
-    pub(super) fn failed(&mut self, errno: i32) {
+    pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
+        if let Some(contents) = &mut self.contents {
+            contents.failed(wanted);
+        }
+        self.failed(wanted.way, errno);
+    }
+
+    /// Something failed: nothing follows it, unless the job bears such errors.
+    #[cold]
+    pub(super) fn failed(&mut self, way: Way, errno: i32) {
+        let number = u64::from(errno.unsigned_abs());
+        if self.worker.job.extras.tolerance.bears(way, errno) {
+            if self.tally.errors[0] == 0 {
+                self.tally.errors[1] = number;
+            }
+            self.tally.errors[0] += 1;
+            return;
+        }
+        if self.worker.job.extras.fills && errno == NO_ROOM {
+            self.terminated = true;
+            return;
+        }
         self.tally.errno = u64::from(errno.unsigned_abs());
         self.terminated = true;
     }
@@ -192,6 +275,10 @@ impl Runner {
             let (way, offset) = (wanted.way.place(), wanted.offset);
             logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
         }
+        let most_us = self.worker.job.extras.max_latency_us;
+        if most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+            self.failed(wanted.way, TOO_LATE);
+        }
     }
 
     /// Takes down what is about to be done to a file, where every request is wanted.
@@ -200,7 +287,7 @@ impl Runner {
         let (kind, file, way, bytes, offset) = match doing {
             Doing::Open(file) => (OPENED, file, 0, 0, 0),
             Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, way, offset, bytes }) => {
+            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
                 (ISSUED, file, way.place() as u64, bytes, offset)
             }
             Doing::Sync { file, data_only, .. } => {
@@ -219,6 +306,9 @@ impl Runner {
         tally.requests += 1;
         tally.short += u64::from(bytes < wanted.bytes);
         self.clock.sample(&mut self.tally);
+        if self.watch.is_some() {
+            self.look_at_rates();
+        }
         let think = self.worker.job.think;
         if think.us > 0 {
             let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
@@ -241,13 +331,20 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.course.issued);
-        // As the original: time that was asked for is more than a number of requests.
-        if job.is_timed() {
+        if self.is_reading_again() || job.extras.replay.is_some() {
+            // What is read again, or stands in a log, tells its end itself.
             return false;
         }
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            // But what was written is read again in between.
+            let verifies = job.extras.verify.kind.is_some() && job.engine.is_queued();
+            return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
+        }
         if job.number_ios > 0 {
-            let requests = issued.requests[0] + issued.requests[1];
-            if requests >= job.number_ios.saturating_mul(job.loops) {
+            let requests = issued.total_requests();
+            let each = if job.deed.is_trim_write() { 2 } else { 1 };
+            if requests >= job.number_ios.saturating_mul(job.loops * each) {
                 return true;
             }
         }
@@ -255,7 +352,9 @@ impl Runner {
         let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
         // As the original: without a queue a pass ends only where nothing is left in the files.
         let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
-        issued.total() >= limit || ends
+        // What is trimmed is written too, and counts once.
+        let done = if job.deed.is_trim_write() { issued.bytes[1] } else { issued.total() };
+        done >= limit || ends
     }
 
     /// Bytes after which a pass ends.
@@ -263,7 +362,9 @@ impl Runner {
         let job = &self.worker.job;
         let overwrites = job.deed.writes && job.deed.random && !job.draws.random_map;
         let size = self.extents.size;
-        job.io_bytes(size).filter(|_| overwrites).map_or(size, |bytes| bytes.max(size))
+        let once = job.io_bytes(size).filter(|_| overwrites);
+        let once = once.map_or(size, |bytes| bytes.max(size));
+        if job.deed.is_trim_write() { once + size } else { once }
     }
 
     /// The next thing to do while it works.
@@ -289,7 +390,14 @@ impl Runner {
         {
             return Some(doing);
         }
+        if self.flow.is_some()
+            && self.held.is_none()
+            && let Some(doing) = self.held_by_flow()
+        {
+            return Some(doing);
+        }
         let act = self.held.take();
+        let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
         let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
         self.act(act)
     }
@@ -297,8 +405,16 @@ impl Runner {
     #[inline]
     fn act(&mut self, act: Act) -> Option<Doing> {
         match act {
-            Act::Request(wanted) if self.worker.job.engine.is_queued() => self.enqueue(wanted),
-            Act::Request(wanted) => Some(self.positioned(wanted)),
+            Act::Request(wanted) if self.cannot_trim(wanted) => {
+                self.tally.ways[Way::Trim.place()].requests += 1;
+                self.failed(wanted.way, NOT_OF_FILES);
+                None
+            }
+            Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
+            Act::Request(wanted) => {
+                self.fill(UNTAGGED, wanted);
+                Some(self.positioned(wanted))
+            }
             Act::Open(file) => Some(self.open(file)),
             Act::Forget(file) => Some(Doing::Forget(file)),
             Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
@@ -314,6 +430,18 @@ impl Runner {
                 None
             }
         }
+    }
+
+    fn is_queued(&self, wanted: Wanted) -> bool {
+        let job = &self.worker.job;
+        job.engine.is_queued() && !(job.extras.verify.only && wanted.way == Way::Write)
+    }
+
+    /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
+    /// nothing: as with the original, the request fails.
+    fn cannot_trim(&self, wanted: Wanted) -> bool {
+        let engine = self.worker.job.engine;
+        wanted.way == Way::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
     /// A request, after the file's position where that is how it is done.
@@ -335,10 +463,12 @@ impl Runner {
         if !job.engine.uses_cache() {
             return Doing::Open(file);
         }
-        if job.invalidate {
+        if job.invalidate && !job.extras.reads_before {
             self.todo.push_back(Doing::Forget(file));
         }
-        self.todo.push_back(Doing::Advise(file));
+        if job.extras.advice != Advice::Nothing {
+            self.todo.push_back(Doing::Advise(file));
+        }
         if job.engine == Engine::Mmap {
             self.todo.push_back(Doing::Map(file));
         }
@@ -399,6 +529,10 @@ impl Steps for Runner {
             Some(doing) => doing,
             None => {
                 self.bells.others.iter().for_each(Bell::ring);
+                if self.tally.errno != 0 {
+                    self.bells.on_error.iter().for_each(Bell::ring);
+                }
+                self.leave_flow();
                 return None;
             }
         };
@@ -434,6 +568,9 @@ impl Steps for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        let contents = self.contents.as_mut();
+        let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
+        self.tally.complaints.extend(wrong);
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.words()
     }
@@ -443,7 +580,15 @@ impl Runner {
     /// The runtime of a pass is that of every way in which data went.
     fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
-        for way in Way::ALL {
+        let reads_again = self.is_reading_again();
+        let ways = Way::ALL.into_iter().filter(|way| {
+            if reads_again {
+                *way == Way::Read
+            } else {
+                self.worker.job.ways().any(|one| one == *way)
+            }
+        });
+        for way in ways.collect::<Vec<_>>() {
             if self.tally.ways[way.place()].bytes > 0 {
                 self.tally.ways[way.place()].runtime_ms += ms;
             }

@@ -88,6 +88,7 @@ impl Runner {
     pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
         let tag = self.queued.free.pop()?;
         self.log_issue(Doing::Move(wanted));
+        self.fill(tag, wanted);
         let file = self.slots.of(wanted.file);
         let Wanted { way, offset: position, bytes, .. } = wanted;
         let writes = way == Way::Write;
@@ -154,8 +155,11 @@ impl Runner {
             self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {
-            Ok(bytes) => self.counted(wanted, u64::from(bytes)),
-            Err(errno) => self.failed(errno),
+            Ok(bytes) => {
+                self.counted(wanted, u64::from(bytes));
+                self.look(one.tag, wanted, u64::from(bytes));
+            }
+            Err(errno) => self.request_failed(wanted, errno),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which slots of the engine the open files are in, and where their positions stand.
 
-use treering_script::File;
+use treering_script::{File, MAX_FILES};
 
 /// The slots of a clone.
 #[derive(Debug)]
@@ -9,24 +9,28 @@ pub(super) struct Slots {
     /// Where the last transfer ended, also before the file was opened again: the original moves
     /// the position where that is not the place.
     last: Vec<u64>,
-    free: Vec<u8>,
+    free: Vec<u16>,
 }
 
 impl Slots {
     pub(super) fn new(files: usize) -> Self {
-        Self { files: vec![None; files], last: vec![0; files], free: (0..=u8::MAX).rev().collect() }
+        Self {
+            files: vec![None; files],
+            last: vec![0; files],
+            free: (0..MAX_FILES).rev().collect(),
+        }
     }
 
     /// Gives a file a slot. There are always some: the number of open files is limited.
     pub(super) fn open(&mut self, file: usize) {
-        let slot = self.free.pop().unwrap_or(u8::MAX);
+        let slot = self.free.pop().unwrap_or(MAX_FILES - 1);
         self.files[file] = Some((File(slot), 0));
     }
 
     /// The slot of an open file.
     #[inline]
     pub(super) fn of(&self, file: usize) -> File {
-        self.files[file].map_or(File(u8::MAX), |(slot, _)| slot)
+        self.files[file].map_or(File(MAX_FILES - 1), |(slot, _)| slot)
     }
 
     /// Takes a slot back.

@@ -147,6 +147,7 @@ fn directions(job: &Relayed) -> Vec<Way> {
     let has = |way: &Way| match way {
         Way::Read => both || said.contains("read"),
         Way::Write => both || said.contains("write"),
+        Way::Trim => said.contains("trim"),
     };
     Way::ALL.into_iter().filter(has).collect()
 }

@@ -170,7 +170,7 @@ fn latency(bins: &[(u64, u64)]) -> Latency {
 fn tally(of: &Job) -> Tally {
     let mut tally =
         Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
-    for (way, word) in Way::ALL.into_iter().zip(["read", "write"]) {
+    for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
         if let Some(direction) = of.directions.iter().find(|one| one.name == word) {
             tally.ways[way.place()] = way_tally(direction);
         }

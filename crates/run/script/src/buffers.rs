@@ -1,0 +1,56 @@
+//! Buffers that a script and the engine share: a script that decides each byte of what it writes,
+//! or looks at what it reads, has its task use them instead of the payload.
+//!
+//! They are numbered by the tags of requests; calls without a tag use number 0.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use treering_sys::Pages;
+
+/// Buffers by number.
+#[derive(Clone, Debug, Default)]
+pub struct Buffers {
+    all: Arc<Mutex<Vec<Pages>>>,
+}
+
+/// All buffers, for as long as this is held.
+#[derive(Debug)]
+pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<Pages>>);
+
+impl Buffers {
+    /// Has them alone. The script holds them between its steps only, the engine during one.
+    pub fn open(&self) -> OpenBuffers<'_> {
+        OpenBuffers(self.all.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl OpenBuffers<'_> {
+    /// The first bytes of a buffer, which begins at a page and grows as is needed.
+    pub fn get(&mut self, number: u16, bytes: usize) -> &mut [u8] {
+        let number = usize::from(number);
+        if self.0.len() <= number {
+            self.0.resize_with(number + 1, || Pages::filled(0, 0));
+        }
+        let buffer = &mut self.0[number];
+        if buffer.len() < bytes {
+            let mut larger = Pages::filled(0, bytes);
+            larger[..buffer.len()].copy_from_slice(buffer);
+            *buffer = larger;
+        }
+        &mut buffer[..bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Buffers;
+
+    #[test]
+    fn buffers_grow_and_keep_what_is_in_them() {
+        let script = Buffers::default();
+        let engine = script.clone();
+        script.open().get(3, 4).copy_from_slice(b"abcd");
+        assert_eq!(engine.open().get(3, 6), b"abcd\0\0");
+        assert_eq!(engine.open().get(0, 1), [0]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Settings that steer a job, and those that say how it runs.
+
+use treering_script::ConfigError;
+
+use super::apply::pairs;
+use super::section::Section;
+use super::values::Given;
+
+const COUNT_MAX: u64 = u32::MAX as u64;
+/// The names of errors, from 1.
+const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM \
+     EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY \
+     ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
+
+impl Section {
+    pub(super) fn apply_steering(
+        &mut self,
+        name: &str,
+        given: &Given<'_>,
+    ) -> Result<bool, ConfigError> {
+        match name {
+            "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
+            "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
+            "flow_sleep" => self.extras.flow.sleep_us = given.number(0, COUNT_MAX)?,
+            // It has no meaning any more.
+            "flow_watermark" => given.number(0, COUNT_MAX).map(|_| ())?,
+            "rate_min" => pairs(given, |way, part| {
+                self.extras.lowest.bytes[way.place()] = part.size()?;
+                Ok(())
+            })?,
+            "rate_iops_min" => pairs(given, |way, part| {
+                self.extras.lowest.requests[way.place()] = part.number(0, COUNT_MAX)?;
+                Ok(())
+            })?,
+            "rate_cycle" => self.extras.lowest.cycle_ms = given.number(0, COUNT_MAX)?,
+            "rate_process" => {
+                self.extras.is_poisson = given.word(&[("linear", false), ("poisson", true)])?;
+            }
+            "zonemode" => {
+                let asked = given.word(&[("none", false), ("strided", true)])?;
+                self.extras.strides.are_asked = Some(asked);
+            }
+            "zonesize" => self.extras.strides.bytes = given.size()?,
+            "zonerange" => self.extras.strides.range = given.size()?,
+            "zoneskip" => self.extras.strides.skip = given.size()?,
+            "continue_on_error" => self.continue_on_error(given)?,
+            "ignore_error" => self.ignore_error(given)?,
+            // How an error is told that is borne.
+            "error_dump" => given.switch().map(|_| ())?,
+            "wait_for" => {
+                self.extras.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");
+            }
+            _ => return self.apply_running(name, given),
+        }
+        Ok(true)
+    }
+
+    fn continue_on_error(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+        let [read, write, verify] =
+            [[true, false, false], [false, true, false], [false, false, true]];
+        let words = [
+            ("none", [false; 3]),
+            ("read", read),
+            ("write", write),
+            ("verify", verify),
+            ("io", [true, true, false]),
+            ("all", [true; 3]),
+            ("0", [false; 3]),
+            ("1", [true; 3]),
+        ];
+        self.extras.tolerance.kinds = given.word(&words)?;
+        Ok(())
+    }
+
+    /// Lists of errors of reads, writes and verifying, with commas between; in each colons.
+    fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+        for (kind, list) in given.text.split(',').enumerate().take(3) {
+            let names = list.split(':').map(str::trim).filter(|name| !name.is_empty());
+            for name in names {
+                let known = (1..).zip(ERRORS.split(' ')).find(|(_, known)| *known == name);
+                let number = known.map(|(number, _)| number).or_else(|| name.parse().ok());
+                let Some(number) = number.filter(|number| *number > 0) else {
+                    return Err(given.refuse("names an error that is none", "write EIO:ENOSPC"));
+                };
+                self.extras.tolerance.numbers[kind].push(number);
+                self.extras.tolerance.kinds[kind] = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "cpus_allowed" => self.extras.running.cpus = cpus(given)?,
+            "cpumask" => {
+                let mask = given.number(0, u64::MAX)?;
+                self.extras.running.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
+            }
+            "cpus_allowed_policy" => {
+                self.extras.running.splits = given.word(&[("shared", false), ("split", true)])?;
+            }
+            "nice" => {
+                let (sign, digits) = match given.text.strip_prefix('-') {
+                    Some(digits) => (-1, digits),
+                    None => (1, given.text),
+                };
+                let nice = given.part(digits).number(0, 20)?;
+                self.extras.running.nice = sign * i32::try_from(nice).unwrap_or(0);
+            }
+            "prio" => self.extras.running.io_level = small(given.number(0, 7)?),
+            "prioclass" => self.extras.running.io_class = small(given.number(0, 3)?),
+            "io_submit_mode" => given.word(&[("inline", ()), ("offload", ())])?,
+            "mem" => {
+                given.word(&[("malloc", ()), ("mmap", ()), ("shm", ()), ("mmapshared", ())])?;
+            }
+            "clocksource" => {
+                given.word(&[("gettimeofday", ()), ("clock_gettime", ()), ("cpu", ())])?;
+            }
+            "lockfile" => given.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
+            // They change how a request reaches the kernel, and neither which nor how many.
+            "fixedbufs"
+            | "registerfiles"
+            | "sqthread_poll"
+            | "userspace_reap"
+            | "serialize_overlap"
+            | "softrandommap"
+            | "allow_mounted_write" => {
+                given.switch().map(|_| ())?;
+            }
+            "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
+            | "sqthread_poll_cpu" | "lockmem" | "log_entries" => given.size().map(|_| ())?,
+            "allow_file_create" => given.word(&[("1", ())])?,
+            "exitall_on_error" => self.extras.exits_on_error = given.switch()?,
+            "stats" => self.extras.tells_stats = given.switch()?,
+            "uid" => self.extras.running.user = Some(identity(given)?),
+            "gid" => self.extras.running.group = Some(identity(given)?),
+            "max_latency" => self.extras.max_latency_us = given.time_us(1)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn identity(given: &Given<'_>) -> Result<u32, ConfigError> {
+    Ok(u32::try_from(given.number(0, COUNT_MAX)?).unwrap_or(0))
+}
+
+fn small(number: u64) -> u16 {
+    u16::try_from(number).unwrap_or(0)
+}
+
+/// Processors, as `0,2-4`.
+fn cpus(given: &Given<'_>) -> Result<Vec<u32>, ConfigError> {
+    let refuse = || given.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
+    let mut all = Vec::new();
+    for part in given.text.split([',', ':']).map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 1024);
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(refuse());
+        };
+        if first > last {
+            return Err(refuse());
+        }
+        all.extend(first..=last);
+    }
+    Ok(all)
+}

@@ -1,0 +1,151 @@
+//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears,
+//! zones that are left out, and where it runs.
+
+use treering_script::{Identity, Scheduling};
+
+use super::section::Way;
+
+/// A share of what several jobs do together: `flow`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// Its part; 0 for none.
+    pub(crate) weight: u64,
+    /// Which flow it is of.
+    pub(crate) id: u64,
+    /// Microseconds of a pause where others are behind.
+    pub(crate) sleep_us: u64,
+}
+
+/// Rates below which a job ends: `rate_min` and `rate_iops_min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LowestRates {
+    /// Bytes in a second; 0 for no limit.
+    pub(crate) bytes: [u64; 3],
+    /// Requests in a second; 0 for no limit.
+    pub(crate) requests: [u64; 3],
+    /// How often the rates are looked at.
+    pub(crate) cycle_ms: u64,
+}
+
+impl Default for LowestRates {
+    fn default() -> Self {
+        Self { bytes: [0; 3], requests: [0; 3], cycle_ms: 1000 }
+    }
+}
+
+impl LowestRates {
+    /// Whether there are any.
+    pub(crate) fn are_any(&self) -> bool {
+        self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
+    }
+}
+
+/// The kinds of errors: of reads, of what changes a file, and of verifying.
+pub(crate) const ERROR_KINDS: usize = 3;
+/// `EIO` and `EILSEQ`.
+const BORNE: [i32; 2] = [5, 84];
+
+/// Errors after which a job goes on: `continue_on_error` and `ignore_error`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tolerance {
+    pub(crate) kinds: [bool; ERROR_KINDS],
+    /// Which ones, by kind; those of the medium where none are named.
+    pub(crate) numbers: [Vec<i32>; ERROR_KINDS],
+}
+
+impl Tolerance {
+    /// Whether any error is borne, so that they are counted.
+    pub(crate) fn is_any(&self) -> bool {
+        self.kinds.contains(&true)
+    }
+
+    /// Whether a job goes on after this error.
+    pub(crate) fn bears(&self, way: Way, errno: i32) -> bool {
+        let kind = match (errno, way) {
+            (84, _) => 2,
+            (_, Way::Read) => 0,
+            _ => 1,
+        };
+        let named = &self.numbers[kind];
+        let numbers = if named.is_empty() { &BORNE[..] } else { named };
+        self.kinds[kind] && numbers.contains(&errno)
+    }
+}
+
+/// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Strides {
+    /// Whether that was said; a size alone says it too.
+    pub(crate) are_asked: Option<bool>,
+    /// Bytes that are moved in a zone; 0 for no zones.
+    pub(crate) bytes: u64,
+    /// How long a zone is.
+    pub(crate) range: u64,
+    /// What is left out after it.
+    pub(crate) skip: u64,
+}
+
+/// On which processors each clone runs, and how urgently.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) cpus: Vec<u32>,
+    /// Whether each clone has one of them alone.
+    pub(crate) splits: bool,
+    pub(crate) nice: i32,
+    /// The class and the level of its I/O.
+    pub(crate) io_class: u16,
+    pub(crate) io_level: u16,
+    /// As whom, by numbers.
+    pub(crate) user: Option<u32>,
+    pub(crate) group: Option<u32>,
+}
+
+impl Running {
+    /// As whom it works, where that is not as ourselves.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let asks = self.user.is_some() || self.group.is_some();
+        let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
+        asks.then_some(Identity { user, group })
+    }
+
+    /// Of the clone with this number among all, from 1.
+    pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
+        let alone = || {
+            let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;
+            self.cpus.get(usize::try_from(place).ok()?).map(|cpu| vec![*cpu])
+        };
+        let alone = if self.splits { alone() } else { None };
+        let cpus = alone.unwrap_or_else(|| self.cpus.clone());
+        let asks = self.io_class > 0 || self.io_level > 0;
+        // Without a class it is that of best effort.
+        let class = if self.io_class == 0 { 2 } else { self.io_class };
+        let io_priority = asks.then_some(class << 13 | self.io_level);
+        Scheduling { cpus, nice: self.nice, io_priority }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Running, Tolerance, Way};
+
+    #[test]
+    fn clones_share_processors_or_split_them() {
+        let mut running = Running { cpus: vec![1, 3], ..Running::default() };
+        assert_eq!(running.scheduling(2).cpus, [1, 3]);
+        running.splits = true;
+        assert_eq!([1, 2, 3].map(|clone| running.scheduling(clone).cpus[0]), [1, 3, 1]);
+        assert_eq!(running.scheduling(1).io_priority, None);
+        running.io_level = 4;
+        assert_eq!(running.scheduling(1).io_priority, Some(2 << 13 | 4));
+    }
+
+    #[test]
+    fn errors_of_the_medium_are_borne_where_none_are_named() {
+        let mut borne = Tolerance { kinds: [false, true, false], ..Tolerance::default() };
+        assert!(borne.bears(Way::Write, 5) && borne.bears(Way::Trim, 5));
+        assert!(!borne.bears(Way::Read, 5) && !borne.bears(Way::Write, 28));
+        borne.numbers[1] = vec![28];
+        assert!(borne.bears(Way::Write, 28) && !borne.bears(Way::Write, 5));
+        assert!(!borne.bears(Way::Write, 84));
+    }
+}

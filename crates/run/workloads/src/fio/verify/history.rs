@@ -1,0 +1,95 @@
+//! What was written, in the order in which it will be read again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// A write that will be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) file: usize,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// What its random bytes are made from.
+    pub(crate) seed: u64,
+    /// Which write it is.
+    pub(crate) number: u16,
+}
+
+/// All of them: in their order where no place comes twice, else by their places, each with what
+/// was written last.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    in_order: VecDeque<Piece>,
+    by_place: BTreeMap<(usize, u64), Piece>,
+    sorts: bool,
+}
+
+impl History {
+    /// `sorts` where places may come twice.
+    pub(crate) fn new(sorts: bool) -> Self {
+        Self { sorts, ..Self::default() }
+    }
+
+    /// A write. What it covers of others is read no more.
+    pub(crate) fn add(&mut self, piece: Piece) {
+        if !self.sorts {
+            self.in_order.push_back(piece);
+            return;
+        }
+        let (file, end) = (piece.file, piece.offset.saturating_add(piece.bytes));
+        while let Some((&place, before)) = self.by_place.range(..(file, end)).next_back()
+            && place.0 == file
+            && before.offset.saturating_add(before.bytes) > piece.offset
+        {
+            self.by_place.remove(&place);
+        }
+        self.by_place.insert((file, piece.offset), piece);
+    }
+
+    /// The next one.
+    pub(crate) fn take(&mut self) -> Option<Piece> {
+        self.in_order.pop_front().or_else(|| self.by_place.pop_first().map(|(_, piece)| piece))
+    }
+
+    /// The next one, which stays.
+    pub(crate) fn first(&self) -> Option<&Piece> {
+        self.in_order.front().or_else(|| self.by_place.values().next())
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        (self.in_order.len() + self.by_place.len()) as u64
+    }
+
+    /// A write came to nothing.
+    pub(crate) fn remove(&mut self, file: usize, offset: u64) {
+        self.by_place.remove(&(file, offset));
+        let is_it = |piece: &Piece| (piece.file, piece.offset) == (file, offset);
+        if let Some(at) = self.in_order.iter().rposition(is_it) {
+            self.in_order.remove(at);
+        }
+    }
+
+    /// Nothing was written.
+    pub(crate) fn clear(&mut self) {
+        self.in_order.clear();
+        self.by_place.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{History, Piece};
+
+    #[test]
+    fn the_last_write_of_a_place_counts() {
+        let mut history = History::new(true);
+        for (number, (offset, bytes)) in
+            (0..).zip([(8, 8), (0, 8), (24, 4), (4, 8), (16, 4), (20, 4)])
+        {
+            history.add(Piece { file: 0, offset, bytes, seed: 0, number });
+        }
+        let rest = std::iter::from_fn(|| history.take());
+        let numbers: Vec<u16> = rest.map(|piece| piece.number).collect();
+        assert_eq!(numbers, [3, 4, 5, 2]);
+    }
+}

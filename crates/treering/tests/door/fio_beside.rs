@@ -1,0 +1,231 @@
+//! Command lines of fio beside the original: counts, bytes, files and names in JSON are the same,
+//! and each verifies what the other wrote.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::fio::{done, schema};
+use crate::program;
+
+/// Whether the original is here; says so when it is not.
+fn is_missing() -> bool {
+    let is_there = Command::new("fio").arg("--version").output().is_ok();
+    if !is_there {
+        skip("fio is not installed");
+    }
+    !is_there
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(' ').filter(|word| !word.is_empty())
+}
+
+/// The original, in this directory.
+fn original(dir: &Path, line: &str) -> Output {
+    Command::new("fio").args(words(line)).current_dir(dir).output().unwrap()
+}
+
+/// Ours, where no fio is installed that could.
+fn ours(program: &Program, dir: &Path, line: &str) -> Ran {
+    let mut command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
+    Ran::of(command.current_dir(dir).env("PATH", "/no/such/directory"))
+}
+
+fn document(text: &str) -> Value {
+    let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
+    serde_json::from_str(&text[begin..]).unwrap()
+}
+
+fn sizes(dir: &Path) -> BTreeMap<String, u64> {
+    let entries = fs::read_dir(dir).unwrap().map(Result::unwrap);
+    let sizes = entries
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len()));
+    sizes.collect()
+}
+
+fn names(document: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    schema(document, "", &mut all);
+    all.retain(|name| !name.contains("/disk_util"));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+const LINES: &[&str] = &[
+    "--rw=write --verify=md5",
+    "--rw=randwrite --verify=crc32c --ioengine=libaio --iodepth=16",
+    "--rw=randwrite --verify=crc32c --ioengine=mmap",
+    "--rw=randwrite --verify=sha256 --ioengine=sync --nrfiles=5 --openfiles=2",
+    "--rw=rw --verify=md5",
+    "--rw=randrw --verify=md5 --verify_backlog=10",
+    "--rw=rw --verify=crc32c --verify_backlog=1 --do_verify=1",
+    "--rw=randwrite --verify=md5 --verify_backlog=32 --verify_backlog_batch=8 --iodepth=8 \
+     --ioengine=libaio",
+    "--rw=randwrite --verify=md5 --norandommap --io_size=3m",
+    "--rw=write --verify=md5 --loops=3",
+    "--rw=write --verify=md5 --do_verify=0",
+    "--rw=write --verify=md5 --verify_only=1",
+    "--rw=read --verify=md5",
+    "--rw=write --verify=md5 --numjobs=3 --group_reporting",
+    "--rw=randwrite --bsrange=1k-16k --verify=crc32c",
+    "--rw=write --verify=pattern --verify_pattern=0xff --experimental_verify=1",
+    "--rw=write --verify=null",
+    "--rw=write --ioengine=null --verify=md5",
+    "--rw=write --verify=md5 --end_fsync=1 --fsync=16",
+    "--rw=write --bs=8m --size=32m",
+    "--rw=read --bs=8m --size=32m --ioengine=libaio --iodepth=4",
+    "--rw=trim",
+    "--rw=randtrim --ioengine=libaio",
+    "--rw=randtrim --ioengine=falloc --offset=64k",
+    "--rw=trimwrite --ioengine=falloc",
+    "--rw=randtrimwrite --ioengine=null --bsrange=512-4k",
+    "--rw=randtrimwrite --ioengine=null --bs=4k,4k,8k --norandommap=1",
+    "--rw=randtrimwrite --ioengine=null --number_ios=20",
+    "--rw=read --zonemode=strided --zonesize=64k --zoneskip=64k",
+    "--rw=randread --zonemode=strided --zonesize=256k --zonerange=64k --io_size=1m",
+    "--rw=randread --random_generator=lfsr",
+    "--rw=randwrite --random_generator=lfsr --nrfiles=3",
+    "--rw=randread --cpus_allowed=0 --nice=5",
+    "--rw=randread --prio=4 --prioclass=2",
+    "--rw=write --continue_on_error=all",
+    "--rw=write --rate_min=1k",
+    "--rw=write --size=128k --rate_iops=2000 --rate_process=poisson",
+    "--rw=write --io_submit_mode=offload",
+    "--rw=rw --unified_rw_reporting=1",
+    "--rw=rw --unified_rw_reporting=both",
+    "--rw=write --flow=1 --name=w --flow=4 --size=1m --rw=write",
+    "--rw=write --name=b --size=1m --rw=read --wait_for=v",
+    "--rw=write --fadvise_hint=random",
+    "--rw=read --pre_read=1",
+    "--rw=write --buffer_compress_percentage=50 --dedupe_percentage=30",
+    "--rw=write --buffer_pattern=0xdeadbeef",
+    "--rw=write --max_latency=100s",
+    "--rw=write --create_serialize=0",
+    "--rw=write --unlink_each_loop=1 --loops=2",
+    "--rw=write --nrfiles=300 --filesize=4k --openfiles=250",
+    "--rw=randread --nrfiles=1000 --filesize=1k --bs=1k",
+];
+
+#[test]
+fn counts_files_and_names_are_the_originals() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    for line in LINES {
+        let line = format!("--name=v --size=1m --output-format=json {line}");
+        let (theirs, mine) = (temp_dir(), temp_dir());
+        let expected = original(theirs.path(), &line);
+        let ran = ours(&program, mine.path(), &line);
+        let text = String::from_utf8(expected.stdout).unwrap();
+        assert_eq!(ran.code, expected.status.code(), "{line}: {ran}");
+        let (expected, got) = (document(&text), document(&ran.stdout));
+        if !line.contains("unified") {
+            assert_eq!(done(&got), done(&expected), "{line}");
+        }
+        assert_eq!(names(&got), names(&expected), "{line}");
+        assert_eq!(sizes(mine.path()), sizes(theirs.path()), "{line}");
+    }
+}
+
+/// Kinds, with what makes their blocks.
+const KINDS: [&str; 18] = [
+    "md5",
+    "crc64",
+    "crc32",
+    "crc32c",
+    "crc32c-intel",
+    "crc16",
+    "crc7",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "xxhash",
+    "meta",
+    "null",
+    "pattern --verify_pattern=\"ab\"%o",
+];
+
+#[test]
+fn each_verifies_what_the_other_wrote() {
+    if is_missing() {
+        return;
+    }
+    let program = program();
+    let layouts =
+        ["--bs=4k", "--bsrange=1k-8k", "--bs=4k --verify_interval=512 --verify_offset=256"];
+    for kind in KINDS {
+        for layout in layouts {
+            let line = format!("--name=v --filename=v --size=64k --verify={kind} {layout}");
+            let dir = temp_dir();
+            let (write, read) = (format!("{line} --rw=randwrite"), format!("{line} --rw=read"));
+            ours(&program, dir.path(), &write).ends_with(0);
+            let by_fio = original(dir.path(), &read).status.code();
+            fs::remove_file(dir.path().join("v")).unwrap();
+            assert_eq!(original(dir.path(), &write).status.code(), Some(0), "{line}");
+            // What the original says of its own blocks is the measure.
+            let expected = original(dir.path(), &read).status.code();
+            let by_us = ours(&program, dir.path(), &read).code;
+            assert_eq!((by_fio, by_us), (expected, expected), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_is_not_what_was_written_ends_the_job() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--name=v --filename=v --size=64k --verify=md5";
+    ours(&program, dir.path(), &format!("{line} --rw=write --do_verify=0")).ends_with(0);
+    let path = dir.path().join("v");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[9000] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let read = format!("{line} --rw=read --verify_dump=1 --output-format=json");
+    let ran = ours(&program, dir.path(), &read).ends_with(1);
+    let said =
+        "md5: verify failed at file v offset 8192, length 4096 (requested block: offset=8192";
+    assert!(ran.stderr.contains(said), "{ran}");
+    assert_eq!(document(&ran.stdout)["jobs"][0]["error"], 84);
+    let dumped = |what: &str| fs::read(dir.path().join(format!("v.8192.{what}"))).unwrap();
+    let (received, expected) = (dumped("received"), dumped("expected"));
+    let differ = received.iter().zip(&expected).skip(56).filter(|(one, other)| one != other);
+    assert_eq!((received.len(), expected.len(), differ.count()), (4096, 4096, 1));
+    // It goes on where such errors are borne, and counts them.
+    let ran = ours(&program, dir.path(), &format!("{read} --continue_on_error=verify"));
+    let job = &document(&ran.ends_with(0).stdout)["jobs"][0];
+    assert_eq!((&job["total_err"], &job["first_error"]), (&Value::from(1), &Value::from(84)));
+    assert_eq!(job["read"]["total_ios"], 16);
+}
+
+#[test]
+fn a_log_of_requests_is_done_again() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--name=a --filename=x:y --size=256k --rw=randrw --fsync=8 --write_iolog=log";
+    ours(&program, dir.path(), line).ends_with(0);
+    let line = "--name=b --read_iolog=log --replay_no_stall=1 --output-format=json";
+    let job = document(&ours(&program, dir.path(), line).ends_with(0).stdout)["jobs"][0].take();
+    let log = fs::read_to_string(dir.path().join("log")).unwrap();
+    for (way, word) in [("read", " read "), ("write", " write ")] {
+        let count = log.lines().filter(|line| line.contains(word)).count();
+        assert_eq!(job[way]["total_ios"], count, "{way}");
+    }
+    if is_missing() {
+        return;
+    }
+    let theirs = original(dir.path(), line).stdout;
+    let theirs = document(&String::from_utf8(theirs).unwrap())["jobs"][0].take();
+    for way in ["read", "write", "sync"] {
+        assert_eq!(job[way]["total_ios"], theirs[way]["total_ios"], "{way}");
+        assert_eq!(job[way]["io_bytes"], theirs[way]["io_bytes"], "{way}");
+    }
+}
