@@ -1,4 +1,4 @@
-//! Calls: what a step asks of the kernel, as plain data.
+//! Calls: what a task asks of the kernel, as plain data.
 //!
 //! A call names directories and files by slots that the engine fills with descriptors: no path is
 //! built, nothing is allocated, and the same calls are made on a real filesystem and on one in
@@ -61,7 +61,7 @@ pub enum OpenHow {
     Directory,
 }
 
-/// What the step asks of the kernel.
+/// What a task asks of the kernel.
 ///
 /// `path` may have several components and is confined beneath `at` by the engine; `name` is always
 /// one component. Neither is ever absolute or contains `.` or `..`.
@@ -81,7 +81,7 @@ pub enum Call<'a> {
         /// Which.
         dir: Dir,
     },
-    /// Reads the next batch of a directory's entries: `Outcome::Entries`, empty at the end.
+    /// Reads the next batch of a directory's entries: `Done::Entries`, empty at the end.
     ReadDir {
         /// Which.
         dir: Dir,
@@ -127,7 +127,7 @@ pub enum Call<'a> {
         /// The slot that receives it.
         into: File,
     },
-    /// Reads from the file's position: `Outcome::Bytes`, 0 at the end.
+    /// Reads from the file's position: `Done::Bytes`, 0 at the end.
     Read {
         /// Which.
         file: File,
@@ -143,7 +143,7 @@ pub enum Call<'a> {
         /// How many bytes of this file were written before: tells which payload comes.
         position: u64,
     },
-    /// Reads at a place of its own: `Outcome::Bytes`, 0 at the end.
+    /// Reads at a place of its own: `Done::Bytes`, 0 at the end.
     ReadAt {
         /// Which.
         file: File,
@@ -161,7 +161,7 @@ pub enum Call<'a> {
         /// To there.
         position: u64,
     },
-    /// Reads bytes one by one at the file's position, a call each: `Outcome::Bytes`, fewer at
+    /// Reads bytes one by one at the file's position, a call each: `Done::Bytes`, fewer at
     /// the end.
     ReadEach {
         /// Which.
@@ -185,7 +185,7 @@ pub enum Call<'a> {
         /// To there.
         position: u64,
     },
-    /// Sets a file's position to its end: `Outcome::Size`, the position.
+    /// Sets a file's position to its end: `Done::Size`, the position.
     SeekEnd {
         /// Which.
         file: File,
@@ -247,12 +247,12 @@ pub enum Call<'a> {
         /// So many bytes.
         bytes: u64,
     },
-    /// Gives requests to the queue of the task: `Outcome::Taken`.
+    /// Gives requests to the queue of the task: `Done::Taken`.
     Submit {
         /// Which. No two that are under way have the same tag.
         requests: &'a [Request],
     },
-    /// Waits for requests to end: `Outcome::Reaped`.
+    /// Waits for requests to end: `Done::Reaped`.
     Reap {
         /// At least so many, as far as so many are under way.
         least: u16,
@@ -269,7 +269,7 @@ pub enum Call<'a> {
         /// that they will be wanted in theirs.
         random: bool,
     },
-    /// Reads from a mapped file: `Outcome::Bytes`.
+    /// Reads from a mapped file: `Done::Bytes`.
     ReadMapped {
         /// Which.
         file: File,
@@ -360,14 +360,14 @@ pub enum Call<'a> {
         /// Which.
         name: &'a CStr,
     },
-    /// The same, to know its size: `Outcome::Size`.
+    /// The same, to know its size: `Done::Size`.
     Size {
         /// Where.
         at: Dir,
         /// Which.
         name: &'a CStr,
     },
-    /// Reads the attributes of an open file, to know its size: `Outcome::Size`.
+    /// Reads the attributes of an open file, to know its size: `Done::Size`.
     FileStat {
         /// Which.
         file: File,
@@ -379,7 +379,7 @@ pub enum Call<'a> {
         /// Which.
         name: &'a CStr,
     },
-    /// Reads the extended attribute `user.DosAttrib` of a name: `Outcome::Bytes`.
+    /// Reads the extended attribute `user.DosAttrib` of a name: `Done::Bytes`.
     GetXattr {
         /// Where.
         at: Dir,
@@ -413,7 +413,7 @@ pub enum Call<'a> {
         /// The slot that receives it.
         into: Dir,
     },
-    /// Asks the filesystem of an open directory for its room: `Outcome::Room`.
+    /// Asks the filesystem of an open directory for its room: `Done::Room`.
     Statfs {
         /// Which.
         dir: Dir,

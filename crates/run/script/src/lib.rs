@@ -17,7 +17,6 @@ mod options;
 mod random;
 mod signal;
 mod spans;
-mod step;
 
 pub use board::{Bell, Board};
 pub use buffers::{Buffers, OpenBuffers};
@@ -43,5 +42,4 @@ pub use options::{
 pub use random::Random;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
-pub use step::{Outcome, Step, Steps, Tolerate};
 pub use treering_sys::{Errno, Scheduling, Synchronous};

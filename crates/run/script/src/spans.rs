@@ -1,16 +1,12 @@
-//! Latencies of what a workload does in several steps: an operation of its own from the beginning
-//! of its first step to the end of its last.
+//! Latencies of what a workload does in several calls: an operation of its own from the beginning
+//! of its first call to the end of its last.
 
 use treering_model::Latency;
 
-/// Latencies of operations, by their kind. Every step must be timed ([`crate::Job::times_all`]).
+/// Latencies of operations, by their kind. Every call must be timed ([`crate::Job::times_all`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spans {
     rows: Vec<SpanRow>,
-    /// When the present one began; `None` before its first step.
-    began_ns: Option<u64>,
-    ended_ns: u64,
-    begins: bool,
 }
 
 /// What the operations of one kind took.
@@ -41,39 +37,7 @@ const HEAD: usize = 5;
 impl Spans {
     /// For so many kinds.
     pub fn new(kinds: usize) -> Self {
-        Self { rows: vec![SpanRow::default(); kinds], ..Self::default() }
-    }
-
-    /// The next step is the first of an operation.
-    #[inline]
-    pub fn begin(&mut self) {
-        self.begins = true;
-        self.began_ns = None;
-    }
-
-    /// A step was timed: what [`crate::Script::timed`] is told.
-    #[inline]
-    pub fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        if self.begins {
-            self.begins = false;
-            self.began_ns = Some(began_ns);
-        }
-        self.ended_ns = ended_ns;
-    }
-
-    /// The last step was the last of an operation of this kind. One without a timed step counts
-    /// and has no latency. How long it took.
-    #[inline]
-    pub fn end(&mut self, kind: usize, failed: bool) -> Option<u64> {
-        self.begins = false;
-        let row = self.rows.get_mut(kind)?;
-        row.count += 1;
-        row.failed += u64::from(failed);
-        let took_ns = self.ended_ns.saturating_sub(self.began_ns.take()?);
-        row.total_ns = row.total_ns.saturating_add(took_ns);
-        row.longest_ns = row.longest_ns.max(took_ns);
-        row.latency.record(took_ns);
-        Some(took_ns)
+        Self { rows: vec![SpanRow::default(); kinds] }
     }
 
     /// Takes down an operation of this kind, from the beginning of its first call to the end of its
@@ -152,7 +116,7 @@ impl Spans {
             rows.push(SpanRow { count, failed, total_ns, longest_ns, latency });
             rest = &rest[HEAD + words..];
         }
-        Some((Self { rows, ..Self::default() }, rest))
+        Some((Self { rows }, rest))
     }
 }
 
@@ -168,29 +132,21 @@ mod tests {
     use super::Spans;
 
     #[test]
-    fn an_operation_lasts_from_its_first_step_to_its_last() {
+    fn an_operation_lasts_from_its_first_call_to_its_last() {
         let mut spans = Spans::new(2);
-        spans.begin();
-        spans.timed(100, 150);
-        spans.timed(160, 400);
-        assert_eq!(spans.end(1, false), Some(300));
-        // Between two operations nothing belongs to one.
-        spans.timed(500, 600);
-        spans.begin();
-        assert_eq!(spans.end(1, true), None);
+        spans.record(1, false, Some(100), Some(400));
+        spans.record(1, true, None, Some(600));
         let row = spans.row(1);
         assert_eq!((row.count, row.failed, row.total_ns, row.longest_ns), (2, 1, 300, 300));
         assert_eq!(row.latency.samples(), 1);
-        assert_eq!(spans.end(7, false), None);
+        spans.record(7, false, Some(0), Some(1));
     }
 
     #[test]
     fn notes_tell_all_and_what_follows_is_left() {
         let mut spans = Spans::new(3);
         for took in [10, 1_000, 100_000] {
-            spans.begin();
-            spans.timed(0, took);
-            spans.end(2, false);
+            spans.record(2, false, Some(0), Some(took));
         }
         let mut notes = spans.notes();
         notes.extend([7, 8]);

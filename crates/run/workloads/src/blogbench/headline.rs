@@ -70,9 +70,7 @@ impl Headline {
         let once = |kinds: usize| {
             let mut spans = Spans::new(kinds);
             for kind in 0..kinds {
-                spans.begin();
-                spans.timed(0, 1);
-                spans.end(kind, false);
+                spans.record(kind, false, Some(0), Some(1));
             }
             with_latencies.then_some(spans)
         };
@@ -219,13 +217,9 @@ mod tests {
             headline.row(elapsed_ns, counts.sums());
         }
         let mut files = Spans::new(6);
-        files.begin();
-        files.timed(1000, 3000);
-        files.end(4, false);
+        files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
-        blogs.begin();
-        blogs.timed(0, 9000);
-        blogs.end(3, false);
+        blogs.record(3, false, Some(0), Some(9000));
         let notes = [files.notes(), blogs.notes()].concat();
         let op = OpTotals {
             op: Op::Read,

@@ -188,9 +188,7 @@ mod tests {
         let mut account = Account::default();
         for client in 0..2 {
             let mut one = ClientAccount::new(client);
-            one.spans.begin();
-            one.spans.timed(5, 5005);
-            one.spans.end(3, true);
+            one.spans.record(3, true, Some(5), Some(5005));
             one.passed(Pass { took_ns: 7, at_ns: 9 });
             (one.read, one.to_ns) = (100, u64::MAX);
             account.clients.push(one);

@@ -206,9 +206,7 @@ mod tests {
     fn tables_and_results_are_the_originals() {
         let mut spans = Spans::new(Kind::COUNT);
         for took_ns in [10_000, 16_382_000] {
-            spans.begin();
-            spans.timed(0, took_ns);
-            spans.end(Kind::Flush as usize, false);
+            spans.record(Kind::Flush as usize, false, Some(0), Some(took_ns));
         }
         let rows = " Operation      Count    AvgLat    MaxLat\n \
                     ----------------------------------------\n \

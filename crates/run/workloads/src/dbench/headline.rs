@@ -93,9 +93,7 @@ impl Headline {
             Self { passes_ns: 1, from_ns: Some(0), to_ns: 1, clients: 1, ..Self::default() };
         headline.passes.record(1);
         for kind in kinds {
-            headline.spans.begin();
-            headline.spans.timed(0, 1);
-            headline.spans.end(kind as usize, false);
+            headline.spans.record(kind as usize, false, Some(0), Some(1));
         }
         headline.metrics()
     }
@@ -206,9 +204,7 @@ mod tests {
         (client.from_ns, client.to_ns) = (3_000_000_000, 5_000_000_000);
         (client.read, client.written) = (4 << 20, 2 << 20);
         for (kind, took_ns) in [(Kind::Flush, 300), (Kind::ReadX, 100)] {
-            client.spans.begin();
-            client.spans.timed(0, took_ns);
-            client.spans.end(kind as usize, false);
+            client.spans.record(kind as usize, false, Some(0), Some(took_ns));
         }
         // The task began at 1 s, the measured time at 3 s: 2 s later.
         for (took_ns, at_ns) in [(1_500_000_000, 2_000_000_000), (500_000_000, 2_600_000_000)] {

@@ -1,6 +1,6 @@
 //! What a clone does next, as a step.
 
-use treering_script::{Call, CreateHow, OpenHow, Step, Tolerate};
+use treering_script::{Call, CreateHow, OpenHow};
 
 use super::super::course::Wanted;
 use super::super::jobfile::{Advice, Engine, Way};
@@ -37,7 +37,7 @@ pub(super) enum Doing {
 /// How much is read at a time before the work.
 pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
 
-/// A step without a call.
+/// No call.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
 /// What a request takes: never more than 4 MiB.
@@ -46,14 +46,12 @@ pub(super) fn length(bytes: u64) -> u32 {
 }
 
 impl Runner {
-    /// The step of what is to be done.
+    /// The call of what is to be done.
     #[inline]
-    pub(super) fn step(&mut self) -> Step<'_> {
+    pub(super) fn call(&mut self) -> Call<'_> {
         match self.doing {
-            Doing::Move(wanted) => self.transfer(wanted).whatever_happens(),
-            // It ends the job, and is told as the original tells it.
-            Doing::Open(_) => Step { tolerate: Tolerate::Anything, ..self.other_step() },
-            _ => self.other_step(),
+            Doing::Move(wanted) => self.transfer(wanted),
+            _ => self.other_call(),
         }
     }
 
@@ -84,10 +82,10 @@ impl Runner {
         }
     }
 
-    fn other_step(&mut self) -> Step<'_> {
+    fn other_call(&mut self) -> Call<'_> {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
-        let call = match self.doing {
+        match self.doing {
             Doing::Nothing => NOTHING,
             Doing::Directory(number) => self.land.open(number, &self.names[usize::from(number)]),
             Doing::Pause(us) => Call::Pause { ns: us * 1000 },
@@ -148,10 +146,8 @@ impl Runner {
             Doing::Close(file) => Call::Close { file: self.slots.close(file) },
             Doing::Unlink(file) => {
                 let name = &self.worker.files[file];
-                let unlink = Call::Unlink { at: name.dir(), path: &name.name };
-                return Step { tolerate: Tolerate::Missing, ..unlink.into() };
+                Call::Unlink { at: name.dir(), path: &name.name }
             }
-        };
-        call.into()
+        }
     }
 }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Buffers, Outcome, Step, Steps, Usage};
+use treering_script::{Bell, Buffers, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::course::{Act, Course, Wanted};
 use super::jobfile::{Advice, Engine, Way};
@@ -175,15 +175,15 @@ impl Runner {
         self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
-    /// What came of the last step.
+    /// Takes down what came of the last call.
     #[inline]
-    fn hear(&mut self, last: &Outcome<'_>) {
-        match (self.doing, last) {
-            (Doing::Move(wanted), &Outcome::Bytes(bytes)) => self.moved(wanted, bytes),
+    fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
+        match (self.doing, answer) {
+            (Doing::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
             // Nothing was moved, but it counts.
-            (Doing::Move(wanted), Outcome::Done) => self.moved(wanted, wanted.bytes),
-            (Doing::Move(wanted), &Outcome::Failed(errno)) => self.request_failed(wanted, errno),
-            (Doing::Open(file), &Outcome::Failed(errno)) => self.not_opened(file, errno),
+            (Doing::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
+            (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
+            (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
@@ -192,8 +192,8 @@ impl Runner {
             (Doing::Sync { counts: true, .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
             }
-            (Doing::Submit, &Outcome::Taken(taken)) => self.taken(taken),
-            (Doing::Reap(_), Outcome::Reaped(ended)) => self.reaped(ended),
+            (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
+            (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
             (Doing::Pause(us), _) => self.clock.paused(us),
             _ => {}
         }
@@ -521,32 +521,33 @@ impl Runner {
     }
 }
 
-impl Steps for Runner {
-    #[inline]
-    fn next<'s>(&'s mut self, last: Outcome<'_>) -> Option<Step<'s>> {
-        self.hear(&last);
-        self.doing = match self.advance() {
-            Some(doing) => doing,
-            None => {
-                self.bells.others.iter().for_each(Bell::ring);
-                if self.tally.errno != 0 {
-                    self.bells.on_error.iter().for_each(Bell::ring);
-                }
-                self.leave_flow();
-                return None;
+impl Script for Runner {
+    /// What comes next is decided in `advance`, and not by loops: up to a queue's depth of requests
+    /// are under way while others are drawn, and rates, thinktime, syncs, verification and the end
+    /// of the time cut in between any two of them.
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.clock.began(io.began_ns());
+        while let Some(doing) = self.advance() {
+            self.doing = doing;
+            self.log_issue(doing);
+            let done = io.call(&self.call());
+            if let Some((began_ns, ended_ns)) = io.timed() {
+                self.clock.timed(began_ns, ended_ns);
             }
-        };
-        self.log_issue(self.doing);
-        Some(self.step())
-    }
-
-    fn began(&mut self, at_ns: u64) {
-        self.clock.began(at_ns);
-    }
-
-    #[inline]
-    fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.clock.timed(began_ns, ended_ns);
+            let answer = match doing {
+                // A failed open ends the job, and is reported as the original does.
+                Doing::Move(_) | Doing::Open(_) => done.or_errno()?,
+                Doing::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
+                _ => Ok(done?),
+            };
+            self.hear(answer, io);
+        }
+        self.bells.others.iter().for_each(Bell::ring);
+        if self.tally.errno != 0 {
+            self.bells.on_error.iter().for_each(Bell::ring);
+        }
+        self.leave_flow();
+        Ok(())
     }
 
     fn used(&mut self, usage: Usage) {
