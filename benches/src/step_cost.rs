@@ -7,7 +7,7 @@ use std::hint::black_box;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{File, Io, Phase, Script, Session, Stop, TargetFacts, Task, Wave};
+use treering_script::{File, Io, ParallelGroup, Phase, Script, Session, Stop, TargetFacts, Task};
 use treering_sys::StopFlag;
 
 use crate::Fault;
@@ -88,9 +88,9 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
         let Some(mode) = way.checked_sub(1) else {
             let mut session = job.begin(&TargetFacts::unknown());
             session.next_phase();
-            let mut wave = session.next_wave().ok_or("the job has no task")?;
+            let mut group = session.next_group().ok_or("the job has no task")?;
             let watch = Stopwatch::begin();
-            steps = follow(wave.tasks[0].script.as_mut());
+            steps = follow(group.tasks[0].script.as_mut());
             return Ok(watch.cost().cpu_ns);
         };
         Ok(create(job.as_ref(), &place, MODES[mode])?.cost.cpu_ns)
@@ -207,11 +207,11 @@ impl Session for Repeated {
         first.then(|| Phase { name: "calls".to_owned(), tasks: 1 })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
+    fn next_group(&mut self) -> Option<ParallelGroup> {
         let first = !std::mem::replace(&mut self.asked, true);
         let script = RepeatedScript { calls: self.calls };
         let task = Task::new("calls", "", Op::Create, Box::new(script));
-        first.then(|| Wave { tasks: vec![task], ..Wave::default() })
+        first.then(|| ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 use treering_campaign::plan::document::{Known, read};
 use treering_fuzz::{folder, write_lists};
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 use treering_workloads::compilebench::Compilebench;
 
 const LISTS: [&[u8]; 4] =
@@ -27,8 +27,8 @@ impl Workload for Small {
         self.native(settings)
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        Compilebench.impersonate(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        Compilebench.classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

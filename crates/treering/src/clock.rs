@@ -1,4 +1,4 @@
-//! The wall clock, which only the door reads.
+//! The wall clock, which only the command line reads.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,9 @@
-//! The door: what the user typed goes in, what treering has to say comes out.
+//! The command line: what the user typed goes in, what treering has to say comes out.
 //!
 //! A link with the name of an imitated tool is that tool. No logic here.
 
 mod arguments;
-mod classic_voice;
+mod classic_output;
 mod clock;
 mod commands;
 mod exit_codes;

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use treering_engine::Progress;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 
-use crate::classic_voice::say;
+use crate::classic_output::say;
 
 /// How often the rate in the bar is renewed.
 const TICK: Duration = Duration::from_millis(200);

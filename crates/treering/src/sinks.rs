@@ -10,7 +10,7 @@ use treering_model::{SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
 use treering_store::{Recorder, StoreError};
 use treering_sys::StopFlag;
 
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage;
 

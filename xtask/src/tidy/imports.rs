@@ -1,6 +1,6 @@
 //! The import rule: everything may import `base`; `run`, `keep` and `tell` never import each
-//! other; only the door imports all. A package's room is read off the place of its manifest.
-//! Dev-dependencies obey too, except that any package may use `testkit` in its tests.
+//! other; only the command line imports all. A package's room is read off the place of its
+//! manifest. Dev-dependencies obey too, except that any package may use `testkit` in its tests.
 
 use super::Problem;
 use super::tree::{Dependency, Package, Tree};
@@ -25,7 +25,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     for package in &tree.packages {
         if room(&package.folder) == Room::Nowhere {
             let what = format!("`{}` stands in no room", package.name);
-            let right = "move it to crates/base, run, keep or tell; the door is crates/treering";
+            let right =
+                "move it to crates/base, run, keep or tell; the command line is crates/treering";
             problems.push(Problem::new(&manifest(package), 1, what, right));
             continue;
         }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_door_and_the_tools_import_all() {
+    fn the_cli_and_the_tools_import_all() {
         let all = [("crates/run/engine", false), ("crates/keep/store", false)];
         assert!(faults("crates/treering", &all).is_empty());
         assert!(faults("benches", &all).is_empty());

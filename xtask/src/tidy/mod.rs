@@ -2,7 +2,7 @@
 //! [`Tree`] and gives back [`Problem`]s. The rules themselves are told in CONTRIBUTING.md.
 
 mod allow_attributes;
-mod below_the_door;
+mod below_the_cli;
 mod columns;
 mod dependencies;
 mod globs;
@@ -45,7 +45,7 @@ const CHECKS: &[Check] = &[
     names::check,
     metric_names::check,
     globs::check,
-    below_the_door::check,
+    below_the_cli::check,
     unwraps::check,
     allow_attributes::check,
     unused_pub::check,

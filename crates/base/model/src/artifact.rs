@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Something an observer made: the course of a phase on the disk, the layout of its files.
+/// Something an observer made: the timeline of a phase on the disk, the layout of its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// What it is, and so how its body is read: the observer's name.

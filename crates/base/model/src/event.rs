@@ -116,14 +116,14 @@ pub enum TrialEvent {
         /// The bytes and files it is expected to move, 0 when unknown.
         expected_bytes: u64,
     },
-    /// Time passes. For the voice of an imitated tool only: nothing keeps it.
+    /// Time passes. For the output of an imitated tool only: nothing keeps it.
     Ticked {
         /// The phase.
         phase: u32,
         /// Nanoseconds from the start of the trial.
         at_ns: u64,
-        /// What the session says to its voice, in a form of theirs.
-        notes: Vec<u64>,
+        /// What the session says to its output, in a form of theirs.
+        counters: Vec<u64>,
     },
     /// A task ended.
     TaskEnded(TaskTotals),

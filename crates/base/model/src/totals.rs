@@ -101,7 +101,7 @@ pub struct TaskTotals {
     pub direct: bool,
     /// What the script took down for its own workload, in a form of theirs. Not kept.
     #[serde(skip)]
-    pub notes: Vec<u64>,
+    pub counters: Vec<u64>,
 }
 
 /// A slice of a phase, one second but for the last.

@@ -146,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_wave_is_serial_and_scattered_values_are_not() {
-        let wave: Vec<f64> = (0..100).map(|i| (f64::from(i) / 10.0).sin()).collect();
-        assert!(serial_check(&wave).unwrap().serial);
-        assert!(effective_size(&wave).unwrap().samples < 20.0);
+    fn a_slow_group_is_serial_and_scattered_values_are_not() {
+        let group: Vec<f64> = (0..100).map(|i| (f64::from(i) / 10.0).sin()).collect();
+        assert!(serial_check(&group).unwrap().serial);
+        assert!(effective_size(&group).unwrap().samples < 20.0);
         let scattered: Vec<f64> = (0..100_u64).map(|i| (i * i * 7919 % 1009) as f64).collect();
         assert!(!serial_check(&scattered).unwrap().serial);
     }

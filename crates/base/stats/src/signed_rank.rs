@@ -161,13 +161,13 @@ mod tests {
 
     #[test]
     fn exact_and_normal_meet_at_the_limit() {
-        let wave = |n: u32| -> Vec<f64> {
+        let group = |n: u32| -> Vec<f64> {
             (1..=n).map(|i| f64::from(i) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect()
         };
-        let exact = signed_rank(&wave(50)).unwrap();
-        let normal = signed_rank_normal(&wave(50), true).unwrap();
+        let exact = signed_rank(&group(50)).unwrap();
+        let normal = signed_rank_normal(&group(50), true).unwrap();
         assert_eq!((exact.method, normal.method), (TestMethod::Exact, TestMethod::Normal));
         assert!((exact.p_value - normal.p_value).abs() < 0.001, "{exact:?} {normal:?}");
-        assert_eq!(signed_rank(&wave(51)).unwrap().method, TestMethod::Normal);
+        assert_eq!(signed_rank(&group(51)).unwrap().method, TestMethod::Normal);
     }
 }

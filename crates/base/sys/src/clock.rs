@@ -1,7 +1,7 @@
 //! The monotonic clock, read through the vDSO: no system call.
 //!
 //! rustix finds the vDSO itself, so that the static musl build reads the clock as fast as the gnu
-//! one does. Wall-clock time is not here; the door hands it in.
+//! one does. Wall-clock time is not here; the command line hands it in.
 
 use rustix::time::{ClockId, clock_gettime};
 

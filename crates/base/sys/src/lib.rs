@@ -88,5 +88,5 @@ pub use through::{Synchronous, Through};
 pub use trace_format::{TraceField, TraceFormat};
 pub use trace_pages::{TracePage, trace_page};
 pub use tracefs::Tracefs;
-pub use user::{Disguise, is_root};
+pub use user::{RunAs, is_root};
 pub use xfs::{XfsGeometry, xfs_geometry};

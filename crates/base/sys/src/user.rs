@@ -10,12 +10,12 @@ pub fn is_root() -> bool {
 
 /// The calling thread's identity towards filesystems is another's until this is dropped.
 #[derive(Debug)]
-pub struct Disguise {
+pub struct RunAs {
     user: libc::uid_t,
     group: libc::gid_t,
 }
 
-impl Disguise {
+impl RunAs {
     /// The calling thread works on files as this user and group (`setfsuid`, `setfsgid`). Without
     /// a right to do so only to one's own.
     ///
@@ -33,7 +33,7 @@ impl Disguise {
     }
 }
 
-impl Drop for Disguise {
+impl Drop for RunAs {
     fn drop(&mut self) {
         // SAFETY: plain numbers. Back to what it was is always allowed.
         unsafe {
@@ -48,7 +48,7 @@ mod tests {
     use std::fs::{File, set_permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    use super::{Disguise, is_root};
+    use super::{RunAs, is_root};
 
     #[test]
     fn files_are_anothers_while_it_is_worn() {
@@ -60,7 +60,7 @@ mod tests {
             (about.uid(), about.gid())
         };
         let own = owner("before");
-        match Disguise::put_on(12_345, 54_321) {
+        match RunAs::put_on(12_345, 54_321) {
             Ok(worn) => {
                 assert!(is_root());
                 assert_eq!(owner("as another"), (12_345, 54_321));
@@ -69,6 +69,6 @@ mod tests {
             Err(_) => assert!(!is_root()),
         }
         assert_eq!(owner("after"), own);
-        assert!(Disguise::put_on(own.0, own.1).is_ok());
+        assert!(RunAs::put_on(own.0, own.1).is_ok());
     }
 }

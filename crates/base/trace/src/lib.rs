@@ -1,8 +1,8 @@
 //! Block traces: what became of the requests to a block device, one event after the other.
 //!
-//! `run` records them, `tell` draws what they say, and the door reads and writes their files; so
-//! they live below all three. Nothing here calls the kernel or opens a file: readers and writers
-//! are handed in.
+//! `run` records them, `tell` draws what they say, and the command line reads and writes their
+//! files; so they live below all three. Nothing here calls the kernel or opens a file: readers and
+//! writers are handed in.
 
 mod analysis;
 mod blktrace;
@@ -12,9 +12,9 @@ mod own;
 mod sink;
 
 pub use analysis::{
-    Analyst, CountedBy, CounterCourse, Counters, Course, DeviceFigures, Digest, Direction, Figures,
-    KindFigures, LatencyBin, LatencyBins, LatencyFigures, Map, Slot, Summary, Window, losses,
-    summarise,
+    Analyst, CountedBy, CounterTimeline, Counters, DeviceFigures, Digest, Direction, Figures,
+    KindFigures, LatencyBin, LatencyBins, LatencyFigures, Map, Slot, Summary, Timeline, Window,
+    losses, summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
 pub use error::TraceFileError;

@@ -166,9 +166,9 @@ proptest! {
     }
 
     #[test]
-    fn the_course_adds_up_to_the_figures(requests in requests()) {
+    fn the_timeline_adds_up_to_the_figures(requests in requests()) {
         let digest = digest(&events(&requests));
-        let slots = &digest.course.slots;
+        let slots = &digest.timeline.slots;
         let sum = |of: fn(&treering_trace::Slot) -> u64| slots.iter().map(of).sum::<u64>();
         let figures = &digest.figures;
         prop_assert_eq!(sum(|slot| slot.reads), figures.reads.requests);
@@ -342,12 +342,12 @@ fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
         (&[Action::Queue, Action::Issue, Action::Complete], CountedBy::Complete),
     ];
     for (actions, by) in cases {
-        let Digest { figures, course, maps, .. } = with(actions);
+        let Digest { figures, timeline, maps, .. } = with(actions);
         assert_eq!(figures.counted_by, by, "{actions:?}");
         assert_eq!((figures.writes.requests, figures.writes.bytes), (10, 40_960), "{actions:?}");
         assert_eq!((figures.seeks, figures.sequential), (0, 9), "{actions:?}");
         assert_eq!(figures.devices[0].requests, 10, "{actions:?}");
-        assert_eq!(course.slots.iter().map(|slot| slot.writes).sum::<u64>(), 10, "{actions:?}");
+        assert_eq!(timeline.slots.iter().map(|slot| slot.writes).sum::<u64>(), 10, "{actions:?}");
         assert_eq!(maps.len(), 1, "{actions:?}");
         let is_whole = by == CountedBy::Complete && actions.len() > 1;
         assert_eq!(figures.depth_max > 0, is_whole, "what never ends is no queue: {actions:?}");
@@ -358,14 +358,14 @@ fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
 fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
     let mut all = events(&ten());
     all.retain(|event| event.action != Action::Issue);
-    let Digest { figures, latency, course, .. } = digest(&all);
+    let Digest { figures, latency, timeline, .. } = digest(&all);
     assert_eq!((figures.writes.requests, figures.counted_by), (10, CountedBy::Complete));
     assert_eq!(figures.writes.queue_to_complete.samples, 10);
     assert_eq!((figures.writes.issue_to_complete.samples, figures.depth_max), (0, 1));
     // The first is known to be of such a device only when it is done.
     assert!((figures.depth_mean - 9.0 * 200.0 / 9200.0).abs() < 1e-9, "{}", figures.depth_mean);
     assert_eq!(latency.bins[0].samples, 10);
-    assert_eq!((latency.bins[0].max_ns, course.slots[0].latency_ns_max), (200, 200));
+    assert_eq!((latency.bins[0].max_ns, timeline.slots[0].latency_ns_max), (200, 200));
 }
 
 #[test]

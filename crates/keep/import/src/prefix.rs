@@ -38,7 +38,7 @@ fn behind_sequence(part: &str) -> &str {
             Some(end) => &rest[end..],
             None => "",
         },
-        // A title, up to a bell or the next escape.
+        // A title, up to a deadline or the next escape.
         ']' => match rest.find([BELL, '\n', '\r']) {
             Some(end) => rest[end..].strip_prefix(BELL).unwrap_or(&rest[end..]),
             None => "",

@@ -1,6 +1,6 @@
 //! Conducting a plan: every cell in its order, each on a place made afresh for it.
 //!
-//! What a trial is recorded into, and what people see of it, is the crew's. Whatever happens,
+//! What a trial is recorded into, and what people see of it, is the runner's. Whatever happens,
 //! everything that was made is given back before it is told.
 
 use treering_lab::{EraseList, Lab, LabError};
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::stage::{Devices, Stage};
 
 /// Who runs the trials of a campaign and is told how far it is.
-pub trait Crew {
+pub trait Runner {
     /// Why a campaign cannot go on.
     type Error: From<LabError>;
 
@@ -40,75 +40,75 @@ pub trait Crew {
     fn round_ended(&mut self, round: u32) -> Result<bool, Self::Error>;
 }
 
-/// Conducts a plan until its last round, or until the crew has seen enough, then its observing
+/// Conducts a plan until its last round, or until the runner has seen enough, then its observing
 /// rounds; or until the flag is raised. A place that cannot be made the first time ends it: what is
 /// wrong then is the plan.
 ///
 /// # Errors
-/// When a device cannot be had, or by the crew.
-pub fn conduct_plan<C: Crew>(
+/// When a device cannot be had, or by the runner.
+pub fn conduct_plan<C: Runner>(
     plan: &Plan,
     lab: &Lab,
     erasing: &EraseList,
-    crew: &mut C,
+    runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
     let mut devices = Devices::acquire(&plan.variants, erasing, lab)?;
-    let ran = all_rounds(plan, &mut devices, crew, stop);
+    let ran = all_rounds(plan, &mut devices, runner, stop);
     let released = devices.release();
     ran?;
     Ok(released?)
 }
 
-fn all_rounds<C: Crew>(
+fn all_rounds<C: Runner>(
     plan: &Plan,
     devices: &mut Devices<'_>,
-    crew: &mut C,
+    runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
     let mut was_made = vec![false; plan.variants.len()];
     for cells in rounds(plan) {
         let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
-        one_round(plan, &cells, devices, &mut was_made, crew, stop)?;
+        one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
         if stop.is_raised() {
             return Ok(());
         }
-        if round > 0 && !crew.round_ended(round)? {
+        if round > 0 && !runner.round_ended(round)? {
             break;
         }
     }
     // However many rounds it took: what is only observed comes when all is measured.
     for cells in observing_rounds(plan) {
-        one_round(plan, &cells, devices, &mut was_made, crew, stop)?;
+        one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
     }
     Ok(())
 }
 
-fn one_round<C: Crew>(
+fn one_round<C: Runner>(
     plan: &Plan,
     cells: &[PlannedCell],
     devices: &mut Devices<'_>,
     was_made: &mut [bool],
-    crew: &mut C,
+    runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
     for cell in cells {
         if stop.is_raised() {
             return Ok(());
         }
-        if crew.has(cell) {
+        if runner.has(cell) {
             continue;
         }
-        crew.begins(cell);
+        runner.begins(cell);
         match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
             Ok(stage) => {
                 was_made[cell.variant] = true;
-                let ran = crew.run(cell, &stage);
+                let ran = runner.run(cell, &stage);
                 let cleared = devices.clear(stage);
                 ran?;
                 cleared?;
             }
-            Err(error) if was_made[cell.variant] => crew.failed(cell, &error)?,
+            Err(error) if was_made[cell.variant] => runner.failed(cell, &error)?,
             Err(error) => return Err(error.into()),
         }
     }

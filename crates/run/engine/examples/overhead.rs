@@ -18,7 +18,9 @@ use treering_engine::{
     EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, run,
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{CreateHow, Dir, File, Io, Phase, Script, Session, Stop, Task, Wave};
+use treering_script::{
+    CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, Stop, Task,
+};
 use treering_sys::{monotonic_ns, thread_cpu};
 
 const DIRS: usize = 1000;
@@ -74,7 +76,7 @@ impl Script for TreeScript<'_> {
 struct OneTask {
     names: &'static TreeNames,
     phases: u32,
-    waves: u32,
+    groups: u32,
 }
 
 impl Session for OneTask {
@@ -84,12 +86,12 @@ impl Session for OneTask {
         (self.phases == 1).then_some(phase)
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        self.waves += 1;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        self.groups += 1;
         let script = TreeScript { names: self.names };
         let task = Task::new("create", TOP, Op::Create, Box::new(script));
-        let wave = Wave { tasks: vec![task], ..Wave::default() };
-        (self.waves == 1).then_some(wave)
+        let group = ParallelGroup { tasks: vec![task], ..ParallelGroup::default() };
+        (self.groups == 1).then_some(group)
     }
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}
@@ -123,7 +125,7 @@ struct Cost {
 }
 
 fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> Cost {
-    let mut session = OneTask { names, phases: 0, waves: 0 };
+    let mut session = OneTask { names, phases: 0, groups: 0 };
     let mut sink = LastTask::default();
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     run(&mut session, target, &options, &mut sink, &Progress::new(), &StopFlag::new()).unwrap();

@@ -1,6 +1,6 @@
-//! Conducting a session: phases, waves, workers, and the events they leave.
+//! Conducting a session: phases, groups, workers, and the events they leave.
 //!
-//! A wave of one runs on the calling thread; larger ones on threads of their own that start
+//! A group of one runs on the calling thread; larger ones on threads of their own that start
 //! together. What a trial is, its beginning and its end, is the caller's.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use treering_model::{
     Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Caches, Call, OnSignal, Phase, Session, SyncScope, Task, Unfinished, Wave, WorkerKind,
+    Caches, Call, OnSignal, ParallelGroup, Phase, Session, SyncScope, Task, Unfinished, WorkerKind,
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
@@ -201,7 +201,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         for worker in &mut self.workers {
             worker.recorder.begin_phase(self.phase_began_ns);
         }
-        let ended = self.waves(session, &mut totals);
+        let ended = self.groups(session, &mut totals);
         totals.wall_ns = monotonic_ns() - self.phase_began_ns;
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
@@ -211,24 +211,24 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Ok(told?)
     }
 
-    fn waves(
+    fn groups(
         &mut self,
         session: &mut dyn Session,
         totals: &mut PhaseTotals,
     ) -> Result<(), EngineError> {
         let mut tasks_before = 0;
-        while let Some(wave) = session.next_wave() {
+        while let Some(group) = session.next_group() {
             self.interrupted()?;
-            self.hire(wave.tasks.len())?;
-            self.prepare_caches(wave.caches)?;
-            if let Some(command) = &wave.command {
+            self.hire(group.tasks.len())?;
+            self.prepare_caches(group.caches)?;
+            if let Some(command) = &group.command {
                 self.place.shell(command).map_err(|error| EngineError::Session {
                     why: format!("the command '{command}' could not be run: {error}"),
                 })?;
             }
-            let sync_after = wave.sync_after;
-            let tasks = wave.tasks.len();
-            self.wave(session, totals, wave, tasks_before)?;
+            let sync_after = group.sync_after;
+            let tasks = group.tasks.len();
+            self.group(session, totals, group, tasks_before)?;
             if let Some(why) = session.failure() {
                 return Err(EngineError::Session { why });
             }
@@ -246,7 +246,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             let worker = self.workers.len();
             let start = |source| EngineError::Start { worker, source };
             let number = u16::try_from(worker)
-                .map_err(|_| start(io::Error::other("a wave has at most 65536 tasks")))?;
+                .map_err(|_| start(io::Error::other("a group has at most 65536 tasks")))?;
             let caller = self.place.caller(&self.payload, number).map_err(start)?;
             let seed = self.options.seed ^ (u64::from(number) << 32);
             let mut recorder = Recorder::new(self.options.latency, seed);
@@ -273,14 +273,14 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Ok(())
     }
 
-    fn wave(
+    fn group(
         &mut self,
         session: &mut dyn Session,
         totals: &mut PhaseTotals,
-        mut wave: Wave,
+        mut group: ParallelGroup,
         tasks_before: u32,
     ) -> Result<(), EngineError> {
-        for (number, task) in (tasks_before..).zip(&wave.tasks) {
+        for (number, task) in (tasks_before..).zip(&group.tasks) {
             self.sink.accept(&TrialEvent::TaskBegan {
                 phase: totals.phase,
                 task: number,
@@ -289,11 +289,11 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 expected_bytes: task.expected_bytes,
             })?;
         }
-        let runs = self.work(session, totals.phase, &mut wave)?;
-        let told = wave.side_by_side.unfinished == Unfinished::Told;
+        let runs = self.work(session, totals.phase, &mut group)?;
+        let told = group.side_by_side.unfinished == Unfinished::Told;
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
-        for ((number, worker), (task, mut run)) in numbered.zip(wave.tasks.into_iter().zip(runs)) {
+        for ((number, worker), (task, mut run)) in numbered.zip(group.tasks.into_iter().zip(runs)) {
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
             run.heat.take().into_iter().for_each(|book| self.place.gather(book));
@@ -328,21 +328,21 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
     }
 
-    /// Does the tasks of a wave, side by side, within their time.
+    /// Does the tasks of a group, side by side, within their time.
     fn work(
         &mut self,
         session: &mut dyn Session,
         phase: u32,
-        wave: &mut Wave,
+        group: &mut ParallelGroup,
     ) -> Result<Vec<TaskRun>, EngineError> {
-        let side_by_side = wave.side_by_side;
+        let side_by_side = group.side_by_side;
         let finishes = side_by_side.on_signal == OnSignal::Finish;
         let halting = Halting { stop: self.stop, finishes };
         let start = side_by_side.start;
-        let timer = wave.time_limit.as_ref().map(Timer::begin).transpose();
-        let wanted = wave.tasks.len();
+        let timer = group.time_limit.as_ref().map(Timer::begin).transpose();
+        let wanted = group.tasks.len();
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
-        let (workers, tasks) = (&mut self.workers, wave.tasks.as_mut_slice());
+        let (workers, tasks) = (&mut self.workers, group.tasks.as_mut_slice());
         let work = || match tasks {
             [] => Ok(Vec::new()),
             all if side_by_side.workers != WorkerKind::Thread => {
@@ -352,13 +352,13 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             [alone] => Ok(vec![workers[0].run(alone, halting)]),
             several => on_threads(workers, several, start, halting),
         };
-        match wave.tick_every {
+        match group.tick_every {
             None => work(),
             Some(every) => {
                 let tick = |elapsed_ns| session.tick(elapsed_ns);
-                let tell = |notes| {
+                let tell = |counters| {
                     let at_ns = self.options.clock.at_ns(monotonic_ns());
-                    self.sink.accept(&TrialEvent::Ticked { phase, at_ns, notes })
+                    self.sink.accept(&TrialEvent::Ticked { phase, at_ns, counters })
                 };
                 ticking(every, work, tick, tell)?
             }
@@ -391,7 +391,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             listed_bytes: task.listed_bytes,
             ops: run.ops,
             direct: task.direct,
-            notes: run.notes,
+            counters: run.counters,
         }
     }
 
@@ -402,7 +402,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let done = caller.call(&call).map(|_reply| ());
         done.map_err(|error| {
             let failure = Box::new(CallFailure::of(caller, &call, error));
-            EngineError::Call { task: "sync after a wave".to_owned(), failure }
+            EngineError::Call { task: "sync after a group".to_owned(), failure }
         })
     }
 

@@ -1,4 +1,4 @@
-//! The start of a wave: no worker goes before all are there, and none waits for one that never
+//! The start of a group: no worker goes before all are there, and none waits for one that never
 //! comes.
 //!
 //! A barrier of the standard library would wait for ever when a thread cannot be started.

@@ -1,4 +1,4 @@
-//! Workers as processes: the tasks of a wave, each in a forked child that tells what came of it.
+//! Workers as processes: the tasks of a group, each in a forked child that tells what came of it.
 //!
 //! The child works with its copy of the worker and ends. What it must tell goes through a pipe;
 //! that it is to stop, and how far it is, through memory that both have.
@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
 use treering_model::{Cpu, Interval, Op, OpTotals};
-use treering_script::{Task, WaveStart};
+use treering_script::{GroupStart, Task};
 use treering_sys::{
     ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
 };
@@ -32,7 +32,7 @@ struct Told {
     sync_cpu: Cpu,
     files: u64,
     ops: Vec<OpTotals>,
-    notes: Vec<u64>,
+    counters: Vec<u64>,
     intervals: Vec<Interval>,
     heat: Option<HeatBook>,
 }
@@ -50,7 +50,7 @@ enum ToldEnd {
 pub(crate) fn on_processes<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
-    start: WaveStart,
+    start: GroupStart,
     halting: Halting<'_>,
     has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
@@ -62,15 +62,15 @@ pub(crate) fn on_processes<C: Caller>(
 fn forked<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
-    start: WaveStart,
+    start: GroupStart,
     halting: Halting<'_>,
     has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let wanted = tasks.len();
     let cannot = |worker| move |source| cannot_start(worker, wanted, source);
     let gate = match start {
-        WaveStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
-        WaveStart::AsMade => None,
+        GroupStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
+        GroupStart::AsMade => None,
     };
     let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
@@ -118,7 +118,7 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         sync_cpu: run.sync.cpu,
         files: run.files,
         ops: run.ops,
-        notes: run.notes,
+        counters: run.counters,
         intervals: worker.recorder.end_phase(),
         heat: run.heat,
     };
@@ -142,7 +142,7 @@ fn run(end: ForkEnd) -> TaskRun {
         sync_cpu: Cpu::default(),
         files: 0,
         ops: Vec::new(),
-        notes: Vec::new(),
+        counters: Vec::new(),
         intervals: Vec::new(),
         heat: None,
     });
@@ -164,7 +164,7 @@ fn run(end: ForkEnd) -> TaskRun {
         sync: SyncShare { wall_ns: told.sync_wall_ns, cpu: told.sync_cpu },
         files: told.files,
         ops: told.ops,
-        notes: told.notes,
+        counters: told.counters,
         intervals: told.intervals,
         heat: told.heat,
     }

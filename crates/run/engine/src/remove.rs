@@ -145,7 +145,7 @@ impl Removal<'_> {
         Ok(level)
     }
 
-    /// Removes the files of a directory and notes the directories in it.
+    /// Removes the files of a directory and counters the directories in it.
     fn empty(&mut self, level: &mut Level) -> Result<(), RemoveError> {
         let dir = level.dir.as_fd();
         loop {

@@ -1,26 +1,26 @@
-//! Workers as threads: the tasks of a wave, each on one of its own.
+//! Workers as threads: the tasks of a group, each on one of its own.
 
 use std::io;
 use std::thread;
 
-use treering_script::{Task, WaveStart};
+use treering_script::{GroupStart, Task};
 
 use crate::gate::Gate;
 use crate::start::cannot_start;
 use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
-/// Runs each task on a thread of its own; they start as the wave says. One that fails stops the
+/// Runs each task on a thread of its own; they start as the group says. One that fails stops the
 /// others.
 pub(crate) fn on_threads<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
-    start: WaveStart,
+    start: GroupStart,
     halting: Halting<'_>,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let stop = halting.stop;
     let wanted = tasks.len();
-    let gate = Gate::new(if start == WaveStart::Together { tasks.len() } else { 1 });
+    let gate = Gate::new(if start == GroupStart::Together { tasks.len() } else { 1 });
     let runs = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(tasks.len());
         for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {

@@ -1,4 +1,4 @@
-//! Ticks: what is to be done each second, or each so often, while a wave works.
+//! Ticks: what is to be done each second, or each so often, while a group works.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -29,7 +29,7 @@ pub(crate) fn ticking<T: Send, S>(
             let _done = done;
             work()
         };
-        let builder = thread::Builder::new().name("wave".to_owned());
+        let builder = thread::Builder::new().name("group".to_owned());
         let worker = builder.spawn_scoped(scope, working).map_err(start)?;
         let mut told = Ok(());
         let mut next = every;
@@ -47,7 +47,7 @@ pub(crate) fn ticking<T: Send, S>(
         }
         let worked = worker.join();
         told?;
-        worked.map_err(|_panic| start(io::Error::other("the wave's thread ended before its work")))
+        worked.map_err(|_panic| start(io::Error::other("the group's thread ended before its work")))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The time of a wave: a thread that waits for its end and rings.
+//! The time of a group: a thread that waits for its end and rings.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -14,11 +14,11 @@ pub(crate) struct Timer {
 impl Timer {
     /// The time begins now.
     pub(crate) fn begin(limit: &TimeLimit) -> io::Result<Self> {
-        let TimeLimit { after, bell } = limit.clone();
+        let TimeLimit { after, deadline } = limit.clone();
         let (sender, receiver) = channel::<()>();
         let wait = move || {
             if receiver.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
-                bell.ring();
+                deadline.reach();
             }
         };
         thread::Builder::new().name("time limit".to_owned()).spawn(wait)?;

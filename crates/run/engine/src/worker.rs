@@ -13,9 +13,7 @@ use treering_script::{
     Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Stop, Subject,
     Task, Usage,
 };
-use treering_sys::{
-    Disguise, Scheduled, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage,
-};
+use treering_sys::{RunAs, Scheduled, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
 
 use crate::handicap::lag;
 use crate::progress::ProgressLine;
@@ -71,7 +69,7 @@ pub(crate) struct TaskRun {
     pub(crate) sync: SyncShare,
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
-    pub(crate) notes: Vec<u64>,
+    pub(crate) counters: Vec<u64>,
     /// The rate of each second, of a worker in a process of its own.
     pub(crate) intervals: Vec<Interval>,
     /// What it read and wrote, where a book of it is kept.
@@ -106,7 +104,7 @@ impl<C: Caller> Worker<C> {
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            let _worn = match task.identity.map(disguise).transpose() {
+            let _worn = match task.identity.map(run_as).transpose() {
                 Ok(worn) => worn,
                 Err(why) => return TaskEnd::Lost(why),
             };
@@ -140,7 +138,7 @@ impl<C: Caller> Worker<C> {
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
-        let notes = match end {
+        let counters = match end {
             TaskEnd::Panicked(_) => Vec::new(),
             _ => {
                 task.script.used(Usage {
@@ -148,12 +146,12 @@ impl<C: Caller> Worker<C> {
                     major_faults: after.major_faults - before.major_faults,
                     minor_faults: after.minor_faults - before.minor_faults,
                 });
-                task.script.notes()
+                task.script.counters()
             }
         };
         let (sync, files, intervals) = (tally.sync, tally.files, Vec::new());
         let heat = self.caller.take_heat();
-        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, notes, intervals, heat }
+        TaskRun { end, began_ns, wall_ns, cpu, sync, files, ops, counters, intervals, heat }
     }
 }
 
@@ -306,9 +304,9 @@ fn moved(completions: &[Completion]) -> u64 {
 }
 
 /// The worker works as somebody else until this is dropped.
-fn disguise(identity: Identity) -> Result<Disguise, String> {
+fn run_as(identity: Identity) -> Result<RunAs, String> {
     let Identity { user, group } = identity;
-    Disguise::put_on(user, group)
+    RunAs::put_on(user, group)
         .map_err(|errno| format!("cannot work as user {user}, group {group}: {errno}"))
 }
 

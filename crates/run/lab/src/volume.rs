@@ -307,7 +307,7 @@ impl Mounted {
         record.remove()
     }
 
-    /// Notes in the register under which number it is mounted.
+    /// Counters in the register under which number it is mounted.
     fn note(&mut self) -> Result<(), LabError> {
         let number = self.look()?;
         self.number = number;

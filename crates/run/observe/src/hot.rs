@@ -143,7 +143,7 @@ fn narrow(bytes: u64) -> u32 {
 /// Where a file lies: its place in the file, on the device, and how long.
 type Stretch = (u64, u64, u64);
 
-/// Notes the requests of a file.
+/// Counters the requests of a file.
 fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) {
     // The number of the request, when, whether it writes, and where in the file.
     let mut parts: Vec<(usize, u64, bool, u64, u64)> = Vec::new();

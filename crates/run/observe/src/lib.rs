@@ -82,7 +82,7 @@ pub trait Watch {
     /// A phase begins with the next call of the workload. Its time runs already.
     fn phase_begins(&mut self, _phase: u32, _name: &str) {}
 
-    /// The tasks of a wave are over, and the totals of this one are kept. The workload waits, and
+    /// The tasks of a group are over, and the totals of this one are kept. The workload waits, and
     /// the time of the phase runs on.
     fn task_ended(&mut self, _totals: &TaskTotals) -> Seen {
         Seen::default()

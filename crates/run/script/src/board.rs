@@ -1,4 +1,4 @@
-//! What the tasks of a wave have in common while they work, in threads or in processes.
+//! What the tasks of a group have in common while they work, in threads or in processes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use treering_sys::Shared;
 /// How many numbers a board has.
 const BOARD_CELLS: usize = 64;
 
-/// Numbers that the scripts of a wave, its session and its ticks have in common, zero at first.
+/// Numbers that the scripts of a group, its session and its ticks have in common, zero at first.
 ///
 /// A page of memory of its own: counts of different workers on boards of their own disturb nobody.
 #[derive(Clone, Debug)]
@@ -38,29 +38,29 @@ impl Board {
     }
 }
 
-/// Rings when the time of a wave is over. Scripts look at it between the things they do, and may
+/// Rings when the time of a group is over. Scripts look at it between the things they do, and may
 /// ring it themselves.
 #[derive(Clone, Debug)]
-pub struct Bell {
-    rung: Arc<Shared<[AtomicU64; 1]>>,
+pub struct Deadline {
+    reached: Arc<Shared<[AtomicU64; 1]>>,
 }
 
-impl Default for Bell {
+impl Default for Deadline {
     fn default() -> Self {
-        Self { rung: Arc::new(Shared::numbers()) }
+        Self { reached: Arc::new(Shared::numbers()) }
     }
 }
 
-impl Bell {
+impl Deadline {
     /// Rings it.
-    pub fn ring(&self) {
-        self.rung[0].store(1, Ordering::Relaxed);
+    pub fn reach(&self) {
+        self.reached[0].store(1, Ordering::Relaxed);
     }
 
-    /// Whether it has rung.
+    /// Whether it is reached.
     #[inline]
-    pub fn has_rung(&self) -> bool {
-        self.rung[0].load(Ordering::Relaxed) != 0
+    pub fn is_reached(&self) -> bool {
+        self.reached[0].load(Ordering::Relaxed) != 0
     }
 }
 
@@ -68,16 +68,16 @@ impl Bell {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use super::{BOARD_CELLS, Bell, Board};
+    use super::{BOARD_CELLS, Board, Deadline};
 
     #[test]
-    fn clones_are_the_same_board_and_bell() {
-        let (board, bell) = (Board::new(), Bell::default());
-        let (other, heard) = (board.clone(), bell.clone());
+    fn clones_are_the_same_board_and_deadline() {
+        let (board, deadline) = (Board::new(), Deadline::default());
+        let (other, heard) = (board.clone(), deadline.clone());
         other.cell(BOARD_CELLS - 1).store(7, Ordering::Relaxed);
         assert_eq!(board.cell(BOARD_CELLS - 1).load(Ordering::Relaxed), 7);
-        assert!(!heard.has_rung());
-        bell.ring();
-        assert!(heard.has_rung());
+        assert!(!heard.is_reached());
+        deadline.reach();
+        assert!(heard.is_reached());
     }
 }

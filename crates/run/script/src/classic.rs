@@ -1,7 +1,7 @@
 //! A workload as the tool it imitates: where it works, how it runs, what it says.
 //!
-//! A voice only turns events into words. Who prints them, reads clocks and looks at filesystems is
-//! the door.
+//! A output only turns events into words. Who prints them, reads clocks and looks at filesystems is
+//! the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ pub struct ClassicTraces {
     pub names: &'static [(&'static str, &'static str)],
 }
 
-/// What a voice may know before it begins.
+/// What a output may know before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicScene {
     /// The command line as it was typed, the program's name first.
@@ -124,7 +124,7 @@ impl DiskCounts {
     }
 }
 
-/// What a voice may ask while it speaks.
+/// What a output may ask while it speaks.
 pub trait Witness {
     /// The room of the first root's filesystem now.
     fn room(&mut self) -> Option<Room>;
@@ -174,7 +174,7 @@ pub enum Meeting {
 }
 
 /// Speaks as the imitated tool.
-pub trait ClassicVoice {
+pub trait ClassicOutput {
     /// Whether a log that is there is emptied, and not appended to.
     fn log_begins_anew(&self) -> bool {
         false
@@ -215,12 +215,12 @@ pub trait ClassicVoice {
 }
 
 /// How a workload runs as the tool it imitates.
-pub struct Impersonation {
+pub struct ClassicMode {
     /// Directories at which the workers take turns; at least one.
     pub roots: Vec<PathBuf>,
     /// How much of a missing one is made.
     pub make_roots: MakeRoots,
-    /// A log, to be appended to unless the voice begins it anew.
+    /// A log, to be appended to unless the output begins it anew.
     pub log: Option<PathBuf>,
     /// Whether its own accounts need the time of every call.
     pub times_all: bool,
@@ -232,7 +232,7 @@ pub struct Impersonation {
     /// where its parent had it ignored, as a shell does for the background jobs of a script.
     pub catches_sigint: bool,
     /// Its words.
-    pub voice: Box<dyn ClassicVoice>,
+    pub output: Box<dyn ClassicOutput>,
 }
 
 #[cfg(test)]

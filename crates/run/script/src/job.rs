@@ -1,7 +1,7 @@
-//! A job and its run: phases, waves of tasks, and the scripts of the tasks.
+//! A job and its run: phases, groups of tasks, and the scripts of the tasks.
 //!
-//! The engine asks a [`Session`] for one phase after the other, for the waves of each phase, and
-//! runs the scripts of a wave side by side. What it learnt goes back to the session as totals, so
+//! The engine asks a [`Session`] for one phase after the other, for the groups of each phase, and
+//! runs the scripts of a group side by side. What it learnt goes back to the session as totals, so
 //! that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
-use crate::{Bell, Buffers, ConfigError, Io, Stop};
+use crate::{Buffers, ConfigError, Deadline, Io, Stop};
 use treering_sys::{Scheduling, Synchronous};
 
 /// How much a sync covers.
@@ -22,7 +22,7 @@ pub enum SyncScope {
     Machine,
 }
 
-/// Whether the kernel's caches are dropped before a wave.
+/// Whether the kernel's caches are dropped before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caches {
     /// They stay.
@@ -43,8 +43,8 @@ pub trait Script: Send {
     /// Is told what the task used, at its end.
     fn used(&mut self, _usage: Usage) {}
 
-    /// What it took down for its session and its voice, in a form of their own.
-    fn notes(&mut self) -> Vec<u64> {
+    /// What it took down for its session and its output, in a form of their own.
+    fn counters(&mut self) -> Vec<u64> {
         Vec::new()
     }
 }
@@ -163,9 +163,9 @@ pub enum WorkerKind {
     Session,
 }
 
-/// When the workers of a wave go.
+/// When the workers of a group go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WaveStart {
+pub enum GroupStart {
     /// All at once.
     #[default]
     Together,
@@ -173,7 +173,7 @@ pub enum WaveStart {
     AsMade,
 }
 
-/// What a signal that asks to stop does to a wave.
+/// What a signal that asks to stop does to a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnSignal {
     /// Its tasks stop at the next step.
@@ -193,22 +193,22 @@ pub enum Unfinished {
     Told,
 }
 
-/// For how long a wave works.
+/// For how long a group works.
 #[derive(Clone, Debug)]
 pub struct TimeLimit {
     /// So long, from its start.
     pub after: Duration,
     /// What rings then.
-    pub bell: Bell,
+    pub deadline: Deadline,
 }
 
-/// How the tasks of a wave run side by side.
+/// How the tasks of a group run side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideBySide {
     /// What does them.
     pub workers: WorkerKind,
     /// When they go.
-    pub start: WaveStart,
+    pub start: GroupStart,
     /// What ends them early.
     pub on_signal: OnSignal,
     /// What becomes of those that end early.
@@ -217,7 +217,7 @@ pub struct SideBySide {
 
 /// The tasks that run side by side between two barriers, one a worker.
 #[derive(Debug, Default)]
-pub struct Wave {
+pub struct ParallelGroup {
     /// A command for the shell before everything else. What comes of it is the user's.
     pub command: Option<String>,
     /// What happens to the caches before.
@@ -230,7 +230,7 @@ pub struct Wave {
     pub side_by_side: SideBySide,
     /// For how long they work, where it is time that ends them.
     pub time_limit: Option<TimeLimit>,
-    /// How often the session is asked how far it is, and its voice told.
+    /// How often the session is asked how far it is, and its output told.
     pub tick_every: Option<Duration>,
 }
 
@@ -285,19 +285,19 @@ pub trait Session: Send {
     /// The next phase; `None` ends the run.
     fn next_phase(&mut self) -> Option<Phase>;
 
-    /// The next wave of the present phase; `None` ends the phase.
-    fn next_wave(&mut self) -> Option<Wave>;
+    /// The next group of the present phase; `None` ends the phase.
+    fn next_group(&mut self) -> Option<ParallelGroup>;
 
-    /// Is told what a task came to, tasks of a wave in the order of their workers.
+    /// Is told what a task came to, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
-    /// Is asked each [`Wave::tick_every`] while a wave works, so many nanoseconds from its start,
-    /// for what its voice is to hear.
+    /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
+    /// its start, for what its output is to hear.
     fn tick(&mut self, _elapsed_ns: u64) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Why it cannot go on, asked after each wave.
+    /// Why it cannot go on, asked after each group.
     fn failure(&self) -> Option<String> {
         None
     }

@@ -18,22 +18,22 @@ mod random;
 mod signal;
 mod spans;
 
-pub use board::{Bell, Board};
+pub use board::{Board, Deadline};
 pub use buffers::{Buffers, OpenBuffers};
 pub use call::{
     Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
 };
 pub use causes::with_causes;
 pub use classic::{
-    ClassicPayload, ClassicScene, ClassicTraces, ClassicVoice, DiskCounts, Impersonation,
-    MakeRoots, Meeting, Room, Said, Witness,
+    ClassicMode, ClassicOutput, ClassicPayload, ClassicScene, ClassicTraces, DiskCounts, MakeRoots,
+    Meeting, Room, Said, Witness,
 };
 pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Stop};
 pub use job::{
-    Caches, Footprint, Identity, Job, OnSignal, OutlineLine, Phase, Program, ProgramEnd, Queue,
-    QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts, Task, TimeLimit, ToldPhase,
-    Unfinished, Usage, Wave, WaveStart, WorkerKind,
+    Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
+    Program, ProgramEnd, Queue, QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts,
+    Task, TimeLimit, ToldPhase, Unfinished, Usage, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{

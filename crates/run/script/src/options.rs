@@ -1,11 +1,11 @@
 //! Options of workloads, each declared once; and the settings a user gave.
 //!
 //! Help, parsing, documents and the fidelity table hang on [`OptionSpec`]. Nothing here knows a
-//! command-line library: the door turns the specs into its own.
+//! command-line library: the command line turns the specs into its own.
 
 use thiserror::Error;
 
-use crate::{ClassicPayload, Impersonation, Job};
+use crate::{ClassicMode, ClassicPayload, Job};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// When a setting is wrong; says which and what would be right.
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError>;
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError>;
 
     /// A job in native mode.
     ///
@@ -160,7 +160,7 @@ impl ConfigError {
     }
 }
 
-/// What the door knows of the machine and the process: classic tools decide by it.
+/// What the command line knows of the machine and the process: classic tools decide by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// What it is called.

@@ -86,22 +86,22 @@ impl Spans {
         }
     }
 
-    /// As the notes of a script, which its session reads.
-    pub fn notes(&self) -> Vec<u64> {
-        let mut notes = vec![self.rows.len() as u64];
+    /// As the counters of a script, which its session reads.
+    pub fn counters(&self) -> Vec<u64> {
+        let mut counters = vec![self.rows.len() as u64];
         for row in &self.rows {
             let bytes =
                 if row.latency.samples() == 0 { Vec::new() } else { row.latency.to_bytes() };
             let head = [row.count, row.failed, row.total_ns, row.longest_ns, bytes.len() as u64];
-            notes.extend(head);
-            notes.extend(bytes.chunks(8).map(word));
+            counters.extend(head);
+            counters.extend(bytes.chunks(8).map(word));
         }
-        notes
+        counters
     }
 
-    /// What [`Spans::notes`] wrote, and what stands behind it.
-    pub fn from_notes(notes: &[u64]) -> Option<(Self, &[u64])> {
-        let (&kinds, mut rest) = notes.split_first()?;
+    /// What [`Spans::counters`] wrote, and what stands behind it.
+    pub fn from_counters(counters: &[u64]) -> Option<(Self, &[u64])> {
+        let (&kinds, mut rest) = counters.split_first()?;
         let mut rows = Vec::new();
         for _kind in 0..kinds {
             let head = rest.get(..HEAD)?;
@@ -148,9 +148,9 @@ mod tests {
         for took in [10, 1_000, 100_000] {
             spans.record(2, false, Some(0), Some(took));
         }
-        let mut notes = spans.notes();
-        notes.extend([7, 8]);
-        let (read, rest) = Spans::from_notes(&notes).unwrap();
+        let mut counters = spans.counters();
+        counters.extend([7, 8]);
+        let (read, rest) = Spans::from_counters(&counters).unwrap();
         assert_eq!(read.rows(), spans.rows());
         assert_eq!(rest, [7, 8]);
         let mut both = read.clone();
@@ -162,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn odd_notes_are_refused() {
+    fn odd_counters_are_refused() {
         for odd in [&[][..], &[1], &[u64::MAX], &[1, 1, 0, 5, 5, u64::MAX], &[1, 1, 0, 5, 5, 8, 3]]
         {
-            assert_eq!(Spans::from_notes(odd), None, "{odd:?}");
+            assert_eq!(Spans::from_counters(odd), None, "{odd:?}");
         }
     }
 }

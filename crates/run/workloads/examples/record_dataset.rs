@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         only: Selection::of(only)?,
     };
     let recorded = record(&recording, &mut |_| {})?;
-    for note in recorded.notes {
+    for note in recorded.counters {
         writeln!(std::io::stderr(), "left out: {note:?}")?;
     }
     write(&recorded.dataset, BufWriter::new(std::io::stdout().lock()))?;

@@ -112,15 +112,15 @@ fn perform(session: &mut dyn Session) -> Ran {
     let mut phases = Vec::new();
     while let Some(phase) = session.next_phase() {
         let mut tasks = Vec::new();
-        while let Some(mut wave) = session.next_wave() {
-            for (worker, task) in (0..).zip(&mut wave.tasks) {
+        while let Some(mut group) = session.next_group() {
+            for (worker, task) in (0..).zip(&mut group.tasks) {
                 let calls = calls(task.script.as_mut(), &memory);
                 tasks.push((task.kind.clone(), task.subject.clone(), calls));
                 let totals = TaskTotals {
                     worker,
                     kind: task.kind.clone(),
                     wall_ns: 1_000_000_000,
-                    notes: task.script.notes(),
+                    counters: task.script.counters(),
                     ..TaskTotals::default()
                 };
                 session.task_ended(&totals);

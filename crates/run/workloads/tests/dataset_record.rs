@@ -63,7 +63,7 @@ fn one_tree_is_all_four_states() {
     let clean = tree(&[("b/c", "123"), ("b.c", ""), ("a", "1"), ("b/empty/", "")]);
     symlink("a", clean.path().join("link")).unwrap();
     symlink("/", clean.path().join("b/up")).unwrap();
-    let Recorded { dataset, notes } = recorded(&recording(clean.path()));
+    let Recorded { dataset, counters } = recorded(&recording(clean.path()));
     for state in State::ALL {
         expect(&dataset, state, &[("a", 1), ("b/c", 3), ("b.c", 0)]);
     }
@@ -72,7 +72,7 @@ fn one_tree_is_all_four_states() {
     assert_eq!(links, ["b/up", "link"]);
     assert_eq!(named(dataset.empty_directories[0].0), "b/empty");
     assert!(State::ALL.iter().all(|state| dataset.links[0].1.contains(*state)));
-    assert_eq!(notes, []);
+    assert_eq!(counters, []);
     let again = recorded(&recording(clean.path())).dataset;
     let file = |dataset| format::write(dataset, Vec::new()).unwrap();
     assert_eq!(file(&dataset), file(&again));
@@ -184,11 +184,11 @@ fn a_part_of_the_trees_is_recorded_by_prefixes() {
 fn special_files_are_counted_and_left_out() {
     let clean = tree(&[("a", "1"), ("only-special/", "")]);
     let _socket = UnixListener::bind(clean.path().join("only-special/socket")).unwrap();
-    let Recorded { dataset, notes } = recorded(&recording(clean.path()));
+    let Recorded { dataset, counters } = recorded(&recording(clean.path()));
     expect(&dataset, State::Unpatched, &[("a", 1)]);
     assert_eq!(dataset.names.display_path(dataset.empty_directories[0].0), "only-special");
     let root = clean.path().to_owned();
-    assert_eq!(notes, [Note::SpecialFiles { root, count: 1 }]);
+    assert_eq!(counters, [Note::SpecialFiles { root, count: 1 }]);
 }
 
 #[test]

@@ -77,8 +77,8 @@ fn perform(session: &mut dyn Session) -> Ran {
     let memory = MemoryFilesystem::default();
     let mut calls = Vec::new();
     while session.next_phase().is_some() {
-        while let Some(wave) = session.next_wave() {
-            for (worker, mut task) in (0..).zip(wave.tasks) {
+        while let Some(group) = session.next_group() {
+            for (worker, mut task) in (0..).zip(group.tasks) {
                 let mut caller = MemoryCaller::new(&memory);
                 let mut now_ns = 0;
                 let mut watch = |call: &Call<'_>, _done| {
@@ -88,9 +88,15 @@ fn perform(session: &mut dyn Session) -> Ran {
                     ControlFlow::Continue(())
                 };
                 rehearse(task.script.as_mut(), &mut caller, 1_000_000_000, &mut watch).unwrap();
-                let notes = task.script.notes();
+                let counters = task.script.counters();
                 let (kind, wall_ns) = (task.kind, now_ns);
-                session.task_ended(&TaskTotals { kind, worker, wall_ns, notes, ..<_>::default() });
+                session.task_ended(&TaskTotals {
+                    kind,
+                    worker,
+                    wall_ns,
+                    counters,
+                    ..<_>::default()
+                });
             }
         }
     }

@@ -116,12 +116,12 @@ fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
     let mut phases = Vec::new();
     while let Some(phase) = session.next_phase() {
         let mut tasks = Vec::new();
-        while let Some(mut wave) = session.next_wave() {
-            let bell = wave.time_limit.map(|limit| limit.bell);
-            for (worker, task) in (0..).zip(&mut wave.tasks) {
+        while let Some(mut group) = session.next_group() {
+            let deadline = group.time_limit.map(|limit| limit.deadline);
+            for (worker, task) in (0..).zip(&mut group.tasks) {
                 tasks.push(calls(task.script.as_mut(), &memory, |call| {
-                    if let Some(bell) = bell.as_ref().filter(|_| last(call)) {
-                        bell.ring();
+                    if let Some(deadline) = deadline.as_ref().filter(|_| last(call)) {
+                        deadline.reach();
                     }
                 }));
                 let totals = TaskTotals {
@@ -129,7 +129,7 @@ fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
                     kind: task.kind.clone(),
                     subject: task.subject.clone(),
                     wall_ns: 1_000_000_000,
-                    notes: task.script.notes(),
+                    counters: task.script.counters(),
                     ..TaskTotals::default()
                 };
                 session.task_ended(&totals);

@@ -43,7 +43,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The calls of a script, the first ones of it, and its notes.
+/// The calls of a script, the first ones of it, and its counters.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut all = Vec::new();
@@ -67,8 +67,8 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     let (mut setup, mut work) = (Vec::new(), Vec::new());
     let mut phase = 0;
     while session.next_phase().is_some() {
-        while let Some(wave) = session.next_wave() {
-            for (worker, mut task) in (0..).zip(wave.tasks) {
+        while let Some(group) = session.next_group() {
+            for (worker, mut task) in (0..).zip(group.tasks) {
                 let most = if phase == 2 { most } else { 10_000 };
                 let done = calls(task.script.as_mut(), &memory, most);
                 match phase {
@@ -76,9 +76,15 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
                     2 if worker == 0 => work = done,
                     _ => {}
                 }
-                let (kind, notes) = (task.kind.clone(), task.script.notes());
-                let totals =
-                    TaskTotals { phase, worker, kind, notes, wall_ns: 1, ..TaskTotals::default() };
+                let (kind, counters) = (task.kind.clone(), task.script.counters());
+                let totals = TaskTotals {
+                    phase,
+                    worker,
+                    kind,
+                    counters,
+                    wall_ns: 1,
+                    ..TaskTotals::default()
+                };
                 session.task_ended(&totals);
             }
             if let Some(failure) = session.failure() {

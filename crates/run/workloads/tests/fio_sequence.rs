@@ -81,11 +81,11 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     let mut phase = 0;
     while session.next_phase().is_some() {
-        while let Some(wave) = session.next_wave() {
-            for (worker, mut task) in (0..).zip(wave.tasks) {
+        while let Some(group) = session.next_group() {
+            for (worker, mut task) in (0..).zip(group.tasks) {
                 all.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
-                let (kind, notes) = (task.kind.clone(), task.script.notes());
-                let totals = TaskTotals { phase, worker, kind, notes, ..TaskTotals::default() };
+                let (kind, counters) = (task.kind.clone(), task.script.counters());
+                let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
                 session.task_ended(&totals);
             }
             assert_eq!(session.failure(), None);

@@ -151,13 +151,13 @@ fn phases(
     let mut session = job.begin(&facts);
     let mut phases = Vec::new();
     while session.next_phase().is_some() {
-        while let Some(mut wave) = session.next_wave() {
-            for (worker, task) in (0..).zip(&mut wave.tasks) {
+        while let Some(mut group) = session.next_group() {
+            for (worker, task) in (0..).zip(&mut group.tasks) {
                 let calls = calls(task.script.as_mut(), seconds, full);
                 if worker == 0 {
                     phases.push(calls.join(", "));
                 }
-                end(session.as_mut(), worker, task.kind.clone(), &calls, task.script.notes());
+                end(session.as_mut(), worker, task.kind.clone(), &calls, task.script.counters());
             }
         }
         assert!(phases.len() < 100, "it ends");
@@ -165,9 +165,9 @@ fn phases(
     phases
 }
 
-fn end(session: &mut dyn Session, worker: u16, kind: String, calls: &[String], notes: Vec<u64>) {
+fn end(session: &mut dyn Session, worker: u16, kind: String, calls: &[String], counters: Vec<u64>) {
     let files = calls.iter().filter(|call| call.starts_with("create")).count() as u64;
-    session.task_ended(&TaskTotals { worker, kind, files, notes, ..TaskTotals::default() });
+    session.task_ended(&TaskTotals { worker, kind, files, counters, ..TaskTotals::default() });
 }
 
 fn never(_: &str, _: usize) -> bool {
@@ -295,10 +295,10 @@ fn workers_have_names_of_their_own_and_a_seed_gives_them_again() {
         let job = FsMark.native(&settings).unwrap();
         let mut session = job.begin(&TargetFacts::unknown());
         session.next_phase();
-        while session.next_wave().is_some() {}
+        while session.next_group().is_some() {}
         session.next_phase();
         let mut names = Vec::new();
-        for task in &mut session.next_wave().unwrap().tasks {
+        for task in &mut session.next_group().unwrap().tasks {
             let (_, own) = made(task.script.as_mut(), 0, &|_, _| false);
             assert_eq!(own.len(), 50);
             names.extend(own);

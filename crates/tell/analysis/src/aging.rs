@@ -1,4 +1,4 @@
-//! The tasks of a kind in the course of one run: what each cost, and the line of their trend.
+//! The tasks of a kind in the timeline of one run: what each cost, and the line of their trend.
 
 use treering_model::{TaskTotals, Trial};
 use treering_stats::median;

@@ -1,4 +1,4 @@
-//! The layouts of a trial in their order, and how each measure moves in the course of the run.
+//! The layouts of a trial in their order, and how each measure moves in the timeline of the run.
 
 use treering_model::{LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, Trial};
 use treering_stats::theil_sen;

@@ -29,7 +29,7 @@ pub use layouts::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
 pub use phase::PhaseSummary;
-pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, course, has_course, slice_seconds};
+pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, has_timeline, slice_seconds, timeline};
 pub use requests::{FEW_BEYOND, RequestFigures, is_request_figure, requests};
 pub use spread::Spread;
 pub use summary::{Summary, summary};

@@ -2,10 +2,10 @@
 
 use treering_model::{Interval, PhaseTotals};
 
-/// Shorter phases have no course worth drawing.
+/// Shorter phases have no timeline worth drawing.
 pub const COURSE_MIN_SECONDS: f64 = 5.0;
 
-/// Slices that a course has at most.
+/// Slices that a timeline has at most.
 const MOST_SLICES: u64 = 150;
 
 /// Nanoseconds of a second.
@@ -40,8 +40,8 @@ pub struct Slice {
     pub high: f64,
 }
 
-/// Whether a phase lasted long enough for a course, and tells of its seconds at all.
-pub fn has_course(phase: &PhaseTotals) -> bool {
+/// Whether a phase lasted long enough for a timeline, and tells of its seconds at all.
+pub fn has_timeline(phase: &PhaseTotals) -> bool {
     phase.wall_ns as f64 / SECOND_NS >= COURSE_MIN_SECONDS && !phase.intervals.is_empty()
 }
 
@@ -52,9 +52,9 @@ pub fn slice_seconds(wall_ns: u64) -> u64 {
     nice.into_iter().find(|&seconds| seconds >= least).unwrap_or(least.next_multiple_of(3600))
 }
 
-/// The course of a phase in slices of so many seconds. Seconds without a call count as none done;
+/// The timeline of a phase in slices of so many seconds. Seconds without a call count as none done;
 /// a last slice that is not half as long as the others is left out.
-pub fn course(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
+pub fn timeline(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
     let slice = slice.max(1);
     let whole = phase.wall_ns / 1_000_000_000;
     let full = whole / slice;
@@ -108,7 +108,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Slice, course, has_course, slice_seconds};
+    use super::{Amount, Slice, has_timeline, slice_seconds, timeline};
     use treering_model::{Interval, PhaseTotals};
 
     fn phase(milliseconds: u64, seconds: &[(u32, u64)]) -> PhaseTotals {
@@ -127,24 +127,24 @@ mod tests {
     #[test]
     fn a_second_without_a_call_is_a_stall() {
         let stalled = phase(5_000, &[(0, 10), (1, 20), (4, 30)]);
-        assert!(has_course(&stalled));
-        assert_eq!(means(&course(&stalled, Amount::Bytes, 1)), [10.0, 20.0, 0.0, 0.0, 30.0]);
-        assert_eq!(means(&course(&stalled, Amount::Calls, 1)), [1.0, 1.0, 0.0, 0.0, 1.0]);
+        assert!(has_timeline(&stalled));
+        assert_eq!(means(&timeline(&stalled, Amount::Bytes, 1)), [10.0, 20.0, 0.0, 0.0, 30.0]);
+        assert_eq!(means(&timeline(&stalled, Amount::Calls, 1)), [1.0, 1.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]
     fn the_last_slice_counts_by_its_own_length() {
         let half = phase(2_500, &[(0, 10), (1, 10), (2, 10)]);
-        assert_eq!(means(&course(&half, Amount::Bytes, 1)), [10.0, 10.0, 20.0]);
+        assert_eq!(means(&timeline(&half, Amount::Bytes, 1)), [10.0, 10.0, 20.0]);
         let tenth = phase(2_100, &[(0, 10), (1, 10), (2, 10)]);
-        assert_eq!(means(&course(&tenth, Amount::Bytes, 1)), [10.0, 10.0]);
-        assert!(!has_course(&half));
+        assert_eq!(means(&timeline(&tenth, Amount::Bytes, 1)), [10.0, 10.0]);
+        assert!(!has_timeline(&half));
     }
 
     #[test]
     fn slices_of_several_seconds_keep_their_extremes() {
         let one = phase(6_000, &[(0, 10), (1, 30), (2, 4), (3, 4), (4, 8)]);
-        let slices = course(&one, Amount::Bytes, 2);
+        let slices = timeline(&one, Amount::Bytes, 2);
         assert_eq!(slices[0], Slice { mean: 20.0, low: 10.0, high: 30.0 });
         assert_eq!(slices[1], Slice { mean: 4.0, low: 4.0, high: 4.0 });
         assert_eq!(slices[2], Slice { mean: 4.0, low: 0.0, high: 8.0 });
@@ -161,7 +161,7 @@ mod tests {
                 ..PhaseTotals::default()
             };
             for slice in [0, 1, slice_seconds(wall_ns), u64::MAX] {
-                let slices = course(&endless, Amount::Bytes, slice);
+                let slices = timeline(&endless, Amount::Bytes, slice);
                 assert!(slices.len() <= 300);
                 assert!(slices.iter().all(|slice| slice.mean.is_finite()));
             }

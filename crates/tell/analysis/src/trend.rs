@@ -1,4 +1,4 @@
-//! How the tasks of a kind grow slower or faster in the course of one run.
+//! How the tasks of a kind grow slower or faster in the timeline of one run.
 //!
 //! A trend describes one run; whether a filesystem ages differently from another is asked of
 //! several runs of each.

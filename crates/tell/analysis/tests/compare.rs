@@ -558,8 +558,8 @@ fn devices_of_another_kind_are_doubted() {
 #[test]
 fn rounds_that_resemble_their_neighbours_are_doubted() {
     let flat = [50.0; 16];
-    let wave: Vec<f64> = (0..16).map(|k| 50.0 + 4.0 * (f64::from(k) / 3.0).sin()).collect();
-    assert!(doubts(&side("a", 0, &flat), side("b", 1, &wave)).contains(&Code::SerialRounds));
+    let group: Vec<f64> = (0..16).map(|k| 50.0 + 4.0 * (f64::from(k) / 3.0).sin()).collect();
+    assert!(doubts(&side("a", 0, &flat), side("b", 1, &group)).contains(&Code::SerialRounds));
     let mixed: Vec<f64> = [3, 9, 1, 14, 6, 12, 0, 8, 15, 4, 10, 2, 13, 7, 11, 5]
         .iter()
         .map(|k| 50.0 + f64::from(*k) * 0.3)

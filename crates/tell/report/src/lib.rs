@@ -21,9 +21,9 @@ mod table;
 mod verdict;
 
 pub use charts::{
-    Aging, AgingSide, Chart, Concentration, Course, CourseSide, DeviceMapChart, Forest, ForestRow,
-    HeatLayer, Latencies, LatencySide, LayoutCourse, LayoutCourseSide, RatioSide, Ratios, Rounds,
-    RoundsSide, TraceChart, TraceChartRun,
+    Aging, AgingSide, Chart, Concentration, DeviceMapChart, Forest, ForestRow, HeatLayer,
+    Latencies, LatencySide, LayoutTimeline, LayoutTimelineSide, RatioSide, Ratios, Rounds,
+    RoundsSide, Timeline, TimelineSide, TraceChart, TraceChartRun,
 };
 pub use data::{Data, write_data};
 pub use document::{Block, Pair, RawList, Report, Warning};

@@ -7,7 +7,7 @@ use treering_model::{Change, TrialId};
 use treering_store::Store;
 
 use crate::arguments::{ExcludeArgs, IncludeArgs, LabelArgs, StoreArgs};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
 use crate::places;

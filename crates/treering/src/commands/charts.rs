@@ -6,7 +6,7 @@ use std::path::Path;
 
 use treering_report::{BEGINNING_BYTES, Drawing, Report, drawings, is_drawing};
 
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
 /// Makes the directory if it is not there.

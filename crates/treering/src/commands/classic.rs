@@ -12,7 +12,7 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{
-    ClassicScene, ConfigError, Impersonation, Job, MakeRoots, Meeting, OptionSpec, Said, Settings,
+    ClassicMode, ClassicScene, ConfigError, Job, MakeRoots, Meeting, OptionSpec, Said, Settings,
     Support, TargetFacts, Workload,
 };
 use treering_sys::Semaphores;
@@ -22,7 +22,7 @@ use super::native::classic_payload;
 use super::original_fio;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
-use crate::classic_voice::{Speaker, say};
+use crate::classic_output::{Speaker, say};
 use crate::clock::local_time;
 use crate::failure::{Failure, Kind, output_failed};
 
@@ -45,7 +45,7 @@ pub(crate) fn run(
             outline(job.as_ref(), &TargetFacts::unknown())?;
             Ok(ExitCode::SUCCESS)
         }
-        Ok((job, tool)) => match tool.voice.only_says() {
+        Ok((job, tool)) => match tool.output.only_says() {
             Some(words) => done(&words),
             None => perform(workload, job.as_ref(), tool, &any),
         },
@@ -66,15 +66,15 @@ pub(crate) fn run(
 fn configure(
     workload: &'static dyn Workload,
     settings: &Settings,
-) -> Result<(Box<dyn Job>, Impersonation), ConfigError> {
-    Ok((workload.classic(settings)?, workload.impersonate(settings)?))
+) -> Result<(Box<dyn Job>, ClassicMode), ConfigError> {
+    Ok((workload.classic(settings)?, workload.classic_mode(settings)?))
 }
 
 /// Whether the job can run at its places; the tool's own words where it cannot.
 fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
     for facts in places {
         if let Err(error) = job.check(facts) {
-            told(speaker.speak(|voice| voice.refused(&error)))?;
+            told(speaker.speak(|output| output.refused(&error)))?;
             return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
         }
     }
@@ -84,24 +84,24 @@ fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result
 fn perform(
     workload: &'static dyn Workload,
     job: &dyn Job,
-    tool: Impersonation,
+    tool: ClassicMode,
     any: &AnyRunArgs,
 ) -> Result<ExitCode, Failure> {
-    let meetings = match tool.voice.meeting().map(meet).transpose()? {
+    let meetings = match tool.output.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
         met => met.and_then(Met::meetings),
     };
-    let traces = tool.voice.traces().map(PhaseTraces::begin).transpose()?;
+    let traces = tool.output.traces().map(PhaseTraces::begin).transpose()?;
     let place = match take(&tool) {
         Ok(place) => place,
         Err(Untaken::Directory { path, error }) => return without(tool, &path, &error),
         Err(Untaken::Other(failure)) => return Err(failure),
     };
     let facts = facts(&place)?;
-    let Impersonation { log, times_all, seed, signal_exit, catches_sigint, voice, .. } = tool;
+    let ClassicMode { log, times_all, seed, signal_exit, catches_sigint, output, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
-    let mut speaker = Speaker::begin(voice, log.as_deref(), first)
+    let mut speaker = Speaker::begin(output, log.as_deref(), first)
         .map_err(|error| {
             let log = log.unwrap_or_default();
             Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
@@ -109,7 +109,7 @@ fn perform(
         .meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
-    told(speaker.speak(|voice| voice.open(&scene)))?;
+    told(speaker.speak(|output| output.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
     let latency =
         if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
@@ -140,7 +140,7 @@ fn perform(
     let code = match &done.conclusion.ending {
         Ending::Failed { why } => Failure::new(Kind::Classic, why.clone()).show(),
         ending => {
-            told(speaker.speak(|voice| voice.close(done.conclusion.signal)))?;
+            told(speaker.speak(|output| output.close(done.conclusion.signal)))?;
             ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
         }
     };
@@ -199,7 +199,7 @@ fn done(words: &str) -> Result<ExitCode, Failure> {
 
 /// Takes the directories, unless a killed run has left its trees there. Where one is missing that
 /// the tool does not make, or that cannot be made, the tool itself fails.
-fn take(tool: &Impersonation) -> Result<Workplace, Untaken> {
+fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
     if tool.make_roots == MakeRoots::Never {
         for root in &tool.roots {
             let failed = |error| Untaken::Directory { path: root.clone(), error };
@@ -232,11 +232,11 @@ enum Untaken {
 
 /// Fails as the tool does where a directory is missing or cannot be made, in its words if it has
 /// any.
-fn without(tool: Impersonation, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
+fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
     let text = error.to_string();
     let why = text.split(" (os error ").next().unwrap_or(&text);
-    let Impersonation { mut voice, log, make_roots, .. } = tool;
-    let said = voice.without_directory(&scene(), path, why);
+    let ClassicMode { mut output, log, make_roots, .. } = tool;
+    let said = output.without_directory(&scene(), path, why);
     if said == Said::default() {
         let path = path.display();
         let what = match make_roots {
@@ -254,7 +254,7 @@ fn without(tool: Impersonation, path: &Path, error: &io::Error) -> Result<ExitCo
     Ok(ExitCode::from(Kind::Classic.code()))
 }
 
-/// What a voice may know before the directories are there.
+/// What a output may know before the directories are there.
 fn scene() -> ClassicScene {
     ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }

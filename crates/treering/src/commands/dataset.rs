@@ -11,7 +11,7 @@ use treering_workloads::compilebench::dataset::{Dataset, Note, Selection, check_
 
 use super::{dataset_pages, output};
 use crate::arguments::{DatasetVerb, RecordArgs};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind, is_missing};
 use crate::places;
 
@@ -56,7 +56,7 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
         };
         Failure::of(kind, &error)
     })?;
-    for note in &recorded.notes {
+    for note in &recorded.counters {
         match note {
             Note::OtherFilesystem(path) => {
                 say(&format!("note: {} is another filesystem and is left out", path.display()));

@@ -47,9 +47,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let mut keeper =
         if args.dry_run { None } else { Some(Keeper::open(args.store.store.as_deref())?) };
     let mut rows = Vec::new();
-    let mut notes = remarks(&files);
+    let mut counters = remarks(&files);
     let first_failure = failures.next();
-    notes.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
+    counters.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
         let source = file.reopened()?;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let (trial, table) = complete(content, outline, file, &label);
                 let is_kept = match &mut keeper {
                     None => false,
-                    Some(keeper) => keeper.keep(&trial, &table, args.again, &mut notes)?,
+                    Some(keeper) => keeper.keep(&trial, &table, args.again, &mut counters)?,
                 };
                 let (first, last) = outline.lines;
                 let place = format!("{}:{first}-{last}", file.name);
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             }
         }
     }
-    output::write(&page(&rows, &notes, args.dry_run), &args.output)?;
+    output::write(&page(&rows, &counters, args.dry_run), &args.output)?;
     // What could be read is kept, whatever could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
@@ -271,14 +271,14 @@ impl Keeper {
         trial: &Trial,
         rows: &Rows,
         again: bool,
-        notes: &mut Vec<String>,
+        counters: &mut Vec<String>,
     ) -> Result<bool, Failure> {
         let about = &trial.beginning;
         if let Some(there) = self.stands(trial)
             && (there == about.trial || !again)
         {
             let hint = if there == about.trial { "" } else { " (--again keeps it once more)" };
-            notes.push(format!(
+            counters.push(format!(
                 "'{}' of {} is in the store already as {there}: not kept again{hint}",
                 about.label, about.workload
             ));

@@ -10,7 +10,7 @@ use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
 use crate::arguments::LabVerb;
-use crate::classic_voice::say as note;
+use crate::classic_output::say as note;
 use crate::failure::{Failure, Kind};
 use treering_script::with_causes;
 

@@ -20,7 +20,7 @@ use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take};
 use crate::arguments::{AnyRunArgs, NativeRunArgs, OutputArgs, settings};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::sinks::EventLines;

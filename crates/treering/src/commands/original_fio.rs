@@ -19,7 +19,7 @@ use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 use treering_workloads::fio::installed;
 
 use crate::arguments::{FIO, classic_os_words};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::clock::unix_ms;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::{Keeping, failure as store_failure};

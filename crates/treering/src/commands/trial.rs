@@ -13,7 +13,7 @@ use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::AnyRunArgs;
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::sinks::{Recording, Whole};
 use crate::storage::Keeping;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Latency;
 
-use super::course::Course;
 use super::digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures};
 use super::flight::Flight;
-use super::latency::LatencyCourse;
+use super::latency::LatencyTimeline;
 use super::map::Grid;
 use super::tally::{Order, OrderCount, Sizes, figures_of};
+use super::timeline::Timeline;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
 /// Devices that have a map each; what others did is in the figures.
@@ -65,8 +65,8 @@ struct Part {
     requeues: u64,
     depth_max: u64,
     depth_ns: u128,
-    course: Course,
-    latency: LatencyCourse,
+    timeline: Timeline,
+    latency: LatencyTimeline,
     grids: BTreeMap<DeviceNumber, Grid>,
     moved: BTreeMap<DeviceNumber, Moved>,
 }
@@ -157,7 +157,7 @@ impl Part {
             self.moved.entry(event.device).or_default().add(one);
         }
         let after = event.time_ns.saturating_sub(self.begin_ns);
-        let slot = self.course.at(after);
+        let slot = self.timeline.at(after);
         if operation == Operation::Read {
             slot.reads += 1;
             slot.read_bytes = slot.read_bytes.saturating_add(bytes);
@@ -175,7 +175,7 @@ impl Part {
         self.flushes += other.flushes;
         self.zeroes += other.zeroes;
         self.zeroed_bytes = self.zeroed_bytes.saturating_add(other.zeroed_bytes);
-        self.course.add(other.course);
+        self.timeline.add(other.timeline);
         for (device, moved) in other.moved {
             self.moved.entry(device).or_default().add(moved);
         }
@@ -184,7 +184,7 @@ impl Part {
     /// A read or write that was done at a time took so long.
     fn took(&mut self, time_ns: u64, took_ns: u64) {
         let after = time_ns.saturating_sub(self.begin_ns);
-        let slot = self.course.at(after);
+        let slot = self.timeline.at(after);
         slot.timed += 1;
         slot.latency_ns = slot.latency_ns.saturating_add(took_ns);
         slot.latency_ns_max = slot.latency_ns_max.max(took_ns);
@@ -200,7 +200,7 @@ impl Part {
         self.depth_ns += u128::from(depth) * u128::from(time_ns - self.now_ns);
         self.depth_max = self.depth_max.max(depth);
         let (from, until) = (self.now_ns - self.begin_ns, time_ns - self.begin_ns);
-        self.course.depth(depth, from, until);
+        self.timeline.depth(depth, from, until);
         self.now_ns = time_ns;
     }
 }
@@ -308,7 +308,7 @@ impl Analyst {
             let from_ns = issued_ns.max(part.begin_ns);
             let until_ns = part.now_ns.max(from_ns);
             part.depth_ns = part.depth_ns.saturating_sub(u128::from(until_ns - from_ns));
-            part.course.one_less(from_ns - part.begin_ns, until_ns - part.begin_ns);
+            part.timeline.one_less(from_ns - part.begin_ns, until_ns - part.begin_ns);
         }
     }
 
@@ -385,12 +385,12 @@ impl Analyst {
                 self.ordered_by = Some(direction);
                 self.order = Order::default();
                 self.part.grids.clear();
-                self.part.course.slots.iter_mut().for_each(|slot| slot.seeks = 0);
+                self.part.timeline.slots.iter_mut().for_each(|slot| slot.seeks = 0);
             }
         }
         let after = event.time_ns.saturating_sub(self.part.begin_ns);
         if event.operation.moves_data() && self.order.next(event) {
-            self.part.course.at(after).seeks += 1;
+            self.part.timeline.at(after).seeks += 1;
         }
         let grids = &mut self.part.grids;
         if grids.contains_key(&event.device) || grids.len() < MAPS_MAX {
@@ -418,7 +418,10 @@ impl Analyst {
         if counted_by != CountedBy::Complete && !self.flight.has_completions() {
             // What never ends is not a queue.
             (part.depth_ns, part.depth_max) = (0, 0);
-            part.course.slots.iter_mut().for_each(|slot| (slot.depth_ns, slot.depth_max) = (0, 0));
+            part.timeline
+                .slots
+                .iter_mut()
+                .for_each(|slot| (slot.depth_ns, slot.depth_max) = (0, 0));
         }
         let order = std::mem::take(&mut self.order.count);
         let figures = Figures { counted_by, ..self.figures(&part, &order, at_ns) };
@@ -427,7 +430,7 @@ impl Analyst {
             grid.finish(self.name(number), sectors)
         });
         let maps = maps.collect();
-        Digest { figures, course: part.course, maps, latency: part.latency.finish() }
+        Digest { figures, timeline: part.timeline, maps, latency: part.latency.finish() }
     }
 
     fn name(&self, number: DeviceNumber) -> String {

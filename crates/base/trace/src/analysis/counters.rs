@@ -1,8 +1,8 @@
 //! What the counters of a device say where its requests cannot be seen: rates and queue depth, but
 //! no offsets, seeks or latencies.
 
-use super::course::Course;
 use super::digest::{DeviceFigures, Digest, Figures, KindFigures};
+use super::timeline::Timeline;
 
 /// What a device has done since the machine began, as `/sys/block/…/stat` tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,17 +66,17 @@ impl Counters {
 
 /// Counters of devices, looked at again and again.
 #[derive(Debug)]
-pub struct CounterCourse {
+pub struct CounterTimeline {
     begin_ns: u64,
     now_ns: u64,
     /// Names, and the counters at the last cut and at the last look.
     devices: Vec<(String, Counters, Counters)>,
-    course: Course,
+    timeline: Timeline,
     depth_ns: u128,
     depth_max: u64,
 }
 
-impl CounterCourse {
+impl CounterTimeline {
     /// Begins with what devices have done before.
     pub fn new(begin_ns: u64, devices: Vec<(String, Counters)>) -> Self {
         let devices = devices.into_iter().map(|(name, now)| (name, now, now)).collect();
@@ -84,7 +84,7 @@ impl CounterCourse {
             begin_ns,
             now_ns: begin_ns,
             devices,
-            course: Course::default(),
+            timeline: Timeline::default(),
             depth_ns: 0,
             depth_max: 0,
         }
@@ -97,11 +97,11 @@ impl CounterCourse {
         }
         let (from, until) = (self.now_ns - self.begin_ns, now_ns - self.begin_ns);
         let depth: u64 = counters.iter().map(|now| now.in_flight).sum();
-        self.course.depth(depth, from, until);
+        self.timeline.depth(depth, from, until);
         self.depth_ns += u128::from(depth) * u128::from(until - from);
         self.depth_max = self.depth_max.max(depth);
         for ((_, _, last), now) in self.devices.iter_mut().zip(counters) {
-            let slot = self.course.at(until.saturating_sub(1));
+            let slot = self.timeline.at(until.saturating_sub(1));
             slot.reads += now.reads.saturating_sub(last.reads);
             slot.read_bytes += now.read_bytes.saturating_sub(last.read_bytes);
             slot.writes += now.writes.saturating_sub(last.writes);
@@ -138,17 +138,17 @@ impl CounterCourse {
             devices: devices.collect(),
             ..Figures::default()
         };
-        let course = std::mem::take(&mut self.course);
+        let timeline = std::mem::take(&mut self.timeline);
         self.devices.iter_mut().for_each(|(_, first, last)| *first = *last);
         self.begin_ns = self.now_ns;
         (self.depth_ns, self.depth_max) = (0, 0);
-        Digest { figures, course, ..Digest::default() }
+        Digest { figures, timeline, ..Digest::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterCourse, Counters};
+    use super::{CounterTimeline, Counters};
 
     #[test]
     fn counters_are_read_and_become_rates() {
@@ -167,13 +167,13 @@ mod tests {
         for wrong in ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10", "1 2 x 4 5 6 7 8 9 10 11"] {
             assert_eq!(Counters::parse(wrong), None, "{wrong}");
         }
-        let mut course = CounterCourse::new(1_000_000_000, vec![("sda".to_owned(), first)]);
+        let mut timeline = CounterTimeline::new(1_000_000_000, vec![("sda".to_owned(), first)]);
         let then = Counters { reads: 150, read_bytes: 819_200, in_flight: 2, ..first };
-        course.look(1_100_000_000, &[then]);
-        let figures = course.cut().figures;
+        timeline.look(1_100_000_000, &[then]);
+        let figures = timeline.cut().figures;
         assert_eq!((figures.reads.requests, figures.reads.bytes), (50, 409_600));
         assert_eq!((figures.writes.requests, figures.span_ns), (0, 100_000_000));
         assert!((figures.depth_mean - 2.0).abs() < 1e-12);
-        assert_eq!(course.cut().figures.reads.requests, 0);
+        assert_eq!(timeline.cut().figures.reads.requests, 0);
     }
 }

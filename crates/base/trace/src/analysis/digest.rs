@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::course::Course;
 use super::latency::LatencyBins;
 use super::map::Map;
+use super::timeline::Timeline;
 
 /// What a trace, or a part of it, says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,8 @@ pub struct Digest {
     /// The figures.
     pub figures: Figures,
     /// The same over time.
-    pub course: Course,
+    #[serde(rename = "course")]
+    pub timeline: Timeline,
     /// Where requests went over time, one map for each device.
     pub maps: Vec<Map>,
     /// How long requests took over time.

@@ -43,18 +43,18 @@ impl LatencyBins {
 
 /// Slices that are being filled.
 #[derive(Debug)]
-pub(super) struct LatencyCourse {
+pub(super) struct LatencyTimeline {
     bin_ns: u64,
     bins: Vec<Sizes>,
 }
 
-impl Default for LatencyCourse {
+impl Default for LatencyTimeline {
     fn default() -> Self {
         Self { bin_ns: BIN_NS, bins: Vec::new() }
     }
 }
 
-impl LatencyCourse {
+impl LatencyTimeline {
     /// A request was done at a time after the beginning, and took so long.
     pub(super) fn add(&mut self, after_ns: u64, took_ns: u64) {
         while after_ns / self.bin_ns >= BINS_MAX as u64 {
@@ -95,16 +95,16 @@ impl LatencyCourse {
 
 #[cfg(test)]
 mod tests {
-    use super::{BINS_MAX, LatencyCourse};
+    use super::{BINS_MAX, LatencyTimeline};
 
     #[test]
     fn each_slice_has_its_own_percentiles() {
-        let mut course = LatencyCourse::default();
+        let mut timeline = LatencyTimeline::default();
         for request in 0..100 {
-            course.add(0, 8);
-            course.add(5_000_000, if request < 98 { 8 } else { 14 });
+            timeline.add(0, 8);
+            timeline.add(5_000_000, if request < 98 { 8 } else { 14 });
         }
-        let bins = course.finish();
+        let bins = timeline.finish();
         assert_eq!((bins.bin_ns, bins.bins.len()), (1_000_000, 6));
         let told = |place: usize| {
             let bin = &bins.bins[place];
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_slices_become_longer() {
-        let mut course = LatencyCourse::default();
+        let mut timeline = LatencyTimeline::default();
         for second in 0..10_000u64 {
-            course.add(second * 1_000_000_000, second);
+            timeline.add(second * 1_000_000_000, second);
         }
-        course.add(u64::MAX, 1);
-        let bins = course.finish();
+        timeline.add(u64::MAX, 1);
+        let bins = timeline.finish();
         assert!(bins.bins.len() <= BINS_MAX);
         assert_eq!(bins.bins.iter().map(|bin| bin.samples).sum::<u64>(), 10_001);
         assert_eq!(bins.bins.iter().map(|bin| bin.max_ns).max(), Some(9999));

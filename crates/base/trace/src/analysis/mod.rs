@@ -1,9 +1,8 @@
-//! What a trace says of a device: figures, their course over time, and a map of offsets over time.
+//! What a trace says of a device: figures, a timeline of them, and a map of offsets over time.
 //! Everything is worked out as events pass, in memory that does not grow with their number.
 
 mod analyst;
 mod counters;
-mod course;
 mod digest;
 mod flight;
 mod latency;
@@ -11,13 +10,14 @@ mod map;
 mod metrics;
 mod summary;
 mod tally;
+mod timeline;
 
 pub use analyst::Analyst;
-pub use counters::{CounterCourse, Counters};
-pub use course::{Course, Slot};
+pub use counters::{CounterTimeline, Counters};
 pub use digest::{
     CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures, losses,
 };
 pub use latency::{LatencyBin, LatencyBins};
 pub use map::Map;
 pub use summary::{Summary, Window, summarise};
+pub use timeline::{Slot, Timeline};

@@ -58,7 +58,7 @@ pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
         return (None, vec![what.to_owned()]);
     }
     telling.parameters();
-    telling.course();
+    telling.timeline();
     telling.operations();
     telling.rates();
     telling.longest();
@@ -115,7 +115,7 @@ impl<'r> Telling<'r> {
     }
 
     /// The measured time, and what was moved in each of its seconds.
-    fn course(&mut self) {
+    fn timeline(&mut self) {
         let ticks = &self.run.ticks;
         let Some(last) = ticks.last() else { return };
         let mut phase = PhaseTotals {

@@ -14,7 +14,7 @@ use treering_store::{Access, Filter, Store, TrialState, TrialSummary};
 use crate::sample::{beginning, phase_began, phase_ended, record_one, task_ended};
 
 /// What a child is to do, and with which store.
-const DEED: &str = "TREERING_STORE_TEST_DEED";
+const ACTION: &str = "TREERING_STORE_TEST_ACTION";
 const STORE: &str = "TREERING_STORE_TEST_STORE";
 
 /// Trials that each of the writers at the same time records.
@@ -25,19 +25,19 @@ fn told(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
-pub(crate) fn command(deed: &str, store: &Path) -> Command {
+pub(crate) fn command(action: &str, store: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "processes::what_children_do", "--nocapture"]);
-    command.env(DEED, deed).env(STORE, store).stdout(Stdio::null()).stdin(Stdio::null());
+    command.env(ACTION, action).env(STORE, store).stdout(Stdio::null()).stdin(Stdio::null());
     command
 }
 
 /// Does nothing but in a child.
 #[test]
 fn what_children_do() {
-    let (Some(deed), Some(store)) = (told(DEED), told(STORE)) else { return };
+    let (Some(action), Some(store)) = (told(ACTION), told(STORE)) else { return };
     let store = Path::new(&store);
-    match deed.to_str().unwrap() {
+    match action.to_str().unwrap() {
         "record for ever" => record_for_ever(store),
         "record trials" => {
             for start in 0..TRIALS {

@@ -61,7 +61,7 @@ fn task() -> BoxedStrategy<TaskTotals> {
             listed_bytes: amounts.2,
             ops: amounts.3,
             direct: false,
-            notes: Vec::new(),
+            counters: Vec::new(),
         })
         .boxed()
 }

@@ -63,7 +63,7 @@ pub(crate) fn task_ended(phase: u32, task: u32) -> TrialEvent {
         listed_bytes: 290_000_000,
         ops: ops(),
         direct: false,
-        notes: Vec::new(),
+        counters: Vec::new(),
     })
 }
 

@@ -1,5 +1,5 @@
-//! What the workers of a wave have in common: ticks, boards and bells, also in processes of their
-//! own; and whom they work as.
+//! What the workers of a group have in common: ticks, boards and deadlines, also in processes of
+//! their own; and whom they work as.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::Ordering;
@@ -8,41 +8,41 @@ use std::time::Duration;
 use treering_engine::{EngineError, StopFlag, Target};
 use treering_model::{Metric, TaskTotals, TrialEvent};
 use treering_script::{
-    Bell, Board, CreateHow, Dir, Expect, Identity, Io, Phase, Script, Session, SideBySide, Stop,
-    Task, Wave, WorkerKind,
+    Board, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script, Session,
+    SideBySide, Stop, Task, WorkerKind,
 };
 
-use crate::deeds::{Deed, name};
-use crate::stage::{Play, perform, task, task_of, wave};
+use crate::operations::{Operation, name};
+use crate::stage::{Play, group, perform, task, task_of};
 
-/// Asks for the same name again and again, counts that, and ends when a bell rings.
+/// Asks for the same name again and again, counts that, and ends when a deadline is reached.
 struct Counting {
     board: Board,
-    bell: Bell,
+    deadline: Deadline,
 }
 
 impl Script for Counting {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
             self.board.cell(0).fetch_add(1, Ordering::Relaxed);
-            if self.bell.has_rung() {
+            if self.deadline.is_reached() {
                 return Ok(());
             }
             let _missing = io.stat(Dir::TARGET, c"nothing").or_errno()?;
         }
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         vec![self.board.cell(0).load(Ordering::Relaxed)]
     }
 }
 
 /// Rings at the third tick.
 struct Ticking {
-    wave: Option<Wave>,
+    group: Option<ParallelGroup>,
     begun: bool,
     boards: Vec<Board>,
-    bell: Bell,
+    deadline: Deadline,
     elapsed: Vec<u64>,
     told: Vec<u64>,
 }
@@ -50,18 +50,18 @@ struct Ticking {
 impl Ticking {
     fn new(workers: WorkerKind, tasks: usize) -> Self {
         let boards: Vec<Board> = (0..tasks).map(|_| Board::new()).collect();
-        let bell = Bell::default();
+        let deadline = Deadline::default();
         let tasks = boards.iter().map(|board| {
-            task_of("a", Box::new(Counting { board: board.clone(), bell: bell.clone() }))
+            task_of("a", Box::new(Counting { board: board.clone(), deadline: deadline.clone() }))
         });
-        let wave = Wave {
+        let group = ParallelGroup {
             tasks: tasks.collect(),
             side_by_side: SideBySide { workers, ..SideBySide::default() },
             tick_every: Some(Duration::from_millis(5)),
-            ..Wave::default()
+            ..ParallelGroup::default()
         };
         let (elapsed, told) = (Vec::new(), Vec::new());
-        Self { wave: Some(wave), begun: false, boards, bell, elapsed, told }
+        Self { group: Some(group), begun: false, boards, deadline, elapsed, told }
     }
 }
 
@@ -71,8 +71,8 @@ impl Session for Ticking {
         first.then(|| Phase { name: "p".to_owned(), tasks: 1 })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        self.wave.take()
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        self.group.take()
     }
 
     fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
@@ -80,13 +80,13 @@ impl Session for Ticking {
         let counts: Vec<u64> =
             self.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
         if self.elapsed.len() >= 3 && counts.iter().all(|count| *count > 0) {
-            self.bell.ring();
+            self.deadline.reach();
         }
         counts
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        self.told.extend(&totals.notes);
+        self.told.extend(&totals.counters);
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -99,7 +99,7 @@ impl Session for Ticking {
 }
 
 #[test]
-fn ticks_hear_boards_and_ring_bells_of_threads_and_processes() {
+fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
     for (workers, tasks) in
         [(WorkerKind::Thread, 1), (WorkerKind::Thread, 2), (WorkerKind::Process, 2)]
     {
@@ -115,17 +115,17 @@ fn ticks_hear_boards_and_ring_bells_of_threads_and_processes() {
         let calls: u64 = heard.tasks().iter().map(|task| task.ops[0].calls).sum();
         assert_eq!(calls + tasks as u64, counts.iter().sum::<u64>(), "{workers:?}");
         let ticks = heard.0.iter().filter_map(|event| match event {
-            TrialEvent::Ticked { notes, .. } => Some(notes.clone()),
+            TrialEvent::Ticked { counters, .. } => Some(counters.clone()),
             _ => None,
         });
         let ticks: Vec<Vec<u64>> = ticks.collect();
         assert_eq!(ticks.len(), session.elapsed.len());
-        assert!(ticks.iter().all(|notes| notes.len() == tasks));
+        assert!(ticks.iter().all(|counters| counters.len() == tasks));
     }
 }
 
-fn as_another(deeds: Vec<Deed>) -> Task {
-    Task { identity: Some(Identity { user: 12_345, group: 54_321 }), ..task("a", deeds) }
+fn as_another(operations: Vec<Operation>) -> Task {
+    Task { identity: Some(Identity { user: 12_345, group: 54_321 }), ..task("a", operations) }
 }
 
 #[test]
@@ -133,9 +133,10 @@ fn a_worker_is_another_user_for_its_task_alone() {
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
     let target = Target::open(place.path()).unwrap();
-    let make = |file: &str| vec![Deed::Create(0, name(file), CreateHow::Exclusive, 0)];
-    let waves = vec![wave(vec![as_another(make("theirs"))]), wave(vec![task("b", make("ours"))])];
-    let (result, _heard) = perform(&mut Play::new(vec![("p", waves)]), &target, &StopFlag::new());
+    let make = |file: &str| vec![Operation::Create(0, name(file), CreateHow::Exclusive, 0)];
+    let groups =
+        vec![group(vec![as_another(make("theirs"))]), group(vec![task("b", make("ours"))])];
+    let (result, _heard) = perform(&mut Play::new(vec![("p", groups)]), &target, &StopFlag::new());
     let own = std::fs::metadata(place.path()).unwrap();
     if own.uid() != 0 {
         assert!(matches!(result, Err(EngineError::Lost { why, .. }) if why.contains("12345")));

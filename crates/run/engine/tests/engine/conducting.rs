@@ -9,28 +9,33 @@ use treering_engine::{
     Place, Progress, StopFlag, Target, run,
 };
 use treering_model::{CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{Caches, CreateHow, EntryKind, Wave};
+use treering_script::{Caches, CreateHow, EntryKind, ParallelGroup};
 use treering_sys::DropCachesError;
 
-use crate::deeds::{Deed, DeedScript, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, options, perform, synced, task, task_of, wave};
+use crate::operations::{Operation, OperationScript, Panicking, Raising, make_tree, name};
+use crate::stage::{Heard, Play, group, options, perform, synced, task, task_of};
 
 fn two_phases() -> Play {
     Play::new(vec![
         (
             "create",
             vec![
-                synced(wave(vec![task("tree-0", make_tree("tree-0", 10, 5000))])),
-                wave(vec![task("tree-1", make_tree("tree-1", 20, 100))]),
+                synced(group(vec![task("tree-0", make_tree("tree-0", 10, 5000))])),
+                group(vec![task("tree-1", make_tree("tree-1", 20, 100))]),
             ],
         ),
-        ("read", vec![wave(vec![task("tree-0", reading("tree-0"))])]),
+        ("read", vec![group(vec![task("tree-0", reading("tree-0"))])]),
     ])
 }
 
-fn reading(tree: &str) -> Vec<Deed> {
+fn reading(tree: &str) -> Vec<Operation> {
     let path = name(&format!("{tree}/file-3"));
-    vec![Deed::Open(0, path, 0), Deed::Read(0, 8192), Deed::Read(0, 8192), Deed::Close(0)]
+    vec![
+        Operation::Open(0, path, 0),
+        Operation::Read(0, 8192),
+        Operation::Read(0, 8192),
+        Operation::Close(0),
+    ]
 }
 
 fn calls(task: &TaskTotals, op: Op) -> u64 {
@@ -120,9 +125,9 @@ fn progress_counts_everything() {
 fn a_signal_stops_and_what_was_done_is_told() {
     let memory = MemoryFilesystem::default();
     let stop = StopFlag::new();
-    let first = wave(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
+    let first = group(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
     let raising = Raising { stop: stop.clone(), signal: 15, calls: 0 };
-    let second = wave(vec![task_of("x", Box::new(raising))]);
+    let second = group(vec![task_of("x", Box::new(raising))]);
     let mut play = Play::new(vec![("mixed", vec![first, second])]);
     let (result, heard) = perform(&mut play, &memory, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })), "{result:?}");
@@ -148,9 +153,9 @@ fn a_halt_from_outside_is_not_success() {
 fn a_failing_call_names_its_path_and_its_task() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let mut deeds = make_tree("tree-0", 3, 10);
-    deeds.push(Deed::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
-    let mut play = Play::new(vec![("create", vec![wave(vec![task("tree-0", deeds)])])]);
+    let mut operations = make_tree("tree-0", 3, 10);
+    operations.push(Operation::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
+    let mut play = Play::new(vec![("create", vec![group(vec![task("tree-0", operations)])])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     let path = target.path().join("tree-0/file-1");
@@ -166,7 +171,7 @@ fn a_failing_call_names_its_path_and_its_task() {
 
 #[test]
 fn a_panic_is_an_error() {
-    let mut play = Play::new(vec![("p", vec![wave(vec![task_of("x", Box::new(Panicking))])])]);
+    let mut play = Play::new(vec![("p", vec![group(vec![task_of("x", Box::new(Panicking))])])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     let text = result.unwrap_err().to_string();
     assert_eq!(text, "create x: the worker panicked: a defect, for the test");
@@ -175,12 +180,12 @@ fn a_panic_is_an_error() {
 
 #[test]
 fn slots_are_closed_between_tasks() {
-    let open = vec![Deed::MakeDir(0, name("d")), Deed::OpenDir(0, name("d"), 5)];
-    let use_it = vec![Deed::Stat(5, name("x"))];
-    let waves = vec![wave(vec![task("a", open)]), wave(vec![task("b", use_it)])];
+    let open = vec![Operation::MakeDir(0, name("d")), Operation::OpenDir(0, name("d"), 5)];
+    let use_it = vec![Operation::Stat(5, name("x"))];
+    let groups = vec![group(vec![task("a", open)]), group(vec![task("b", use_it)])];
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let (result, _) = perform(&mut Play::new(vec![("p", waves)]), &target, &StopFlag::new());
+    let (result, _) = perform(&mut Play::new(vec![("p", groups)]), &target, &StopFlag::new());
     let text = result.unwrap_err().to_string();
     assert_eq!(text, "stat directory slot 5/x: Bad file descriptor (os error 9)");
 }
@@ -207,12 +212,12 @@ impl Place for Unprivileged {
 #[test]
 fn caches_that_stay_are_told_once_and_not_asked_for_again() {
     let place = Unprivileged { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
-    let dropping = |subject: &str| Wave {
+    let dropping = |subject: &str| ParallelGroup {
         caches: Caches::Drop,
-        ..wave(vec![task(subject, make_tree(subject, 1, 1))])
+        ..group(vec![task(subject, make_tree(subject, 1, 1))])
     };
     let mut play = Play::new(vec![
-        ("one", vec![wave(Vec::new()), dropping("a"), dropping("b")]),
+        ("one", vec![group(Vec::new()), dropping("a"), dropping("b")]),
         ("two", vec![dropping("c")]),
     ]);
     let (result, heard) = perform(&mut play, &place, &StopFlag::new());
@@ -258,13 +263,14 @@ fn a_listener_that_fails_ends_the_run() {
 #[test]
 fn samples_are_few_but_every_sync_is_timed() {
     let memory = MemoryFilesystem::default();
-    let script = DeedScript::new(vec![Deed::Stat(0, name("d"))], 3200);
-    let mut deeds = vec![Deed::MakeDir(0, name("d"))];
-    deeds.extend(vec![Deed::Sync; 20]);
-    let waves = vec![wave(vec![task("a", deeds)]), wave(vec![task_of("b", Box::new(script))])];
+    let script = OperationScript::new(vec![Operation::Stat(0, name("d"))], 3200);
+    let mut operations = vec![Operation::MakeDir(0, name("d"))];
+    operations.extend(vec![Operation::Sync; 20]);
+    let groups =
+        vec![group(vec![task("a", operations)]), group(vec![task_of("b", Box::new(script))])];
     let mut heard = Heard::default();
     let options = options(LatencyMode::Sampled);
-    let mut play = Play::new(vec![("p", waves)]);
+    let mut play = Play::new(vec![("p", groups)]);
     run(&mut play, &memory, &options, &mut heard, &Progress::new(), &StopFlag::new()).unwrap();
     let phase = heard.phases()[0];
     let samples =

@@ -8,7 +8,7 @@ use treering_engine::oracle::Snapshot;
 use treering_engine::{Caller, Confinement, Payload, PayloadKind, SyncCaller, Target};
 use treering_script::{CallError, CreateHow, Errno};
 
-use crate::deeds::{Deed, name};
+use crate::operations::{Operation, name};
 
 const HOWS: [CreateHow; 4] =
     [CreateHow::Append, CreateHow::Truncate, CreateHow::TruncateToRead, CreateHow::Exclusive];
@@ -37,15 +37,15 @@ impl Scene {
         Self { inside, outside, caller }
     }
 
-    fn fail(&mut self, deed: &Deed) -> CallError {
-        match self.caller.call(&deed.call()) {
-            Ok(reply) => panic!("{deed:?} was done: {reply:?}"),
+    fn fail(&mut self, operation: &Operation) -> CallError {
+        match self.caller.call(&operation.call()) {
+            Ok(reply) => panic!("{operation:?} was done: {reply:?}"),
             Err(error) => error,
         }
     }
 
-    fn done(&mut self, deed: &Deed) {
-        self.caller.call(&deed.call()).unwrap();
+    fn done(&mut self, operation: &Operation) {
+        self.caller.call(&operation.call()).unwrap();
     }
 
     fn assert_untouched(&self) {
@@ -66,7 +66,7 @@ fn both(test: impl Fn(Scene)) {
 fn directories_are_not_opened_through_links() {
     both(|mut scene| {
         for path in ["dirlink", "dirlink/dir", "sub/dirlink", "sub/dirlink/dir", "filelink"] {
-            let failure = scene.fail(&Deed::OpenDir(0, name(path), 1));
+            let failure = scene.fail(&Operation::OpenDir(0, name(path), 1));
             assert!([Errno::LOOP, Errno::NOTDIR].contains(&failure.errno), "{failure:?}");
         }
         scene.assert_untouched();
@@ -79,9 +79,9 @@ fn files_are_neither_created_nor_opened_through_links() {
         let links = ["filelink", "dangling", "sub/filelink", "sub/dangling", "dirlink/new"];
         for path in links.into_iter().chain(["sub/dirlink/new", "dirlink/victim"]) {
             for how in HOWS {
-                scene.fail(&Deed::Create(0, name(path), how, 0));
+                scene.fail(&Operation::Create(0, name(path), how, 0));
             }
-            scene.fail(&Deed::Open(0, name(path), 0));
+            scene.fail(&Operation::Open(0, name(path), 0));
         }
         scene.assert_untouched();
     });
@@ -90,10 +90,10 @@ fn files_are_neither_created_nor_opened_through_links() {
 #[test]
 fn files_are_not_removed_through_links_but_links_are() {
     both(|mut scene| {
-        scene.fail(&Deed::Unlink(0, name("dirlink/victim")));
-        scene.fail(&Deed::Unlink(0, name("sub/dirlink/victim")));
+        scene.fail(&Operation::Unlink(0, name("dirlink/victim")));
+        scene.fail(&Operation::Unlink(0, name("sub/dirlink/victim")));
         for link in ["filelink", "dangling", "dirlink", "sub/filelink", "sub/dirlink"] {
-            scene.done(&Deed::Unlink(0, name(link)));
+            scene.done(&Operation::Unlink(0, name(link)));
             assert!(scene.inside.path().join(link).symlink_metadata().is_err());
         }
         scene.assert_untouched();
@@ -104,10 +104,10 @@ fn files_are_not_removed_through_links_but_links_are() {
 fn directories_are_neither_made_nor_removed_through_links() {
     both(|mut scene| {
         for path in ["dirlink", "dangling", "dirlink/new", "sub/new", "/new", ".."] {
-            scene.fail(&Deed::MakeDir(0, name(path)));
+            scene.fail(&Operation::MakeDir(0, name(path)));
         }
         for path in ["dirlink", "dirlink/dir", "filelink", "sub/.."] {
-            scene.fail(&Deed::RemoveDir(0, name(path)));
+            scene.fail(&Operation::RemoveDir(0, name(path)));
         }
         scene.assert_untouched();
     });
@@ -119,12 +119,12 @@ fn names_upward_are_refused_everywhere() {
         let victim = scene.outside.path().join("victim");
         for path in ["..", "../x", "sub/../../x", victim.to_str().unwrap()] {
             for how in HOWS {
-                scene.fail(&Deed::Create(0, name(path), how, 0));
+                scene.fail(&Operation::Create(0, name(path), how, 0));
             }
-            scene.fail(&Deed::Open(0, name(path), 0));
-            scene.fail(&Deed::OpenDir(0, name(path), 1));
-            scene.fail(&Deed::Unlink(0, name(path)));
-            scene.fail(&Deed::Stat(0, name(path)));
+            scene.fail(&Operation::Open(0, name(path), 0));
+            scene.fail(&Operation::OpenDir(0, name(path), 1));
+            scene.fail(&Operation::Unlink(0, name(path)));
+            scene.fail(&Operation::Stat(0, name(path)));
         }
         scene.assert_untouched();
     });
@@ -133,15 +133,15 @@ fn names_upward_are_refused_everywhere() {
 #[test]
 fn the_target_itself_can_be_neither_closed_nor_replaced() {
     both(|mut scene| {
-        assert_eq!(scene.fail(&Deed::CloseDir(0)).errno, Errno::BADF);
-        assert_eq!(scene.fail(&Deed::OpenDir(0, name("sub"), 0)).errno, Errno::BADF);
-        assert_eq!(scene.fail(&Deed::OpenDir(0, name("sub"), 1024)).errno, Errno::BADF);
-        scene.done(&Deed::MakeDir(0, name("deep")));
-        scene.done(&Deed::OpenDir(0, name("deep"), 1023));
-        scene.done(&Deed::MakeDir(1023, name("deeper")));
+        assert_eq!(scene.fail(&Operation::CloseDir(0)).errno, Errno::BADF);
+        assert_eq!(scene.fail(&Operation::OpenDir(0, name("sub"), 0)).errno, Errno::BADF);
+        assert_eq!(scene.fail(&Operation::OpenDir(0, name("sub"), 1024)).errno, Errno::BADF);
+        scene.done(&Operation::MakeDir(0, name("deep")));
+        scene.done(&Operation::OpenDir(0, name("deep"), 1023));
+        scene.done(&Operation::MakeDir(1023, name("deeper")));
         // The slot that a path begins at may be the one it is opened into.
-        scene.done(&Deed::OpenDir(1023, name("deeper"), 1023));
-        let missing = Deed::Stat(1023, name("x"));
+        scene.done(&Operation::OpenDir(1023, name("deeper"), 1023));
+        let missing = Operation::Stat(1023, name("x"));
         scene.fail(&missing);
         let path = scene.caller.path_of(missing.call().subject());
         assert!(path.ends_with("deep/deeper/x"), "{}", path.display());

@@ -7,39 +7,39 @@ use treering_engine::{
     EngineOptions, HeatLog, LatencyMode, PayloadKind, Progress, StopFlag, Target, run_on_targets,
 };
 use treering_model::{HeatReport, HotData};
-use treering_script::{CreateHow, OpenHow, SideBySide, Task, Wave, WorkerKind};
+use treering_script::{CreateHow, OpenHow, ParallelGroup, SideBySide, Task, WorkerKind};
 
-use crate::deeds::{Deed, name};
-use crate::stage::{Heard, Play, task, wave};
+use crate::operations::{Operation, name};
+use crate::stage::{Heard, Play, group, task};
 
 const MIB: u64 = 1 << 20;
 
 /// A file that is written, appended to, read at two places, renamed; another that goes.
-fn deeds(dir: &str) -> Vec<Deed> {
+fn operations(dir: &str) -> Vec<Operation> {
     let (old, new) = (name("old"), name("new"));
     vec![
-        Deed::MakeDir(0, name(dir)),
-        Deed::OpenDir(0, name(dir), 1),
-        Deed::Create(1, old.clone(), CreateHow::Truncate, 0),
-        Deed::Write(0, 4096, 0),
-        Deed::Write(0, 4096, 4096),
-        Deed::WriteAt(0, 100, 3 * MIB),
-        Deed::Close(0),
-        Deed::OpenTo(OpenHow::Append, 1, old.clone(), 0),
-        Deed::Write(0, 50, 0),
-        Deed::Close(0),
-        Deed::Open(1, old.clone(), 0),
-        Deed::Seek(0, MIB),
-        Deed::Read(0, 10),
-        Deed::Seek(0, 8192),
-        Deed::ReadEach(0, 3),
-        Deed::Close(0),
-        Deed::Rename(1, old, 1, new),
-        Deed::Create(1, name("gone"), CreateHow::Truncate, 0),
-        Deed::Write(0, 7, 0),
-        Deed::Close(0),
-        Deed::Unlink(1, name("gone")),
-        Deed::CloseDir(1),
+        Operation::MakeDir(0, name(dir)),
+        Operation::OpenDir(0, name(dir), 1),
+        Operation::Create(1, old.clone(), CreateHow::Truncate, 0),
+        Operation::Write(0, 4096, 0),
+        Operation::Write(0, 4096, 4096),
+        Operation::WriteAt(0, 100, 3 * MIB),
+        Operation::Close(0),
+        Operation::OpenTo(OpenHow::Append, 1, old.clone(), 0),
+        Operation::Write(0, 50, 0),
+        Operation::Close(0),
+        Operation::Open(1, old.clone(), 0),
+        Operation::Seek(0, MIB),
+        Operation::Read(0, 10),
+        Operation::Seek(0, 8192),
+        Operation::ReadEach(0, 3),
+        Operation::Close(0),
+        Operation::Rename(1, old, 1, new),
+        Operation::Create(1, name("gone"), CreateHow::Truncate, 0),
+        Operation::Write(0, 7, 0),
+        Operation::Close(0),
+        Operation::Unlink(1, name("gone")),
+        Operation::CloseDir(1),
     ]
 }
 
@@ -47,8 +47,8 @@ fn report(workers: WorkerKind) -> HeatReport {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let side_by_side = SideBySide { workers, ..SideBySide::default() };
-    let tasks: Vec<Task> = ["a", "b"].map(|dir| task(dir, deeds(dir))).into();
-    let mut play = Play::new(vec![("p", vec![Wave { side_by_side, ..wave(tasks) }])]);
+    let tasks: Vec<Task> = ["a", "b"].map(|dir| task(dir, operations(dir))).into();
+    let mut play = Play::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let log = HeatLog::new(Duration::from_secs(1), vec![place.path().display().to_string()]);
     assert_eq!(log.take_report(), None);

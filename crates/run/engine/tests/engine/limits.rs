@@ -1,4 +1,4 @@
-//! What ends a wave beside its scripts, what becomes of it then, and what a wave has beyond its
+//! What ends a group beside its scripts, what becomes of it then, and what a group has beyond its
 //! tasks: a time limit, tasks told although they were cut short, a command, several roots, direct
 //! files.
 
@@ -9,69 +9,72 @@ use treering_engine::{
     Target, run_on_targets,
 };
 use treering_script::{
-    Bell, CreateHow, Dir, Expect, File, Io, Script, SideBySide, Stop, Task, TimeLimit, Unfinished,
-    Wave,
+    CreateHow, Deadline, Dir, Expect, File, Io, ParallelGroup, Script, SideBySide, Stop, Task,
+    TimeLimit, Unfinished,
 };
 
-use crate::deeds::{Deed, name};
-use crate::stage::{Heard, Play, endless, perform, task, task_of, wave};
+use crate::operations::{Operation, name};
+use crate::stage::{Heard, Play, endless, group, perform, task, task_of};
 
-/// Works until the bell rings.
-struct UntilBell {
-    bell: Bell,
+/// Works until the deadline is reached.
+struct UntilDeadline {
+    deadline: Deadline,
     calls: u64,
 }
 
-impl Script for UntilBell {
+impl Script for UntilDeadline {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        while !self.bell.has_rung() {
+        while !self.deadline.is_reached() {
             self.calls += 1;
             io.stat(Dir::TARGET, c"nothing").unless_missing()?;
         }
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         vec![self.calls]
     }
 }
 
-fn until_bell(subject: &str, bell: &Bell) -> Task {
-    task_of(subject, Box::new(UntilBell { bell: bell.clone(), calls: 0 }))
+fn until_deadline(subject: &str, deadline: &Deadline) -> Task {
+    task_of(subject, Box::new(UntilDeadline { deadline: deadline.clone(), calls: 0 }))
 }
 
 #[test]
-fn a_bell_ends_all_workers_of_a_wave() {
+fn a_deadline_ends_all_workers_of_a_group() {
     for workers in 1..3 {
-        let bell = Bell::default();
-        let tasks = ["a", "b"].into_iter().take(workers).map(|name| until_bell(name, &bell));
+        let deadline = Deadline::default();
+        let tasks =
+            ["a", "b"].into_iter().take(workers).map(|name| until_deadline(name, &deadline));
         let after = Duration::from_millis(50);
-        let time_limit = Some(TimeLimit { after, bell: bell.clone() });
-        let timed = Wave { time_limit, ..wave(tasks.collect()) };
+        let time_limit = Some(TimeLimit { after, deadline: deadline.clone() });
+        let timed = ParallelGroup { time_limit, ..group(tasks.collect()) };
         let mut play = Play::new(vec![("p", vec![timed])]);
         perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
         assert_eq!(play.told.len(), workers);
-        assert!(bell.has_rung());
+        assert!(deadline.is_reached());
     }
 }
 
 #[test]
-fn a_bell_does_not_ring_for_a_wave_that_is_over() {
-    let bell = Bell::default();
-    let time_limit = Some(TimeLimit { after: Duration::from_millis(20), bell: bell.clone() });
-    let short = Wave { time_limit, ..wave(vec![task("a", Vec::new())]) };
+fn a_deadline_does_not_ring_for_a_group_that_is_over() {
+    let deadline = Deadline::default();
+    let time_limit =
+        Some(TimeLimit { after: Duration::from_millis(20), deadline: deadline.clone() });
+    let short = ParallelGroup { time_limit, ..group(vec![task("a", Vec::new())]) };
     let mut play = Play::new(vec![("p", vec![short])]);
     perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
     std::thread::sleep(Duration::from_millis(80));
-    assert!(!bell.has_rung());
+    assert!(!deadline.is_reached());
 }
 
 #[test]
 fn what_was_cut_short_is_told_where_it_counts() {
-    let failing = task("failing", vec![Deed::MakeDir(0, name("x")), Deed::Open(0, name("y"), 0)]);
+    let failing =
+        task("failing", vec![Operation::MakeDir(0, name("x")), Operation::Open(0, name("y"), 0)]);
     let side_by_side = SideBySide { unfinished: Unfinished::Told, ..SideBySide::default() };
     let tasks = vec![endless("a"), failing];
-    let mut play = Play::new(vec![("p", vec![Wave { side_by_side, ..wave(tasks) }])]);
+    let mut play = Play::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { task, .. }) if task == "create failing"));
     let told: Vec<_> = play.told.iter().map(|task| task.subject.as_str()).collect();
@@ -86,9 +89,9 @@ fn a_command_is_run_before_the_tasks_and_may_fail() {
     let target = Target::open(place.path()).unwrap();
     let sign = place.path().join("sign");
     let command = format!("mkdir '{}'; exit 3", sign.display());
-    let seen = task("seen", vec![Deed::OpenDir(0, name("sign"), 1)]);
-    let wave = Wave { command: Some(command), ..wave(vec![seen]) };
-    let mut play = Play::new(vec![("p", vec![wave])]);
+    let seen = task("seen", vec![Operation::OpenDir(0, name("sign"), 1)]);
+    let group = ParallelGroup { command: Some(command), ..group(vec![seen]) };
+    let mut play = Play::new(vec![("p", vec![group])]);
     perform(&mut play, &target, &StopFlag::new()).0.unwrap();
     assert!(sign.is_dir());
 }
@@ -111,7 +114,7 @@ fn a_worker_can_open_the_roots_of_the_others() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let targets = places.each_ref().map(|place| Target::open(place.path()).unwrap());
     let script = InBoth;
-    let mut play = Play::new(vec![("p", vec![wave(vec![task_of("a", Box::new(script))])])]);
+    let mut play = Play::new(vec![("p", vec![group(vec![task_of("a", Box::new(script))])])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     let mut heard = Heard::default();
@@ -124,10 +127,10 @@ fn direct_files_take_whole_blocks_only() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = Target::open(place.path()).unwrap();
     let write = |bytes| {
-        let create = Deed::Create(0, name("file"), CreateHow::Truncate, 0);
-        let deeds = vec![create, Deed::Write(0, bytes, 0), Deed::Close(0)];
-        let direct = Task { direct: true, ..task("a", deeds) };
-        let mut play = Play::new(vec![("p", vec![wave(vec![direct])])]);
+        let create = Operation::Create(0, name("file"), CreateHow::Truncate, 0);
+        let operations = vec![create, Operation::Write(0, bytes, 0), Operation::Close(0)];
+        let direct = Task { direct: true, ..task("a", operations) };
+        let mut play = Play::new(vec![("p", vec![group(vec![direct])])]);
         perform(&mut play, &target, &StopFlag::new()).0
     };
     match write(8192) {

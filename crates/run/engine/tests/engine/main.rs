@@ -1,19 +1,19 @@
 //! Tests of the engine from outside: whole sessions on real directories and in memory.
 //!
-//! `deeds` and `stage` are what the others play with; each other file is a theme. Tests that mount
-//! something need root and say so when they are skipped.
+//! `operations` and `stage` are what the others play with; each other file is a theme. Tests that
+//! mount something need root and say so when they are skipped.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
 mod commons;
 mod conducting;
-mod deeds;
 mod escapes;
 mod full_disk;
+mod groups;
 mod heat;
 mod limits;
+mod operations;
 mod oracle_agreement;
 mod processes;
 mod queues;
 mod removal;
 mod stage;
-mod waves;

@@ -12,7 +12,7 @@ use treering_engine::{
 };
 use treering_script::{CreateHow, Done, OpenHow};
 
-use crate::deeds::{Deed, name};
+use crate::operations::{Operation, name};
 
 fn names() -> impl Strategy<Value = std::ffi::CString> {
     sample::select(vec!["a", "b", "c"]).prop_map(name)
@@ -48,74 +48,75 @@ fn opens() -> impl Strategy<Value = OpenHow> {
     ])
 }
 
-fn deeds() -> impl Strategy<Value = Deed> {
+fn operations() -> impl Strategy<Value = Operation> {
     let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u16);
     prop_oneof![
-        3 => (dir(), paths(), slot()).prop_map(|(at, path, into)| Deed::OpenDir(at, path, into)),
-        1 => dir().prop_map(Deed::CloseDir),
-        2 => dir().prop_map(Deed::ReadDir),
-        5 => (dir(), names()).prop_map(|(at, name)| Deed::MakeDir(at, name)),
-        2 => (dir(), names()).prop_map(|(at, name)| Deed::RemoveDir(at, name)),
+        3 => (dir(), paths(), slot())
+            .prop_map(|(at, path, into)| Operation::OpenDir(at, path, into)),
+        1 => dir().prop_map(Operation::CloseDir),
+        2 => dir().prop_map(Operation::ReadDir),
+        5 => (dir(), names()).prop_map(|(at, name)| Operation::MakeDir(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| Operation::RemoveDir(at, name)),
         6 => (dir(), paths(), hows(), file())
-            .prop_map(|(at, path, how, into)| Deed::Create(at, path, how, into)),
+            .prop_map(|(at, path, how, into)| Operation::Create(at, path, how, into)),
         4 => (dir(), paths(), opens(), file())
-            .prop_map(|(at, path, how, into)| Deed::OpenTo(how, at, path, into)),
+            .prop_map(|(at, path, how, into)| Operation::OpenTo(how, at, path, into)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
-            .prop_map(|(file, position)| Deed::Seek(file, position)),
+            .prop_map(|(file, position)| Operation::Seek(file, position)),
         2 => (dir(), names(), dir(), names())
-            .prop_map(|(at, from, to_at, to)| Deed::Rename(at, from, to_at, to)),
+            .prop_map(|(at, from, to_at, to)| Operation::Rename(at, from, to_at, to)),
         1 => (dir(), names(), dir(), names())
-            .prop_map(|(at, from, to_at, to)| Deed::Link(at, from, to_at, to)),
+            .prop_map(|(at, from, to_at, to)| Operation::Link(at, from, to_at, to)),
         // A name of their own: what a link on the way is refused with depends on who walks it.
-        1 => dir().prop_map(|at| Deed::Symlink(at, name("link"))),
-        1 => dir().prop_map(|at| Deed::Unlink(at, name("link"))),
-        1 => (dir(), names()).prop_map(|(at, name)| Deed::SetTimes(at, name)),
-        1 => (dir(), any::<bool>()).prop_map(|(dir, data_only)| Deed::SyncDir(dir, data_only)),
+        1 => dir().prop_map(|at| Operation::Symlink(at, name("link"))),
+        1 => dir().prop_map(|at| Operation::Unlink(at, name("link"))),
+        1 => (dir(), names()).prop_map(|(at, name)| Operation::SetTimes(at, name)),
+        1 => (dir(), any::<bool>()).prop_map(|(dir, data_only)| Operation::SyncDir(dir, data_only)),
         2 => (file(), 0..9000u32, 0..20_000u64)
-            .prop_map(|(file, bytes, position)| Deed::ReadAt(file, bytes, position)),
+            .prop_map(|(file, bytes, position)| Operation::ReadAt(file, bytes, position)),
         2 => (file(), 0..9000u32, 0..20_000u64)
-            .prop_map(|(file, bytes, position)| Deed::WriteAt(file, bytes, position)),
-        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Deed::ReadEach(file, bytes)),
-        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Deed::WriteEach(file, bytes)),
-        2 => file().prop_map(Deed::FileStat),
-        3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Deed::Read(file, bytes)),
+            .prop_map(|(file, bytes, position)| Operation::WriteAt(file, bytes, position)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Operation::ReadEach(file, bytes)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Operation::WriteEach(file, bytes)),
+        2 => file().prop_map(Operation::FileStat),
+        3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Operation::Read(file, bytes)),
         5 => (file(), 0..9000u32, 0..100_000u64)
-            .prop_map(|(file, bytes, position)| Deed::Write(file, bytes, position)),
+            .prop_map(|(file, bytes, position)| Operation::Write(file, bytes, position)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
-            .prop_map(|(file, bytes)| Deed::Truncate(file, bytes)),
-        1 => dir().prop_map(Deed::MakeAgain),
-        1 => file().prop_map(Deed::Fsync),
-        2 => file().prop_map(Deed::Close),
-        3 => (dir(), paths()).prop_map(|(at, path)| Deed::Unlink(at, path)),
-        2 => (dir(), names()).prop_map(|(at, name)| Deed::Stat(at, name)),
-        2 => (dir(), names()).prop_map(|(at, name)| Deed::Size(at, name)),
+            .prop_map(|(file, bytes)| Operation::Truncate(file, bytes)),
+        1 => dir().prop_map(Operation::MakeAgain),
+        1 => file().prop_map(Operation::Fsync),
+        2 => file().prop_map(Operation::Close),
+        3 => (dir(), paths()).prop_map(|(at, path)| Operation::Unlink(at, path)),
+        2 => (dir(), names()).prop_map(|(at, name)| Operation::Stat(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| Operation::Size(at, name)),
     ]
 }
 
 /// What a step came to, in a form that can be compared. Entries are only counted at the end of a
 /// directory: their order, and what is told of changes made meanwhile, is the filesystem's affair.
-fn result(caller: &mut impl Caller, deed: &Deed) -> String {
-    match caller.call(&deed.call()) {
+fn result(caller: &mut impl Caller, operation: &Operation) -> String {
+    match caller.call(&operation.call()) {
         Ok(reply) => format!("{:?}", reply.done),
-        Err(error) => format!("{} failed: {}", deed.call().op(), error.errno),
+        Err(error) => format!("{} failed: {}", operation.call().op(), error.errno),
     }
 }
 
-fn compare(confinement: Confinement, deeds: &[Deed], seed: u64) {
+fn compare(confinement: Confinement, operations: &[Operation], seed: u64) {
     let place = tempfile::tempdir().unwrap();
     let dir = File::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Classic, 0);
     let mut real = SyncCaller::new(dir.as_fd(), confinement, payload).unwrap();
     let filesystem = MemoryFilesystem::new(EntryOrder::Seeded(seed));
     let mut memory = MemoryCaller::new(&filesystem);
-    for (number, deed) in deeds.iter().enumerate() {
-        let (by_kernel, by_oracle) = (result(&mut real, deed), result(&mut memory, deed));
-        assert_eq!(by_kernel, by_oracle, "step {number}: {deed:?}");
+    for (number, operation) in operations.iter().enumerate() {
+        let (by_kernel, by_oracle) = (result(&mut real, operation), result(&mut memory, operation));
+        assert_eq!(by_kernel, by_oracle, "step {number}: {operation:?}");
     }
     assert_eq!(Snapshot::of_directory(place.path()).unwrap(), filesystem.snapshot());
     real.close_all();
     memory.close_all();
-    let closed = Deed::Close(0);
+    let closed = Operation::Close(0);
     assert_eq!(result(&mut real, &closed), result(&mut memory, &closed));
 }
 
@@ -124,12 +125,12 @@ proptest::proptest! {
 
     #[test]
     fn the_oracle_and_the_kernel_agree(
-        deeds in collection::vec(deeds(), 1..80),
+        operations in collection::vec(operations(), 1..80),
         seed in any::<u64>(),
         walk in any::<bool>(),
     ) {
         let confinement = if walk { Confinement::Walk } else { Confinement::Kernel };
-        compare(confinement, &deeds, seed);
+        compare(confinement, &operations, seed);
     }
 }
 
@@ -148,19 +149,19 @@ fn steps_of_any_size_take_as_few_calls_as_they_can() {
 
 fn sizes_and_calls(caller: &mut impl Caller) {
     let most = u32::try_from(LARGEST_CALL_BYTES).unwrap();
-    let mut moved = |deed: Deed| {
-        let reply = caller.call(&deed.call()).unwrap();
+    let mut moved = |operation: Operation| {
+        let reply = caller.call(&operation.call()).unwrap();
         let bytes = if let Done::Bytes(bytes) = reply.done { bytes } else { 0 };
         (bytes, reply.calls)
     };
-    moved(Deed::Create(0, name("big"), CreateHow::Append, 0));
-    assert_eq!(moved(Deed::Write(0, 0, 0)), (0, 1));
-    assert_eq!(moved(Deed::Write(0, 1000, 0)), (1000, 1));
+    moved(Operation::Create(0, name("big"), CreateHow::Append, 0));
+    assert_eq!(moved(Operation::Write(0, 0, 0)), (0, 1));
+    assert_eq!(moved(Operation::Write(0, 1000, 0)), (1000, 1));
     // Also across the end of the payload's buffer.
-    assert_eq!(moved(Deed::Write(0, most, 1000)), (u64::from(most), 1));
-    assert_eq!(moved(Deed::Write(0, most + 1, 1000)), (u64::from(most) + 1, 2));
-    moved(Deed::Open(0, name("big"), 1));
-    assert_eq!(moved(Deed::Read(1, u32::MAX)), (u64::from(most), 1));
+    assert_eq!(moved(Operation::Write(0, most, 1000)), (u64::from(most), 1));
+    assert_eq!(moved(Operation::Write(0, most + 1, 1000)), (u64::from(most) + 1, 2));
+    moved(Operation::Open(0, name("big"), 1));
+    assert_eq!(moved(Operation::Read(1, u32::MAX)), (u64::from(most), 1));
 }
 
 #[test]
@@ -185,18 +186,18 @@ fn entries_are_the_same_in_every_order() {
 }
 
 fn names_after_making(caller: &mut impl Caller, files: u32) -> Vec<String> {
-    let mut make = |deed: Deed| {
-        caller.call(&deed.call()).unwrap();
+    let mut make = |operation: Operation| {
+        caller.call(&operation.call()).unwrap();
     };
-    make(Deed::MakeDir(0, name("d")));
-    make(Deed::OpenDir(0, name("d"), 1));
+    make(Operation::MakeDir(0, name("d")));
+    make(Operation::OpenDir(0, name("d"), 1));
     for number in 0..files {
-        make(Deed::Create(1, name(&format!("file-{number:05}")), CreateHow::Exclusive, 0));
+        make(Operation::Create(1, name(&format!("file-{number:05}")), CreateHow::Exclusive, 0));
     }
-    make(Deed::OpenDir(0, name("d"), 1));
+    make(Operation::OpenDir(0, name("d"), 1));
     let mut names = Vec::new();
     loop {
-        let reply = caller.call(&Deed::ReadDir(1).call()).unwrap();
+        let reply = caller.call(&Operation::ReadDir(1).call()).unwrap();
         assert_eq!(reply.done, Done::Entries);
         let entries = caller.entries();
         if entries.is_empty() {

@@ -1,4 +1,4 @@
-//! Waves whose workers are processes.
+//! ParallelGroups whose workers are processes.
 
 use std::process::id;
 
@@ -6,16 +6,17 @@ use treering_engine::oracle::Snapshot;
 use treering_engine::{EngineError, Progress, StopFlag, Target, run};
 use treering_model::{Op, TaskTotals};
 use treering_script::{
-    Dir, Expect, Io, OnSignal, Script, SideBySide, Stop, Task, Wave, WaveStart, WorkerKind,
+    Dir, Expect, GroupStart, Io, OnSignal, ParallelGroup, Script, SideBySide, Stop, Task,
+    WorkerKind,
 };
 
-use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, endless, options, perform, task, task_of, wave};
+use crate::operations::{Operation, Panicking, Raising, make_tree, name};
+use crate::stage::{Heard, Play, endless, group, options, perform, task, task_of};
 
-fn forked(tasks: Vec<Task>, start: WaveStart) -> Wave {
+fn forked(tasks: Vec<Task>, start: GroupStart) -> ParallelGroup {
     let workers = WorkerKind::Process;
     let side_by_side = SideBySide { workers, start, ..SideBySide::default() };
-    Wave { side_by_side, ..wave(tasks) }
+    ParallelGroup { side_by_side, ..group(tasks) }
 }
 
 fn trees(count: u32) -> Vec<Task> {
@@ -45,21 +46,21 @@ impl Script for Noting {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         vec![self.0]
     }
 }
 
 #[test]
 fn processes_do_and_tell_what_threads_do() {
-    for start in [WaveStart::Together, WaveStart::AsMade] {
+    for start in [GroupStart::Together, GroupStart::AsMade] {
         let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let mut told = Vec::new();
         for (place, kind) in places.iter().zip([WorkerKind::Thread, WorkerKind::Process]) {
             let target = Target::open(place.path()).unwrap();
             let side_by_side = SideBySide { workers: kind, start, ..SideBySide::default() };
-            let waves = vec![Wave { side_by_side, ..wave(trees(3)) }];
-            let mut play = Play::new(vec![("p", waves)]);
+            let groups = vec![ParallelGroup { side_by_side, ..group(trees(3)) }];
+            let mut play = Play::new(vec![("p", groups)]);
             let (progress, mut heard) = (Progress::new(), Heard::default());
             let options = options(treering_engine::LatencyMode::All);
             let stop = StopFlag::new();
@@ -86,14 +87,14 @@ fn processes_do_and_tell_what_threads_do() {
 }
 
 #[test]
-fn one_task_has_a_process_too_and_its_notes_come_back() {
+fn one_task_has_a_process_too_and_its_counters_come_back() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![task_of("noting", Box::new(Noting(0)))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    let [noted] = play.told[0].notes[..] else { panic!("one number") };
+    let [noted] = play.told[0].counters[..] else { panic!("one number") };
     assert!(noted > 0 && noted != u64::from(id()));
 }
 
@@ -101,9 +102,9 @@ fn one_task_has_a_process_too_and_its_notes_come_back() {
 fn a_process_that_fails_stops_the_others_and_names_the_path() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let failing = task("failing", vec![Deed::Open(0, name("missing"), 0)]);
+    let failing = task("failing", vec![Operation::Open(0, name("missing"), 0)]);
     let tasks = vec![endless("a"), failing, endless("b")];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::AsMade)])]);
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::AsMade)])]);
     let stop = StopFlag::new();
     let (result, heard) = perform(&mut play, &target, &stop);
     let missing = target.path().join("missing");
@@ -119,7 +120,7 @@ fn a_process_that_is_killed_is_a_failed_task() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![endless("a"), task_of("dying", Box::new(Dying { parent: id() }))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create dying"));
@@ -132,7 +133,7 @@ fn a_panic_in_a_process_is_told() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
 }
@@ -144,7 +145,7 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
     let stop = StopFlag::new();
     let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, WaveStart::Together)])]);
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
 
@@ -156,11 +157,12 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
             SideBySide { workers, on_signal: OnSignal::Finish, ..SideBySide::default() };
         let raise = Box::new(RaiseAndEnd { stop: later.clone() });
         let tasks = vec![task("tree", make_tree("tree", 500, 10)), task_of("raising", raise)];
-        let waves = vec![Wave { side_by_side: finishing, ..wave(tasks) }, wave(trees(1))];
-        let mut play = Play::new(vec![("p", waves)]);
+        let groups =
+            vec![ParallelGroup { side_by_side: finishing, ..group(tasks) }, group(trees(1))];
+        let mut play = Play::new(vec![("p", groups)]);
         let (result, heard) = perform(&mut play, &target, &later);
         assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
-        assert_eq!(heard.tasks().len(), 2, "the wave is finished, the next one not begun");
+        assert_eq!(heard.tasks().len(), 2, "the group is finished, the next one not begun");
         assert_eq!(heard.tasks()[0].files, 500);
     }
 }

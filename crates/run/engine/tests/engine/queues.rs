@@ -6,7 +6,7 @@ use treering_script::{
     CreateHow, Dir, File, Io, OpenHow, Queue, QueueKind, Request, Script, Stop, Task,
 };
 
-use crate::stage::{Play, perform, task_of, wave};
+use crate::stage::{Play, group, perform, task_of};
 
 const BLOCK: u32 = 4096;
 const DEPTH: u16 = 4;
@@ -56,7 +56,7 @@ impl Script for Requesting {
 fn check<P: Place>(place: &P, kind: QueueKind) -> bool {
     let task =
         Task { queue: Some(Queue { kind, depth: DEPTH }), ..task_of("a", Box::new(Requesting)) };
-    let mut play = Play::new(vec![("p", vec![wave(vec![task])])]);
+    let mut play = Play::new(vec![("p", vec![group(vec![task])])]);
     let (result, heard) = perform(&mut play, place, &StopFlag::new());
     if let Err(error) = result {
         // A sandbox may have none of them.
@@ -96,7 +96,7 @@ fn a_queue_without_depth_is_no_queue() {
     };
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let mut play = Play::new(vec![("p", vec![wave(vec![task])])]);
+    let mut play = Play::new(vec![("p", vec![group(vec![task])])]);
     let (result, _heard) = perform(&mut play, &target, &StopFlag::new());
     assert!(result.unwrap_err().to_string().contains("Invalid argument"));
 }

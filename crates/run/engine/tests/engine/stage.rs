@@ -10,34 +10,34 @@ use treering_engine::{
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{Phase, Script, Session, SyncScope, Task, Wave};
+use treering_script::{ParallelGroup, Phase, Script, Session, SyncScope, Task};
 
-use crate::deeds::{Deed, DeedScript};
+use crate::operations::{Operation, OperationScript};
 
-/// A session of given phases, each of given waves.
+/// A session of given phases, each of given groups.
 pub(crate) struct Play {
-    phases: VecDeque<(String, VecDeque<Wave>)>,
-    waves: VecDeque<Wave>,
+    phases: VecDeque<(String, VecDeque<ParallelGroup>)>,
+    groups: VecDeque<ParallelGroup>,
     pub(crate) told: Vec<TaskTotals>,
 }
 
 impl Play {
-    pub(crate) fn new(phases: Vec<(&str, Vec<Wave>)>) -> Self {
-        let phases = phases.into_iter().map(|(name, waves)| (name.to_owned(), waves.into()));
-        Self { phases: phases.collect(), waves: VecDeque::new(), told: Vec::new() }
+    pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
+        let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups.into()));
+        Self { phases: phases.collect(), groups: VecDeque::new(), told: Vec::new() }
     }
 }
 
 impl Session for Play {
     fn next_phase(&mut self) -> Option<Phase> {
-        let (name, waves) = self.phases.pop_front()?;
-        self.waves = waves;
-        let tasks = self.waves.iter().map(|wave| wave.tasks.len()).sum::<usize>();
+        let (name, groups) = self.phases.pop_front()?;
+        self.groups = groups;
+        let tasks = self.groups.iter().map(|group| group.tasks.len()).sum::<usize>();
         Some(Phase { name, tasks: u32::try_from(tasks).unwrap() })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        self.waves.pop_front()
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        self.groups.pop_front()
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
@@ -63,23 +63,23 @@ pub(crate) fn task_of(subject: &str, script: Box<dyn Script>) -> Task {
     }
 }
 
-pub(crate) fn task(subject: &str, deeds: Vec<Deed>) -> Task {
-    task_of(subject, Box::new(DeedScript::new(deeds, 1)))
+pub(crate) fn task(subject: &str, operations: Vec<Operation>) -> Task {
+    task_of(subject, Box::new(OperationScript::new(operations, 1)))
 }
 
 /// A task that never ends by itself: makes and removes a directory.
 pub(crate) fn endless(subject: &str) -> Task {
-    let name = crate::deeds::name(subject);
-    let deeds = vec![Deed::MakeDir(0, name.clone()), Deed::RemoveDir(0, name)];
-    task_of(subject, Box::new(DeedScript::new(deeds, usize::MAX)))
+    let name = crate::operations::name(subject);
+    let operations = vec![Operation::MakeDir(0, name.clone()), Operation::RemoveDir(0, name)];
+    task_of(subject, Box::new(OperationScript::new(operations, usize::MAX)))
 }
 
-pub(crate) fn wave(tasks: Vec<Task>) -> Wave {
-    Wave { tasks, ..Wave::default() }
+pub(crate) fn group(tasks: Vec<Task>) -> ParallelGroup {
+    ParallelGroup { tasks, ..ParallelGroup::default() }
 }
 
-pub(crate) fn synced(wave: Wave) -> Wave {
-    Wave { sync_after: Some(SyncScope::Target), ..wave }
+pub(crate) fn synced(group: ParallelGroup) -> ParallelGroup {
+    ParallelGroup { sync_after: Some(SyncScope::Target), ..group }
 }
 
 /// Keeps all events.

@@ -294,7 +294,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let register = Register::open(top.path()).unwrap();
         for (name, text) in [
-            ("notes.txt", "hello"),
+            ("counters.txt", "hello"),
             ("A b.record", "not a name of ours"),
             ("1-2-3-4.record", "treering lab 1\nkind elephant\n"),
             ("1-2-3-5.record", ""),

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use treering_sys::monotonic_ns;
-use treering_trace::{CounterCourse, Counters, Digest};
+use treering_trace::{CounterTimeline, Counters, Digest};
 
 use super::{BlockTraceError, TracedDevice};
 
@@ -51,11 +51,11 @@ impl StatisticsRecorder {
             Ok((device.device.name.clone(), Counters::parse(&text).unwrap_or_default()))
         });
         let first = first.collect::<Result<Vec<_>, BlockTraceError>>()?;
-        let course = CounterCourse::new(monotonic_ns(), first);
+        let timeline = CounterTimeline::new(monotonic_ns(), first);
         let (cuts, heard) = channel();
         let thread = std::thread::Builder::new()
             .name("block statistics".to_owned())
-            .spawn(move || run(&stats, course, &heard))
+            .spawn(move || run(&stats, timeline, &heard))
             .map_err(BlockTraceError::Thread)?;
         Ok(Self { cuts: Some(cuts), thread: Some(thread) })
     }
@@ -78,17 +78,17 @@ impl Drop for StatisticsRecorder {
     }
 }
 
-fn run(stats: &[PathBuf], mut course: CounterCourse, cuts: &Receiver<Sender<Digest>>) {
+fn run(stats: &[PathBuf], mut timeline: CounterTimeline, cuts: &Receiver<Sender<Digest>>) {
     loop {
         let asked = cuts.recv_timeout(PAUSE);
         let look = |path: &PathBuf| {
             read_to_string(path).ok().and_then(|text| Counters::parse(&text)).unwrap_or_default()
         };
         let counters: Vec<Counters> = stats.iter().map(look).collect();
-        course.look(monotonic_ns(), &counters);
+        timeline.look(monotonic_ns(), &counters);
         match asked {
             Ok(to) => {
-                let _nobody_waits = to.send(course.cut());
+                let _nobody_waits = to.send(timeline.cut());
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,

@@ -77,14 +77,14 @@ impl Sums {
         self
     }
 
-    /// As the notes of a tick.
-    pub(super) fn to_notes(self) -> Vec<u64> {
+    /// As the counters of a tick.
+    pub(super) fn to_counters(self) -> Vec<u64> {
         self.0.to_vec()
     }
 
-    /// Of the notes of a tick; `None` when it has none.
-    pub(super) fn from_notes(notes: &[u64]) -> Option<Self> {
-        notes.try_into().ok().map(Self)
+    /// Of the counters of a tick; `None` when it has none.
+    pub(super) fn from_counters(counters: &[u64]) -> Option<Self> {
+        counters.try_into().ok().map(Self)
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let sums = one.sums().plus(other.sums());
         assert_eq!((sums.of(Count::BlogsRead), sums.of(Count::Anew)), (3, 1));
         assert_eq!(sums.since(one.sums()), other.sums());
-        assert_eq!(Sums::from_notes(&sums.to_notes()), Some(sums));
-        assert_eq!(Sums::from_notes(&[]), None);
+        assert_eq!(Sums::from_counters(&sums.to_counters()), Some(sums));
+        assert_eq!(Sums::from_counters(&[]), None);
     }
 }

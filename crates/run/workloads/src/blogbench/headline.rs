@@ -54,8 +54,8 @@ impl Headline {
                 _ => {}
             }
         }
-        let Some((files, rest)) = Spans::from_notes(&task.notes) else { return };
-        let Some((blogs, _)) = Spans::from_notes(rest) else { return };
+        let Some((files, rest)) = Spans::from_counters(&task.counters) else { return };
+        let Some((blogs, _)) = Spans::from_counters(rest) else { return };
         self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(&files);
         self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(&blogs);
     }
@@ -220,7 +220,7 @@ mod tests {
         files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let notes = [files.notes(), blogs.notes()].concat();
+        let counters = [files.counters(), blogs.counters()].concat();
         let op = OpTotals {
             op: Op::Read,
             calls: 1,
@@ -229,7 +229,7 @@ mod tests {
             latency: treering_model::Latency::new(),
         };
         let task =
-            TaskTotals { wall_ns: 4_000_000_000, notes, ops: vec![op], ..TaskTotals::default() };
+            TaskTotals { wall_ns: 4_000_000_000, counters, ops: vec![op], ..TaskTotals::default() };
         headline.worked(&task);
         headline.synced(&TaskTotals { wall_ns: 500_000_000, ..TaskTotals::default() });
         let metrics = headline.metrics();

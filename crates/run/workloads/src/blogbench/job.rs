@@ -8,9 +8,9 @@ use treering_script::{
 use super::config::{Config, Role, parameter};
 use super::headline::Headline;
 use super::options::{CLASSIC, DIRECTORY, NATIVE};
+use super::output::{directory, full};
 use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, Run};
-use super::voice::{directory, full};
 
 /// No device takes more of such small files in a second: with the time of the run it says how much
 /// of the room can be used at all.

@@ -14,12 +14,12 @@ mod job;
 mod names;
 mod once;
 mod options;
+mod output;
 mod room;
 mod session;
 mod thread;
-mod voice;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BlogJob;
 
@@ -36,8 +36,8 @@ impl Workload for Blogbench {
         Ok(Box::new(BlogJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Bell, Board, OnSignal, Phase, Random, Script, Session, SideBySide, SyncScope, Task, TimeLimit,
-    Unfinished, Wave, WaveStart,
+    Board, Deadline, GroupStart, OnSignal, ParallelGroup, Phase, Random, Script, Session,
+    SideBySide, SyncScope, Task, TimeLimit, Unfinished,
 };
 
 use super::config::{Config, Role};
@@ -51,8 +51,8 @@ pub(super) struct BlogSession {
     /// Of each thread.
     counts: Vec<Counts>,
     part: Option<Part>,
-    /// Whether the present part's wave is still to come.
-    wave_to_come: bool,
+    /// Whether the present part's group is still to come.
+    group_to_come: bool,
     headline: Headline,
 }
 
@@ -62,7 +62,7 @@ impl BlogSession {
         let root = (!run.classic).then(|| CString::new(ROOT).unwrap_or_default());
         let common = Common {
             begun: Board::new(),
-            bell: Bell::default(),
+            deadline: Deadline::default(),
             standing: run.standing,
             root,
             read_bytes: run.config.read_bytes,
@@ -73,7 +73,7 @@ impl BlogSession {
             common: Arc::new(common),
             counts: Vec::new(),
             part: None,
-            wave_to_come: false,
+            group_to_come: false,
             headline: Headline::default(),
             run,
         }
@@ -113,16 +113,19 @@ impl BlogSession {
         let Config { iterations, sleep_seconds, .. } = self.run.config;
         let seconds = iterations.saturating_mul(sleep_seconds).saturating_mul(2);
         let after = Duration::from_secs(seconds.saturating_add(GRACE_SECONDS));
-        TimeLimit { after, bell: self.common.bell.clone() }
+        TimeLimit { after, deadline: self.common.deadline.clone() }
     }
 
     fn sums(&self) -> Sums {
         self.counts.iter().map(Counts::sums).fold(Sums::default(), Sums::plus)
     }
 
-    fn once(kind: &str, script: Once) -> Wave {
+    fn once(kind: &str, script: Once) -> ParallelGroup {
         let script: Box<dyn Script> = Box::new(script);
-        Wave { tasks: vec![Task::new(kind, "all", Op::MakeDir, script)], ..Wave::default() }
+        ParallelGroup {
+            tasks: vec![Task::new(kind, "all", Op::MakeDir, script)],
+            ..ParallelGroup::default()
+        }
     }
 }
 
@@ -130,7 +133,7 @@ impl Session for BlogSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);
-        self.wave_to_come = true;
+        self.group_to_come = true;
         let (name, tasks) = match part {
             Part::Setup => (SETUP, 1),
             Part::Sync => (SYNC, 1),
@@ -140,8 +143,8 @@ impl Session for BlogSession {
         Some(Phase { name: name.to_owned(), tasks })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        let part = self.part.filter(|_| std::mem::replace(&mut self.wave_to_come, false))?;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let part = self.part.filter(|_| std::mem::replace(&mut self.group_to_come, false))?;
         let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
         Some(match part {
             Part::Setup => {
@@ -151,7 +154,8 @@ impl Session for BlogSession {
             Part::Sync => Self::once(SYNC, Once::Sync(scope)),
             Part::FinalSync => Self::once(FINAL_SYNC, Once::Sync(scope)),
             Part::Benchmark => {
-                let start = if self.run.classic { WaveStart::AsMade } else { WaveStart::Together };
+                let start =
+                    if self.run.classic { GroupStart::AsMade } else { GroupStart::Together };
                 let side_by_side = SideBySide {
                     start,
                     on_signal: OnSignal::Stop,
@@ -161,22 +165,28 @@ impl Session for BlogSession {
                 let tick_every = Some(self.run.config.interval());
                 let time_limit = Some(self.end());
                 let tasks = self.threads();
-                Wave { tasks, side_by_side, tick_every, time_limit, ..Wave::default() }
+                ParallelGroup {
+                    tasks,
+                    side_by_side,
+                    tick_every,
+                    time_limit,
+                    ..ParallelGroup::default()
+                }
             }
         })
     }
 
     fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
         // A thread may still be busy with its last blog.
-        if self.common.bell.has_rung() {
+        if self.common.deadline.is_reached() {
             return Vec::new();
         }
         let sums = self.sums();
         let rows = self.headline.row(elapsed_ns, sums);
         if rows >= self.run.config.iterations {
-            self.common.bell.ring();
+            self.common.deadline.reach();
         }
-        sums.to_notes()
+        sums.to_counters()
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

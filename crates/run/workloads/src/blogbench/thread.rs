@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use treering_script::{
-    Bell, Board, CreateHow, Dir, Expect, Io, OpenHow, Random, Script, Spans, Stop,
+    Board, CreateHow, Deadline, Dir, Expect, Io, OpenHow, Random, Script, Spans, Stop,
 };
 
 use super::config::Role;
@@ -31,7 +31,7 @@ const PIECE_NS: u64 = 20_000_000;
 pub(super) struct Common {
     /// In its first cell, how many blogs were begun.
     pub(super) begun: Board,
-    pub(super) bell: Bell,
+    pub(super) deadline: Deadline,
     /// So many blogs stand at once; then the oldest is written anew.
     pub(super) standing: u64,
     /// The directory of all blogs; the target itself without it.
@@ -67,7 +67,7 @@ pub(super) struct Thread {
     blog_began: Option<u64>,
 }
 
-/// The place of a file's latencies in the notes: written ones come first.
+/// The place of a file's latencies in the counters: written ones come first.
 pub(super) const fn span_place(file: File, reads: bool) -> usize {
     if reads { File::ALL.len() + file.place() } else { file.place() }
 }
@@ -231,7 +231,7 @@ impl Thread {
         self.counts.add(Count::Waits);
         for _piece in 0..WAIT_NS / PIECE_NS {
             io.pause(PIECE_NS)?;
-            if self.common.bell.has_rung() {
+            if self.common.deadline.is_reached() {
                 break;
             }
         }
@@ -244,7 +244,7 @@ impl Thread {
 
     /// Whether it ends between two files.
     fn is_cut_short(&self) -> bool {
-        !self.common.finishes && self.common.bell.has_rung()
+        !self.common.finishes && self.common.deadline.is_reached()
     }
 
     /// When the last call began, where such latencies are wanted.
@@ -269,7 +269,7 @@ impl Script for Thread {
         if let Some(root) = &self.common.root {
             io.open_dir(Dir::TARGET, root, ROOT)?;
         }
-        while !self.common.bell.has_rung() {
+        while !self.common.deadline.is_reached() {
             match self.blog(io)? {
                 Outcome::CutShort => break,
                 Outcome::Missing => self.wait(io)?,
@@ -286,9 +286,9 @@ impl Script for Thread {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
-        let mut notes = self.files.notes();
-        notes.extend(self.blogs.notes());
-        notes
+    fn counters(&mut self) -> Vec<u64> {
+        let mut counters = self.files.counters();
+        counters.extend(self.blogs.counters());
+        counters
     }
 }

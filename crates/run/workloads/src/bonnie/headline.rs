@@ -66,19 +66,19 @@ impl Measured {
     }
 }
 
-/// All waves of one test.
+/// All groups of one test.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    waves: Vec<Measured>,
+    groups: Vec<Measured>,
 }
 
 /// Adds up a run.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
-    /// What each test works on in a wave.
+    /// What each test works on in a group.
     work: [u64; Test::COUNT],
     sums: [Sums; Test::COUNT],
-    /// Whether the next task is the first of its wave.
+    /// Whether the next task is the first of its group.
     begins: bool,
 }
 
@@ -99,11 +99,11 @@ impl Headline {
 
     /// A task of a test ended.
     pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
-        let waves = &mut self.sums[test.place()].waves;
+        let groups = &mut self.sums[test.place()].groups;
         if std::mem::take(&mut self.begins) {
-            waves.push(Measured::default());
+            groups.push(Measured::default());
         }
-        if let Some(present) = waves.last_mut() {
+        if let Some(present) = groups.last_mut() {
             present.add(task, &noted);
         }
     }
@@ -121,7 +121,7 @@ impl Headline {
             tasks: 1,
         };
         for test in &shape.tests {
-            headline.sums[test.place()].waves.push(done.clone());
+            headline.sums[test.place()].groups.push(done.clone());
         }
         headline.metrics()
     }
@@ -132,29 +132,29 @@ impl Headline {
     }
 
     fn of(&self, test: Test) -> Vec<Metric> {
-        let waves = &self.sums[test.place()].waves;
-        let seconds = waves.iter().map(Measured::elapsed_ns).sum::<u64>() as f64 / 1e9;
+        let groups = &self.sums[test.place()].groups;
+        let seconds = groups.iter().map(Measured::elapsed_ns).sum::<u64>() as f64 / 1e9;
         if seconds <= 0.0 {
             return Vec::new();
         }
-        let tasks = waves.iter().map(|wave| wave.tasks).sum();
+        let tasks = groups.iter().map(|group| group.tasks).sum();
         let scope = || Scope::Kind(test.name().to_owned());
-        let work = self.work[test.place()] as f64 * waves.len() as f64;
+        let work = self.work[test.place()] as f64 * groups.len() as f64;
         let (rate, size) = match test.counted() {
             Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
             Counted::Seeks => (OPS_PER_SECOND, 1.0),
             Counted::Files => (rates::FILES_PER_SECOND, 1.0),
         };
-        let cpu_seconds = waves.iter().map(|wave| wave.cpu_ns).sum::<u64>() as f64 / 1e9;
-        let closing = waves.iter().map(|wave| wave.closing_ns).sum::<u64>() as f64 / 1e9;
+        let cpu_seconds = groups.iter().map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9;
+        let closing = groups.iter().map(|group| group.closing_ns).sum::<u64>() as f64 / 1e9;
         let mut metrics = vec![
             // Single bytes measure the calls, not the filesystem.
             rate.of(scope(), work / size / seconds).primary_if(!test.is_per_char()),
             times::ELAPSED_SECONDS.of(scope(), seconds),
             cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
         ];
-        let sure: Vec<f64> = waves.iter().filter_map(Measured::uncertainty_percent).collect();
-        if sure.len() == waves.len() {
+        let sure: Vec<f64> = groups.iter().filter_map(Measured::uncertainty_percent).collect();
+        if sure.len() == groups.len() {
             let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
             let percent = squares.sqrt() / sure.len() as f64;
             metrics.push(RATE_UNCERTAINTY_PERCENT.of(scope(), percent));
@@ -162,7 +162,7 @@ impl Headline {
         if closing > 0.0 {
             metrics.push(times::FINAL_SYNC_SECONDS.of(scope(), closing));
         }
-        if let Some(longest_ns) = waves.iter().filter_map(|wave| wave.longest_ns).max() {
+        if let Some(longest_ns) = groups.iter().filter_map(|group| group.longest_ns).max() {
             metrics.push(latency::LATENCY_NS.of_member(&["max"], scope(), longest_ns as f64));
         }
         metrics.into_iter().map(|metric| metric.of_tasks(tasks)).collect()

@@ -93,8 +93,8 @@ impl Script for IoScript {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
-        self.meter.notes()
+    fn counters(&mut self) -> Vec<u64> {
+        self.meter.counters()
     }
 }
 

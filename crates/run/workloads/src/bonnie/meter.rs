@@ -83,12 +83,12 @@ impl Meter {
         }
     }
 
-    /// As notes.
-    pub(super) fn notes(&self) -> Vec<u64> {
-        let mut notes = vec![self.trouble as u64, self.closing_ns, self.marks.len() as u64];
-        notes.extend(self.marks.iter().flat_map(|(done, at_ns)| [*done, *at_ns]));
-        notes.extend(self.spans.iter().flat_map(Spans::notes));
-        notes
+    /// As counters.
+    pub(super) fn counters(&self) -> Vec<u64> {
+        let mut counters = vec![self.trouble as u64, self.closing_ns, self.marks.len() as u64];
+        counters.extend(self.marks.iter().flat_map(|(done, at_ns)| [*done, *at_ns]));
+        counters.extend(self.spans.iter().flat_map(Spans::counters));
+        counters
     }
 }
 
@@ -105,9 +105,9 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// From notes; `None` when they are none.
-    pub(super) fn from_notes(notes: &[u64]) -> Option<Self> {
-        let (&[trouble, closing_ns, marks], rest) = notes.split_first_chunk::<3>()?;
+    /// From counters; `None` when they are none.
+    pub(super) fn from_counters(counters: &[u64]) -> Option<Self> {
+        let (&[trouble, closing_ns, marks], rest) = counters.split_first_chunk::<3>()?;
         let words = usize::try_from(marks).ok()?.checked_mul(2)?;
         let (marks, rest) = rest.split_at_checked(words)?;
         let trouble = match trouble {
@@ -118,7 +118,7 @@ impl Noted {
         let marks = marks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         let bodies = match rest {
             [] => None,
-            rest => Some(Spans::from_notes(rest)?.0),
+            rest => Some(Spans::from_counters(rest)?.0),
         };
         Some(Self { trouble, closing_ns, marks, bodies })
     }
@@ -165,7 +165,7 @@ mod tests {
         }
         meter.closing(takes(500));
         meter.closing(takes(50));
-        Noted::from_notes(&meter.notes()).unwrap()
+        Noted::from_counters(&meter.counters()).unwrap()
     }
 
     #[test]
@@ -174,9 +174,9 @@ mod tests {
         let bodies = noted.bodies.as_ref().unwrap().row(0);
         assert_eq!((bodies.count, bodies.longest_ns), (64, 3_030));
         assert_eq!(noted.closing_ns, 550);
-        assert_eq!(Noted::from_notes(&[0, 1]), None);
-        assert_eq!(Noted::from_notes(&[0, 1, u64::MAX]), None);
-        assert_eq!(Noted::from_notes(&[0, 5, 0]).unwrap().closing_ns, 5);
+        assert_eq!(Noted::from_counters(&[0, 1]), None);
+        assert_eq!(Noted::from_counters(&[0, 1, u64::MAX]), None);
+        assert_eq!(Noted::from_counters(&[0, 5, 0]).unwrap().closing_ns, 5);
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         for body in 0..6400_u64 {
             meter.last((body % 29 == 0).then_some((body * 100, body * 100 + 90)));
         }
-        let noted = Noted::from_notes(&meter.notes()).unwrap();
+        let noted = Noted::from_counters(&meter.counters()).unwrap();
         assert!((20..=33).contains(&noted.marks.len()), "{}", noted.marks.len());
         let error = noted.rate_error().unwrap().0 / 1e7;
         assert!(error < 0.001, "{error}");

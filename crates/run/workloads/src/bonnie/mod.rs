@@ -17,15 +17,15 @@ mod meter;
 mod names;
 mod native;
 mod options;
+mod output;
 mod prepare;
 mod seeks;
 mod session;
 mod shape;
 mod spec;
 mod test;
-mod voice;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BonnieJob;
 
@@ -42,8 +42,8 @@ impl Workload for Bonnie {
         Ok(Box::new(BonnieJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

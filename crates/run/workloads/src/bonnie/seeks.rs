@@ -109,7 +109,7 @@ impl Script for Seeker {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
-        self.meter.notes()
+    fn counters(&mut self) -> Vec<u64> {
+        self.meter.counters()
     }
 }

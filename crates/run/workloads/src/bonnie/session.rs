@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, Phase, Script, Session, SideBySide, Task, Unfinished, Wave,
+    Caches, OnSignal, ParallelGroup, Phase, Script, Session, SideBySide, Task, Unfinished,
 };
 
 use super::files::{Create, Ground, Operation, Visit};
@@ -41,7 +41,7 @@ impl Style {
     }
 }
 
-/// What a wave does.
+/// What a group does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     MakeRoots,
@@ -62,7 +62,7 @@ pub(super) struct BonnieSession {
     /// Tests of all runs that were begun.
     begun: usize,
     test: Option<Test>,
-    waves: VecDeque<Job>,
+    groups: VecDeque<Job>,
     /// Whether the large file is there, and the many files: with random names or not.
     has_file: bool,
     has_files: Option<bool>,
@@ -79,7 +79,7 @@ impl BonnieSession {
             style,
             begun: 0,
             test: None,
-            waves: VecDeque::new(),
+            groups: VecDeque::new(),
             has_file: false,
             has_files: None,
             trouble: None,
@@ -92,21 +92,21 @@ impl BonnieSession {
 
     /// All that a test needs and leaves; `last` says whether none of its half comes after it.
     fn plan(&mut self, test: Test, last: bool) {
-        let Self { waves, has_file, has_files, .. } = self;
+        let Self { groups, has_file, has_files, .. } = self;
         if self.begun == 1 && self.style == Style::Native {
-            waves.push_back(Job::MakeRoots);
+            groups.push_back(Job::MakeRoots);
         }
         if test.is_io() {
             if test.makes() || !*has_file {
-                waves.push_back(Job::RemoveFile);
+                groups.push_back(Job::RemoveFile);
             }
             if !test.makes() && !*has_file {
-                waves.push_back(Job::FillFile);
+                groups.push_back(Job::FillFile);
             }
-            waves.push_back(Job::Test(test));
+            groups.push_back(Job::Test(test));
             *has_file = !last;
             if last {
-                waves.push_back(Job::RemoveFile);
+                groups.push_back(Job::RemoveFile);
             }
             return;
         }
@@ -114,18 +114,18 @@ impl BonnieSession {
         let has_them = *has_files == Some(random) && !test.makes();
         if !has_them {
             if has_files.is_some() {
-                waves.push_back(Job::ClearDirs);
+                groups.push_back(Job::ClearDirs);
             }
-            waves.push_back(Job::MakeDirs);
+            groups.push_back(Job::MakeDirs);
             if !test.makes() {
-                waves.push_back(Job::FillDirs(random));
+                groups.push_back(Job::FillDirs(random));
             }
         }
-        waves.push_back(Job::Test(test));
+        groups.push_back(Job::Test(test));
         let removes = matches!(test, Test::SequentialDelete | Test::RandomDelete);
         *has_files = (!removes && !last).then_some(random);
         if !removes && last {
-            waves.push_back(Job::ClearDirs);
+            groups.push_back(Job::ClearDirs);
         }
     }
 
@@ -262,8 +262,8 @@ impl Session for BonnieSession {
         Some(Phase { name, tasks: self.shape.tasks(test) })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        let job = self.waves.pop_front()?;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let job = self.groups.pop_front()?;
         let caches = match job {
             Job::Test(_) if self.shape.drop_caches => Caches::Drop,
             _ => Caches::Keep,
@@ -274,12 +274,17 @@ impl Session for BonnieSession {
             unfinished: Unfinished::Dropped,
             ..SideBySide::default()
         };
-        Some(Wave { caches, tasks: self.tasks(job), side_by_side, ..Wave::default() })
+        Some(ParallelGroup {
+            caches,
+            tasks: self.tasks(job),
+            side_by_side,
+            ..ParallelGroup::default()
+        })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         let Some(test) = self.test.filter(|test| test.name() == totals.kind) else { return };
-        let noted = Noted::from_notes(&totals.notes).unwrap_or_default();
+        let noted = Noted::from_counters(&totals.counters).unwrap_or_default();
         if noted.trouble != Trouble::None {
             self.trouble.get_or_insert((test, noted.trouble));
         }

@@ -64,8 +64,8 @@ fn makej_phases(sequence: &mut Sequence, sync: bool) -> [PlannedPhase; 3] {
 }
 
 fn one_by_one(name: &'static str, operations: Vec<Operation>) -> PlannedPhase {
-    let waves = operations.into_iter().map(|operation| vec![Work::Operation(operation)]).collect();
-    PlannedPhase::new(name, waves)
+    let groups = operations.into_iter().map(|operation| vec![Work::Operation(operation)]).collect();
+    PlannedPhase::new(name, groups)
 }
 
 /// The living trees by state, and the generator.
@@ -191,7 +191,7 @@ mod tests {
     fn the_default_run_tallies_as_published() {
         let phases = phases(&shape(), &[]);
         let count = |tally| {
-            let works = phases.iter().flat_map(|phase| phase.waves.iter().flatten());
+            let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
             let of_tally = |work: &&Work| matches!(work, Work::Operation(op) if op.tally == tally);
             works.filter(of_tally).count()
         };

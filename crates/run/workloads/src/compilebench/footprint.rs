@@ -129,9 +129,9 @@ pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes:
     let count = u32::try_from(recipes.names.len()).unwrap_or(u32::MAX);
     let dirs_a_tree = (0..count).filter(is_dir).count() as u64;
     let mut replay = Replay { groups, trees: HashMap::new(), footprint: Footprint::default() };
-    for wave in phases.iter().flat_map(|phase| &phase.waves) {
+    for group in phases.iter().flat_map(|phase| &phase.groups) {
         let mut temporary = Sum::default();
-        for work in wave {
+        for work in group {
             match work {
                 Work::NativeCreate(list) => temporary = replay.native(*list),
                 Work::NativeWalk(_) | Work::NativeDelete(_) => {}

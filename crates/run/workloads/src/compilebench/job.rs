@@ -222,7 +222,7 @@ impl Job for AgingJob {
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let phases = self.phases(facts);
-        let works = phases.iter().flat_map(|phase| phase.waves.iter().flatten());
+        let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
         works.filter_map(|work| self.outline_line(work, &facts.existing)).collect()
     }
 
@@ -245,7 +245,7 @@ impl Job for AgingJob {
         phases.retain(|phase| phase.name != NATIVE_ORDER);
         let kinds = phases.iter().flat_map(|phase| {
             let initial = phase.name == INITIAL_CREATE;
-            let works = phase.waves.iter().flatten();
+            let works = phase.groups.iter().flatten();
             works.filter_map(move |work| match work {
                 Work::Operation(operation) => Some(kind_name(operation.kind, initial)),
                 Work::NativeCreate(_) | Work::NativeWalk(_) | Work::NativeDelete(_) => None,

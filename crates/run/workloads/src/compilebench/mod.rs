@@ -15,13 +15,13 @@ mod job;
 mod native_plan;
 mod operation;
 mod options;
+mod output;
 mod plan;
 mod recipes;
 mod session;
-mod voice;
 mod walk_tree;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::AgingJob;
 
@@ -38,8 +38,8 @@ impl Workload for Compilebench {
         Ok(Box::new(AgingJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -101,24 +101,24 @@ pub(super) fn phases(shape: &NativeShape) -> Vec<PlannedPhase> {
         phase.drop_caches = if shape.drop_caches { when } else { CacheDrop::Never };
         phase
     };
-    phases.push(syncing(waves_of(INITIAL_CREATE, sequence.initial(shape))));
+    phases.push(syncing(groups_of(INITIAL_CREATE, sequence.initial(shape))));
     if shape.makej {
         let compile = sequence.until_none(Kind::Compile, shape.threads);
-        phases.push(syncing(waves_of("makej compile", compile)));
-        let read = sequence.wave_of(Kind::Read, shape.threads, 3);
-        phases.push(dropping(waves_of("makej read", read), CacheDrop::First));
+        phases.push(syncing(groups_of("makej compile", compile)));
+        let read = sequence.group_of(Kind::Read, shape.threads, 3);
+        phases.push(dropping(groups_of("makej read", read), CacheDrop::First));
         let delete = sequence.until_none(Kind::Delete, shape.threads);
-        phases.push(dropping(syncing(waves_of("makej delete", delete)), CacheDrop::First));
+        phases.push(dropping(syncing(groups_of("makej delete", delete)), CacheDrop::First));
     } else {
         let operations = sequence.operations(shape);
-        phases.push(dropping(syncing(waves_of(OPERATIONS, operations)), CacheDrop::Each));
+        phases.push(dropping(syncing(groups_of(OPERATIONS, operations)), CacheDrop::Each));
     }
     phases
 }
 
-fn waves_of(name: &'static str, waves: Vec<Vec<Operation>>) -> PlannedPhase {
-    let works = |wave: Vec<Operation>| wave.into_iter().map(Work::Operation).collect();
-    PlannedPhase::new(name, waves.into_iter().map(works).collect())
+fn groups_of(name: &'static str, groups: Vec<Vec<Operation>>) -> PlannedPhase {
+    let works = |group: Vec<Operation>| group.into_iter().map(Work::Operation).collect();
+    PlannedPhase::new(name, groups.into_iter().map(works).collect())
 }
 
 /// The living trees with their states, and the generator.
@@ -126,7 +126,7 @@ struct Sequence {
     random: Random,
     trees: BTreeMap<u32, State>,
     next_tree: u32,
-    /// Trees that the present wave works on already.
+    /// Trees that the present group works on already.
     busy: HashSet<u32>,
 }
 
@@ -142,43 +142,43 @@ impl Sequence {
 
     fn initial(&mut self, shape: &NativeShape) -> Vec<Vec<Operation>> {
         let mut left = shape.initial_dirs;
-        let mut waves = Vec::new();
+        let mut groups = Vec::new();
         while left > 0 {
             let width = left.min(u32::from(shape.threads));
-            waves.push((0..width).map(|_| self.create(Tally::InitialCreate)).collect());
+            groups.push((0..width).map(|_| self.create(Tally::InitialCreate)).collect());
             self.busy.clear();
             left -= width;
         }
-        waves
+        groups
     }
 
     fn operations(&mut self, shape: &NativeShape) -> Vec<Vec<Operation>> {
         let mut left = shape.runs as usize;
-        let mut waves = Vec::new();
+        let mut groups = Vec::new();
         while left > 0 {
-            let wave = self.wave(left.min(usize::from(shape.threads)), &shape.mix);
-            if wave.is_empty() {
+            let group = self.group(left.min(usize::from(shape.threads)), &shape.mix);
+            if group.is_empty() {
                 break; // the mix leads to no trees and makes none
             }
-            left -= wave.len();
-            waves.push(wave);
+            left -= group.len();
+            groups.push(group);
         }
-        waves
+        groups
     }
 
-    fn wave(&mut self, width: usize, mix: &Mix) -> Vec<Operation> {
-        let mut wave = Vec::new();
-        while wave.len() < width {
+    fn group(&mut self, width: usize, mix: &Mix) -> Vec<Operation> {
+        let mut group = Vec::new();
+        while group.len() < width {
             let weights: Vec<u64> = Kind::ALL
                 .iter()
                 .zip(mix.0)
                 .map(|(&kind, weight)| if self.is_possible(kind) { u64::from(weight) } else { 0 })
                 .collect();
             let Some(kind) = self.draw_kind(&weights) else { break };
-            wave.extend(self.one(kind));
+            group.extend(self.one(kind));
         }
         self.busy.clear();
-        wave
+        group
     }
 
     fn draw_kind(&mut self, weights: &[u64]) -> Option<Kind> {
@@ -208,7 +208,7 @@ impl Sequence {
             .map(|(&tree, &state)| (tree, state))
     }
 
-    /// One operation on a tree that this wave does not work on yet.
+    /// One operation on a tree that this group does not work on yet.
     fn one(&mut self, kind: Kind) -> Option<Operation> {
         if kind == Kind::Create {
             return Some(self.create(Tally::Create));
@@ -242,20 +242,20 @@ impl Sequence {
         }
     }
 
-    fn wave_of(&mut self, kind: Kind, width: u16, count: usize) -> Vec<Vec<Operation>> {
+    fn group_of(&mut self, kind: Kind, width: u16, count: usize) -> Vec<Vec<Operation>> {
         let mut all: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
         self.busy.clear();
-        let mut waves = Vec::new();
+        let mut groups = Vec::new();
         while !all.is_empty() {
             let rest = all.split_off(all.len().min(usize::from(width)));
-            waves.push(std::mem::replace(&mut all, rest));
+            groups.push(std::mem::replace(&mut all, rest));
         }
-        waves
+        groups
     }
 
     fn until_none(&mut self, kind: Kind, width: u16) -> Vec<Vec<Operation>> {
         let count = self.free_candidates(kind).count();
-        self.wave_of(kind, width, count)
+        self.group_of(kind, width, count)
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
             Work::Operation(operation) => operation,
             other => panic!("{other:?}"),
         };
-        last.waves.into_iter().map(|wave| wave.into_iter().map(operation).collect()).collect()
+        last.groups.into_iter().map(|group| group.into_iter().map(operation).collect()).collect()
     }
 
     #[test]
@@ -298,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wave_never_works_on_one_tree_twice() {
-        for wave in
+    fn a_group_never_works_on_one_tree_twice() {
+        for group in
             operations(&shape(4, "create=1,patch=1,compile=1,clean=1,delete=1,read=1,stat=1"))
         {
-            assert!(wave.len() <= 4 && !wave.is_empty());
-            let trees: HashSet<&str> = wave.iter().map(|op| op.tree.as_str()).collect();
-            assert_eq!(trees.len(), wave.len());
+            assert!(group.len() <= 4 && !group.is_empty());
+            let trees: HashSet<&str> = group.iter().map(|op| op.tree.as_str()).collect();
+            assert_eq!(trees.len(), group.len());
         }
     }
 

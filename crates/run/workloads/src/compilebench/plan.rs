@@ -21,18 +21,18 @@ pub(super) enum Work {
     Operation(Operation),
 }
 
-/// A phase with its waves; the works of a wave run side by side.
+/// A phase with its groups; the works of a group run side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlannedPhase {
     /// Its name.
     pub(super) name: &'static str,
-    /// Waves of works.
-    pub(super) waves: Vec<Vec<Work>>,
-    /// Whether caches are dropped before each wave.
+    /// ParallelGroups of works.
+    pub(super) groups: Vec<Vec<Work>>,
+    /// Whether caches are dropped before each group.
     pub(super) drop_caches: CacheDrop,
     /// A sync as the last step of every work, inside its time.
     pub(super) sync_each: Option<SyncScope>,
-    /// A sync after the last wave, outside all times.
+    /// A sync after the last group, outside all times.
     pub(super) sync_end: Option<SyncScope>,
 }
 
@@ -41,21 +41,21 @@ pub(super) struct PlannedPhase {
 pub(super) enum CacheDrop {
     /// Never.
     Never,
-    /// Once, before the first wave.
+    /// Once, before the first group.
     First,
-    /// Before each wave.
+    /// Before each group.
     Each,
 }
 
 impl PlannedPhase {
     /// A phase without sync and dropping.
-    pub(super) fn new(name: &'static str, waves: Vec<Vec<Work>>) -> Self {
-        Self { name, waves, drop_caches: CacheDrop::Never, sync_each: None, sync_end: None }
+    pub(super) fn new(name: &'static str, groups: Vec<Vec<Work>>) -> Self {
+        Self { name, groups, drop_caches: CacheDrop::Never, sync_each: None, sync_end: None }
     }
 
     /// How many works.
     pub(super) fn works(&self) -> usize {
-        self.waves.iter().map(Vec::len).sum()
+        self.groups.iter().map(Vec::len).sum()
     }
 }
 
@@ -69,6 +69,6 @@ pub(super) const OPERATIONS: &str = "operations";
 /// The phase that finds the native orders, one tree after the other.
 pub(super) fn native_order_phase() -> PlannedPhase {
     let works = |list| [Work::NativeCreate(list), Work::NativeWalk(list), Work::NativeDelete(list)];
-    let waves = NativeList::ALL.into_iter().flat_map(works).map(|work| vec![work]).collect();
-    PlannedPhase::new(NATIVE_ORDER, waves)
+    let groups = NativeList::ALL.into_iter().flat_map(works).map(|work| vec![work]).collect();
+    PlannedPhase::new(NATIVE_ORDER, groups)
 }

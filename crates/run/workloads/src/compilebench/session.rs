@@ -1,10 +1,12 @@
-//! One run: carries a plan out, wave by wave, with the scripts of each operation.
+//! One run: carries a plan out, group by group, with the scripts of each operation.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{Caches, CreateHow, NameId, Phase, Script, Session, SyncScope, Task, Wave};
+use treering_script::{
+    Caches, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SyncScope, Task,
+};
 
 use super::change_tree::{ChangeTree, Writing};
 use super::headline::Headline;
@@ -33,7 +35,7 @@ pub(super) struct AgingSession {
     /// The temporary tree that shows the native order.
     native_tree: String,
     phase: usize,
-    wave: usize,
+    group: usize,
     /// The list whose order a walk is finding, and where the walk leaves it.
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
@@ -54,7 +56,7 @@ impl AgingSession {
             phases,
             native_tree: native_tree(existing),
             phase: 0,
-            wave: 0,
+            group: 0,
             finding: None,
             standing: Vec::new(),
             headline: Headline::default(),
@@ -181,27 +183,27 @@ impl Session for AgingSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let planned = self.phases.get(self.phase)?;
         self.phase += 1;
-        self.wave = 0;
+        self.group = 0;
         let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
         Some(Phase { name: planned.name.to_owned(), tasks })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
+    fn next_group(&mut self) -> Option<ParallelGroup> {
         let planned = self.present()?;
-        let works = planned.waves.get(self.wave)?.clone();
-        let is_last = self.wave + 1 == planned.waves.len();
+        let works = planned.groups.get(self.group)?.clone();
+        let is_last = self.group + 1 == planned.groups.len();
         let drop = match planned.drop_caches {
             CacheDrop::Never => false,
-            CacheDrop::First => self.wave == 0,
+            CacheDrop::First => self.group == 0,
             CacheDrop::Each => true,
         };
         let sync = planned.sync_each;
         let sync_after = planned.sync_end.filter(|_| is_last);
         let initial = planned.name == INITIAL_CREATE;
-        self.wave += 1;
+        self.group += 1;
         let tasks = works.iter().map(|work| self.task(work, sync, initial)).collect();
         let caches = if drop { Caches::Drop } else { Caches::Keep };
-        Some(Wave { caches, tasks, sync_after, ..Wave::default() })
+        Some(ParallelGroup { caches, tasks, sync_after, ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

@@ -17,7 +17,7 @@ use super::cursor::TOP;
 /// What the walk does with what it finds.
 #[derive(Clone, Debug)]
 pub(super) enum Visit {
-    /// Notes the order of the files.
+    /// Counters the order of the files.
     Order(Arc<Names>, Arc<Mutex<Vec<NameId>>>),
     /// Reads every file, so many bytes at a time.
     Read(u32),

@@ -1,4 +1,4 @@
-//! What clients did, in the words of a script's notes: their session and their voice read them.
+//! What clients did, in the words of a script's counters: their session and their output read them.
 
 use treering_script::Spans;
 
@@ -83,7 +83,7 @@ impl ClientAccount {
             self.passes.len() as u64,
         ];
         words.extend(self.passes.iter().flat_map(|pass| [pass.took_ns, pass.at_ns]));
-        words.extend(self.spans.notes());
+        words.extend(self.spans.counters());
         words
     }
 
@@ -94,7 +94,7 @@ impl ClientAccount {
         let (passes, rest) = rest.split_at_checked(count)?;
         let pass = |pair: &[u64]| Pass { took_ns: pair[0], at_ns: pair[1] };
         let passes = passes.chunks_exact(2).map(pass).collect();
-        let (spans, rest) = Spans::from_notes(rest)?;
+        let (spans, rest) = Spans::from_counters(rest)?;
         let (from_ns, to_ns) = (from_ns, to_ns);
         let account = Self {
             client,
@@ -133,7 +133,7 @@ impl Account {
         }
     }
 
-    /// As notes.
+    /// As counters.
     pub(super) fn to_words(&self) -> Vec<u64> {
         let mut words = vec![self.clients.len() as u64];
         for client in &self.clients {
@@ -154,7 +154,7 @@ impl Account {
         words
     }
 
-    /// From notes.
+    /// From counters.
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let (&count, mut rest) = words.split_first()?;
         let mut clients = Vec::new();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_notes_are_refused() {
+    fn odd_counters_are_refused() {
         assert_eq!(Account::from_words(&[]), None);
         assert_eq!(Account::from_words(&[u64::MAX, 1, 2, 3]), None);
         assert_eq!(Account::from_words(&[0, 0, u64::MAX, 1]), None);

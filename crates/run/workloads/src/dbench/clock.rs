@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::panel::{Dial, Panel, Part, Signal};
 
-/// What a tick says, for the voice.
+/// What a tick says, for the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) part: Part,
@@ -27,14 +27,14 @@ impl Tick {
         if self.seconds > 0.0 { self.bytes as f64 / 1e6 / self.seconds } else { 0.0 }
     }
 
-    /// As the notes of a session.
+    /// As the counters of a session.
     pub(super) fn to_words(self) -> Vec<u64> {
         let seconds = self.seconds.to_bits();
         let Self { part, active, lines, bytes, latency_ns, measured_ns, .. } = self;
         vec![part as u64, active, lines, bytes, seconds, latency_ns, measured_ns]
     }
 
-    /// From notes.
+    /// From counters.
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let &[part, active, lines, bytes, seconds, latency_ns, measured_ns] = words else {
             return None;

@@ -142,8 +142,8 @@ impl Job for PlayJob {
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         let setup = u64::from(!self.config.classic);
-        let waves = 1 + u64::from(self.config.fill.is_some());
-        setup + u64::from(self.config.processes) * waves
+        let groups = 1 + u64::from(self.config.fill.is_some());
+        setup + u64::from(self.config.processes) * groups
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -13,12 +13,12 @@ mod headline;
 mod job;
 mod loadfile;
 mod options;
+mod output;
 mod panel;
 mod player;
 mod session;
-mod voice;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 pub use generate::{BLOCKS_MAX, text as generate_load};
 use job::PlayJob;
@@ -36,8 +36,8 @@ impl Workload for Dbench {
         Ok(Box::new(PlayJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
-use treering_script::{Dir, Io, Phase, Script, Session, SideBySide, Stop, Task, Unfinished, Wave};
+use treering_script::{
+    Dir, Io, ParallelGroup, Phase, Script, Session, SideBySide, Stop, Task, Unfinished,
+};
 
 use super::account::Account;
 use super::clock::Clock;
@@ -13,7 +15,7 @@ use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
 use super::loadfile::{Kind, Load};
 use super::panel::{Dial, Panel, Part};
-use super::player::{Crew, Manner, Player};
+use super::player::{Common, Manner, Player};
 
 /// The phases, by name.
 const SETUP: &str = "setup";
@@ -37,9 +39,9 @@ enum Stage {
 pub(super) struct PlaySession<'j> {
     config: &'j Config,
     stage: Option<Stage>,
-    /// Whether the phase's wave was given out.
+    /// Whether the phase's group was given out.
     given: bool,
-    crew: Crew,
+    common: Common,
     clock: Clock,
     headline: Headline,
     messages: Vec<String>,
@@ -54,7 +56,7 @@ impl<'j> PlaySession<'j> {
             config,
             stage: None,
             given: false,
-            crew: Crew::default(),
+            common: Common::default(),
             clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
             headline: Headline::default(),
             messages: Vec::new(),
@@ -80,7 +82,7 @@ impl<'j> PlaySession<'j> {
             let first = process * per_process;
             let numbers: Vec<u32> = (first..first + per_process).collect();
             let load = load(process);
-            let player = Player::new(Arc::clone(&manner), &self.crew, &load, &numbers);
+            let player = Player::new(Arc::clone(&manner), &self.common, &load, &numbers);
             let subject = match per_process {
                 1 => format!("client{first}"),
                 _ => format!("client{first} to client{}", first + per_process - 1),
@@ -91,9 +93,9 @@ impl<'j> PlaySession<'j> {
         tasks.collect()
     }
 
-    fn new_crew(&mut self) {
+    fn new_common(&mut self) {
         let panels = (0..self.config.clients()).map(|_| Panel::default());
-        self.crew = Crew { signal: super::panel::Signal::default(), panels: panels.collect() };
+        self.common = Common { signal: super::panel::Signal::default(), panels: panels.collect() };
     }
 
     fn side_by_side(&self) -> SideBySide {
@@ -104,17 +106,17 @@ impl<'j> PlaySession<'j> {
         }
     }
 
-    fn fill(&mut self) -> Option<Wave> {
+    fn fill(&mut self) -> Option<ParallelGroup> {
         let fill = Arc::clone(self.config.fill.as_ref()?);
-        self.new_crew();
-        self.crew.signal.set(Part::Measured);
+        self.new_common();
+        self.common.signal.set(Part::Measured);
         let manner = Manner { passes: Some(1), rate: None, ..self.config.manner.clone() };
         let tasks = self.tasks(FILL, &manner, |_| Arc::clone(&fill));
-        Some(Wave { tasks, side_by_side: self.side_by_side(), ..Wave::default() })
+        Some(ParallelGroup { tasks, side_by_side: self.side_by_side(), ..ParallelGroup::default() })
     }
 
-    fn play(&mut self) -> Wave {
-        self.new_crew();
+    fn play(&mut self) -> ParallelGroup {
+        self.new_common();
         let config = self.config;
         let once = config.manner.passes.is_some();
         let (warmup, seconds) = match config.ends {
@@ -123,7 +125,7 @@ impl<'j> PlaySession<'j> {
             Ends::Passes(_) => (0, None),
         };
         if warmup == 0 {
-            self.crew.signal.set(Part::Measured);
+            self.common.signal.set(Part::Measured);
         }
         let moves = |load: &Load| {
             let counts = load.counts();
@@ -134,11 +136,11 @@ impl<'j> PlaySession<'j> {
         let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
         self.clock = Clock::new(warmup, seconds, works, every);
         let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
-        Wave {
+        ParallelGroup {
             tasks,
             side_by_side: self.side_by_side(),
             tick_every: Some(every),
-            ..Wave::default()
+            ..ParallelGroup::default()
         }
     }
 }
@@ -156,14 +158,14 @@ impl Session for PlaySession<'_> {
         Some(Phase { name: name.to_owned(), tasks })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
+    fn next_group(&mut self) -> Option<ParallelGroup> {
         if std::mem::replace(&mut self.given, true) {
             return None;
         }
         match self.stage? {
             Stage::Setup => {
                 let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
-                Some(Wave { tasks: vec![task], ..Wave::default() })
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
             Stage::Fill => self.fill(),
             Stage::Play => Some(self.play()),
@@ -171,7 +173,7 @@ impl Session for PlaySession<'_> {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let Some(account) = Account::from_words(&totals.notes) else { return };
+        let Some(account) = Account::from_words(&totals.counters) else { return };
         self.untold += account.untold;
         self.messages.extend(account.messages.iter().cloned());
         if self.failure.is_none() {
@@ -183,8 +185,8 @@ impl Session for PlaySession<'_> {
     }
 
     fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
-        let Self { clock, crew, .. } = self;
-        let tick = clock.tick(elapsed_ns, &crew.signal, &crew.panels);
+        let Self { clock, common, .. } = self;
+        let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);
         tick.map_or_else(Vec::new, super::clock::Tick::to_words)
     }
 

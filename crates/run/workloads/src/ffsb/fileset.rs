@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use treering_script::{Bell, Random, Room};
+use treering_script::{Deadline, Random, Room};
 
 use super::original_draw;
 use super::plan::{Kept, Plan};
@@ -171,24 +171,24 @@ fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
 
 /// What the workers of a run have in common beside the files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Crew {
+pub(super) struct Common {
     /// Rings when they are to end.
-    pub(super) bell: Bell,
+    pub(super) deadline: Deadline,
     /// How many of them make files in each filesystem.
     makers: Arc<[AtomicU32]>,
     trouble: Arc<Mutex<Option<String>>>,
 }
 
-impl Crew {
+impl Common {
     /// That of a run on so many filesystems.
     pub(super) fn new(filesystems: usize) -> Self {
         Self { makers: makers(filesystems), ..Self::default() }
     }
 
-    /// Another crew, with a bell of its own, of the same run.
+    /// Another common, with a deadline of its own, of the same run.
     pub(super) fn another(&self) -> Self {
-        let (bell, trouble) = (Bell::default(), Arc::clone(&self.trouble));
-        Self { bell, makers: makers(self.makers.len()), trouble }
+        let (deadline, trouble) = (Deadline::default(), Arc::clone(&self.trouble));
+        Self { deadline, makers: makers(self.makers.len()), trouble }
     }
 
     /// The filesystems in which one with this plan works.
@@ -221,7 +221,7 @@ impl Crew {
     /// Something that none of them can go on after; the first word stands.
     pub(super) fn fail(&self, why: String) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
-        self.bell.ring();
+        self.deadline.reach();
     }
 
     /// What they cannot go on after.
@@ -232,7 +232,7 @@ impl Crew {
 
 #[cfg(test)]
 mod tests {
-    use super::{Crew, Fileset};
+    use super::{Common, Fileset};
     use crate::ffsb::profile::{Filesystem, Sizes};
     use treering_script::{Random, Room};
 
@@ -313,12 +313,12 @@ mod tests {
 
     #[test]
     fn the_first_trouble_stands() {
-        let crew = Crew::default();
-        assert_eq!(crew.trouble(), None);
-        crew.another().fail("one".to_owned());
-        assert!(!crew.bell.has_rung(), "each has its own");
-        crew.fail("two".to_owned());
-        assert_eq!(crew.trouble().as_deref(), Some("one"));
-        assert!(crew.bell.has_rung());
+        let common = Common::default();
+        assert_eq!(common.trouble(), None);
+        common.another().fail("one".to_owned());
+        assert!(!common.deadline.is_reached(), "each has its own");
+        common.fail("two".to_owned());
+        assert_eq!(common.trouble().as_deref(), Some("one"));
+        assert!(common.deadline.is_reached());
     }
 }

@@ -13,7 +13,7 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::land::{DIRECTORY, directory};
+use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
 use super::options::{CLASSIC, NATIVE, PROFILE, SIZES_AS_ORIGINAL};
 use super::profile::{self, Filesystem, Profile, Sizes};

@@ -9,11 +9,12 @@ mod classic_output;
 mod fileset;
 mod headline;
 mod job;
-mod land;
 mod names;
+mod namespace;
 mod operation;
 mod options;
 mod original_draw;
+mod output;
 mod plan;
 mod population;
 mod prepare;
@@ -21,10 +22,9 @@ mod profile;
 mod session;
 mod slots;
 mod tally;
-mod voice;
 mod worker;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;
 
@@ -41,8 +41,8 @@ impl Workload for Ffsb {
         Ok(Box::new(BenchJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -9,9 +9,9 @@ use std::ffi::{CStr, CString};
 
 use treering_script::{Dir, EntryKind, Expect, Io, Script, Stop};
 
-use super::fileset::{Crew, Fileset};
-use super::land::{Land, Place, directory};
+use super::fileset::{Common, Fileset};
 use super::names::{DATA, DATADIR, META, Ours};
+use super::namespace::{Namespace, Place, directory};
 use super::profile::Filesystem;
 
 const ROOT: Dir = Dir(1);
@@ -37,8 +37,8 @@ struct Left {
 pub(super) struct Prepare {
     filesystem: Filesystem,
     number: usize,
-    land: Land,
-    crew: Crew,
+    namespace: Namespace,
+    common: Common,
     left: Left,
     reused: bool,
     looks_only: bool,
@@ -66,12 +66,17 @@ fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> 
 
 impl Prepare {
     /// The preparation of one filesystem.
-    pub(super) fn new(filesystem: &Filesystem, number: usize, land: Land, crew: Crew) -> Self {
+    pub(super) fn new(
+        filesystem: &Filesystem,
+        number: usize,
+        namespace: Namespace,
+        common: Common,
+    ) -> Self {
         Self {
             filesystem: filesystem.clone(),
             number,
-            land,
-            crew,
+            namespace,
+            common,
             left: Left::default(),
             reused: false,
             looks_only: false,
@@ -84,12 +89,12 @@ impl Prepare {
     }
 
     fn fileset(&self) -> &Fileset {
-        &self.land.filesets[self.number]
+        &self.namespace.filesets[self.number]
     }
 
     /// Whether something was found, here or in another filesystem, that no run has made.
     fn is_hindered(&self) -> bool {
-        self.crew.trouble().is_some()
+        self.common.trouble().is_some()
     }
 
     /// Lists `data` with the directories in it, and `meta`.
@@ -153,7 +158,7 @@ impl Prepare {
         };
         let what = if kind == EntryKind::Directory { "directory" } else { "entry" };
         let name: String = name.to_string_lossy().chars().flat_map(char::escape_debug).collect();
-        self.crew.fail(format!(
+        self.common.fail(format!(
             "{}/{place} holds the {what} {name}, which no run has made: nothing was removed; move \
              it away, or name another location",
             self.filesystem.location
@@ -224,7 +229,7 @@ impl Prepare {
 
 impl Script for Prepare {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        match self.land.places[self.number] {
+        match self.namespace.places[self.number] {
             Place::Root(root) => {
                 io.open_root(root, ROOT)?;
                 self.list_all(io)?;
@@ -246,7 +251,7 @@ impl Script for Prepare {
     }
 
     /// Whether the files of an earlier run were taken over; nothing when it went no further.
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         if self.is_hindered() { Vec::new() } else { vec![u64::from(self.reused)] }
     }
 }

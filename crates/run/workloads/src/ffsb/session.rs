@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use treering_model::{Caution, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, Phase, Random, Script, Session, SideBySide, SyncScope, Task, TimeLimit, Unfinished,
-    Wave,
+    OnSignal, ParallelGroup, Phase, Random, Script, Session, SideBySide, SyncScope, Task,
+    TimeLimit, Unfinished,
 };
 
-use super::fileset::Crew;
+use super::fileset::Common;
 use super::headline::Headline;
-use super::land::{Land, Place, directory};
+use super::namespace::{Namespace, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
 use super::profile::{Aging, Filesystem, Profile, Sizes};
@@ -59,9 +59,9 @@ enum Part {
     FinalSync,
 }
 
-/// The waves of the setup, one after the other.
+/// The groups of the setup, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SetupWave {
+enum SetupGroup {
     /// Where there are several filesystems, none is touched before all have been looked through.
     LookThrough,
     Prepare,
@@ -70,21 +70,21 @@ enum SetupWave {
     Fill,
 }
 
-const SETUP_WAVES: [SetupWave; 5] = [
-    SetupWave::LookThrough,
-    SetupWave::Prepare,
-    SetupWave::Fillers,
-    SetupWave::Age,
-    SetupWave::Fill,
+const SETUP_WAVES: [SetupGroup; 5] = [
+    SetupGroup::LookThrough,
+    SetupGroup::Prepare,
+    SetupGroup::Fillers,
+    SetupGroup::Age,
+    SetupGroup::Fill,
 ];
 
 /// A run in progress.
 pub(super) struct BenchSession {
     run: Run,
-    land: Land,
-    crew: Crew,
+    namespace: Namespace,
+    common: Common,
     part: Option<Part>,
-    wave: usize,
+    group: usize,
     /// Filesystems whose files are those of an earlier run.
     reused: Vec<bool>,
     headline: Headline,
@@ -103,10 +103,10 @@ impl BenchSession {
         };
         let places = (0..filesystems.len()).map(place).collect();
         Self {
-            land: Land::new(filesystems, places, run.profile.direct),
-            crew: Crew::new(filesystems.len()),
+            namespace: Namespace::new(filesystems, places, run.profile.direct),
+            common: Common::new(filesystems.len()),
             part: None,
-            wave: 0,
+            group: 0,
             reused: vec![false; filesystems.len()],
             headline: Headline::new(run.profile.groups.len()),
             run,
@@ -151,12 +151,12 @@ impl BenchSession {
         all.filter(|&(number, _)| !self.reused[number])
     }
 
-    fn setup_tasks(&self, wave: SetupWave) -> Vec<Task> {
-        match wave {
-            SetupWave::LookThrough if !self.run.classic || self.reused.len() == 1 => Vec::new(),
-            SetupWave::LookThrough => self.preparers(LOOK_THROUGH, Prepare::looks_only),
-            SetupWave::Prepare => self.preparers(PREPARE, |script| script),
-            SetupWave::Fillers => self
+    fn setup_tasks(&self, group: SetupGroup) -> Vec<Task> {
+        match group {
+            SetupGroup::LookThrough if !self.run.classic || self.reused.len() == 1 => Vec::new(),
+            SetupGroup::LookThrough => self.preparers(LOOK_THROUGH, Prepare::looks_only),
+            SetupGroup::Prepare => self.preparers(PREPARE, |script| script),
+            SetupGroup::Fillers => self
                 .to_be_made()
                 .filter(|(_, filesystem)| filesystem.aging.is_some())
                 .map(|(number, filesystem)| {
@@ -165,7 +165,7 @@ impl BenchSession {
                     self.maker(plan, number, Ends::After(FILLERS), "fillers")
                 })
                 .collect(),
-            SetupWave::Age => {
+            SetupGroup::Age => {
                 let mut tasks = Vec::new();
                 for (number, filesystem) in self.to_be_made() {
                     if let Some(aging) = &filesystem.aging {
@@ -174,7 +174,7 @@ impl BenchSession {
                 }
                 tasks
             }
-            SetupWave::Fill => self
+            SetupGroup::Fill => self
                 .to_be_made()
                 .filter_map(|(number, filesystem)| {
                     let ends = if filesystem.files > 0 {
@@ -197,8 +197,8 @@ impl BenchSession {
     fn preparers(&self, kind: &str, script: fn(Prepare) -> Prepare) -> Vec<Task> {
         let all = self.run.profile.filesystems.iter().enumerate();
         let tasks = all.map(|(number, filesystem)| {
-            let crew = self.crew.another();
-            let prepare = Prepare::new(filesystem, number, self.land.clone(), crew);
+            let common = self.common.another();
+            let prepare = Prepare::new(filesystem, number, self.namespace.clone(), common);
             self.task(kind, &self.subject(number), Box::new(script(prepare)))
         });
         tasks.collect()
@@ -206,9 +206,9 @@ impl BenchSession {
 
     /// A task that makes files in one filesystem.
     fn maker(&self, plan: Plan, number: usize, ends: Ends, what: &str) -> Task {
-        let crew = self.crew.another();
+        let common = self.common.another();
         let random = self.random(what, number);
-        let script = Worker::new(Arc::new(plan), self.land.clone(), crew, ends, random, 1);
+        let script = Worker::new(Arc::new(plan), self.namespace.clone(), common, ends, random, 1);
         self.task(FILL, &self.subject(number), Box::new(script))
     }
 
@@ -217,18 +217,20 @@ impl BenchSession {
         let Aging { group, until_share } = aging;
         let block_bytes = filesystem.age_block_bytes;
         let plan = Arc::new(Plan::of_aging(group, number, block_bytes, self.manner()));
-        let crew = self.crew.another();
+        let common = self.common.another();
         let agers = (0..group.threads).map(|worker| {
             let random = self.random(&format!("aging {number}"), worker.into());
-            let (land, crew, ends) = (self.land.clone(), crew.clone(), Ends::Aged(*until_share));
-            let script = Worker::new(Arc::clone(&plan), land, crew, ends, random, group.threads);
+            let (namespace, common, ends) =
+                (self.namespace.clone(), common.clone(), Ends::Aged(*until_share));
+            let script =
+                Worker::new(Arc::clone(&plan), namespace, common, ends, random, group.threads);
             self.task(AGE, &self.subject(number), Box::new(script))
         });
         agers.collect()
     }
 
     /// The tasks of all groups.
-    fn workers(&self, crew: &Crew) -> Vec<Task> {
+    fn workers(&self, common: &Common) -> Vec<Task> {
         let groups = &self.run.profile.groups;
         let all = self.run.profile.workers();
         let mut tasks = Vec::new();
@@ -236,14 +238,14 @@ impl BenchSession {
             let plan = Arc::new(Plan::of_group(group, self.manner()));
             for worker in 0..group.threads {
                 let place = tasks.len() as u64;
-                let ends = self.run.operations.map_or(Ends::AtBell, |operations| {
+                let ends = self.run.operations.map_or(Ends::AtDeadline, |operations| {
                     // Equal shares; the first ones take what is left over.
                     let (share, rest) = (operations / u64::from(all), operations % u64::from(all));
                     Ends::After(share + u64::from(place < rest))
                 });
                 let random = self.random(&format!("group {number} thread"), worker.into());
-                let (land, crew) = (self.land.clone(), crew.clone());
-                let script = Worker::new(Arc::clone(&plan), land, crew, ends, random, all);
+                let (namespace, common) = (self.namespace.clone(), common.clone());
+                let script = Worker::new(Arc::clone(&plan), namespace, common, ends, random, all);
                 let subject = match group.bound {
                     Some(filesystem) => self.subject(filesystem),
                     None => "all".to_owned(),
@@ -254,15 +256,15 @@ impl BenchSession {
         tasks
     }
 
-    fn benchmark(&self) -> Wave {
+    fn benchmark(&self) -> ParallelGroup {
         let profile = &self.run.profile;
-        let crew = self.crew.another();
-        let tasks = self.workers(&crew);
+        let common = self.common.another();
+        let tasks = self.workers(&common);
         let time_limit = match self.run.operations {
             Some(_) => None,
             None => Some(TimeLimit {
                 after: Duration::from_secs(profile.seconds),
-                bell: crew.bell.clone(),
+                deadline: common.deadline.clone(),
             }),
         };
         let command = profile.callout.clone().filter(|_| self.run.callout);
@@ -271,7 +273,7 @@ impl BenchSession {
             unfinished: Unfinished::Told,
             ..SideBySide::default()
         };
-        Wave { command, tasks, side_by_side, time_limit, ..Wave::default() }
+        ParallelGroup { command, tasks, side_by_side, time_limit, ..ParallelGroup::default() }
     }
 }
 
@@ -293,7 +295,7 @@ impl Session for BenchSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);
-        self.wave = 0;
+        self.group = 0;
         let (name, tasks) = match part {
             Part::Setup => (SETUP, u32::try_from(self.reused.len()).unwrap_or(u32::MAX)),
             Part::Sync => (SYNC, 1),
@@ -303,27 +305,27 @@ impl Session for BenchSession {
         Some(Phase { name: name.to_owned(), tasks })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        let wave = self.wave;
-        self.wave += 1;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let group = self.group;
+        self.group += 1;
         match self.part? {
             Part::Setup => {
-                // Waves without tasks are left out.
-                let waves = SETUP_WAVES.iter().enumerate().skip(wave);
-                for (number, &wave) in waves {
-                    let tasks = self.setup_tasks(wave);
+                // ParallelGroups without tasks are left out.
+                let groups = SETUP_WAVES.iter().enumerate().skip(group);
+                for (number, &group) in groups {
+                    let tasks = self.setup_tasks(group);
                     if !tasks.is_empty() {
-                        self.wave = number + 1;
-                        return Some(Wave { tasks, ..Wave::default() });
+                        self.group = number + 1;
+                        return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
                     }
                 }
                 None
             }
-            Part::Benchmark if wave == 0 => Some(self.benchmark()),
-            Part::Sync | Part::FinalSync if wave == 0 => {
+            Part::Benchmark if group == 0 => Some(self.benchmark()),
+            Part::Sync | Part::FinalSync if group == 0 => {
                 let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
                 let task = self.task(SYNC, "all", Box::new(SyncAll(scope)));
-                Some(Wave { tasks: vec![task], ..Wave::default() })
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
             _ => None,
         }
@@ -332,14 +334,14 @@ impl Session for BenchSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         match self.part {
             Some(Part::Setup) => {
-                if totals.kind == PREPARE && totals.notes == [1] {
+                if totals.kind == PREPARE && totals.counters == [1] {
                     self.reused[usize::from(totals.worker)] = true;
                 }
                 self.headline.set_up(totals);
             }
             Some(Part::Benchmark) => {
                 let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
-                let tally = Tally::from_words(&totals.notes);
+                let tally = Tally::from_words(&totals.counters);
                 if let (Some(group), Some(tally)) = (number, tally) {
                     self.headline.worked(group, totals, &tally);
                 }
@@ -350,7 +352,7 @@ impl Session for BenchSession {
     }
 
     fn failure(&self) -> Option<String> {
-        self.crew.trouble()
+        self.common.trouble()
     }
 
     fn metrics(&self) -> Vec<Metric> {

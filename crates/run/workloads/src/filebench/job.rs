@@ -270,7 +270,7 @@ impl Job for BenchJob {
             let (count, steps) = (thread.instances, thread.steps.len());
             say(format!("process {process}, thread {name}: {count} threads of {steps} flowops"));
         }
-        say(match (self.plan().course.seconds, self.plan().course.quit) {
+        say(match (self.plan().run_length.seconds, self.plan().run_length.quit) {
             (Some(seconds), Quit::Timeout) => format!("for {seconds} seconds"),
             (Some(seconds), _) => format!("until it is done, for {seconds} seconds at most"),
             (None, _) => "until it is done".to_owned(),
@@ -279,7 +279,7 @@ impl Job for BenchJob {
     }
 
     fn work(&self) -> Work {
-        match self.plan().course.quit {
+        match self.plan().run_length.quit {
             Quit::Timeout => Work::Timed,
             Quit::AllDone | Quit::FirstDone => Work::Drawn,
         }

@@ -7,9 +7,10 @@
 mod draw;
 mod headline;
 mod job;
-mod land;
 mod names;
+mod namespace;
 mod options;
+mod output;
 mod personalities;
 mod plan;
 mod pool;
@@ -18,11 +19,10 @@ mod report;
 mod session;
 mod tally;
 mod tree;
-mod voice;
 mod wml;
 mod worker;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;
 
@@ -39,8 +39,8 @@ impl Workload for Filebench {
         Ok(Box::new(BenchJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

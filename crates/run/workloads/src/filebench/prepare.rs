@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
 
-use super::land::Land;
 use super::names::{Name, serial};
+use super::namespace::Namespace;
 use super::tree::ROOT;
 
 /// What the first note of [`Directories`] says.
@@ -17,7 +17,7 @@ pub(super) const FOREIGN: u64 = 3;
 
 /// Makes the directories of one fileset.
 pub(super) struct Directories {
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     fileset: usize,
     became: u64,
     name: Name,
@@ -48,14 +48,14 @@ impl Left {
 }
 
 impl Directories {
-    pub(super) fn new(land: &Arc<Land>, fileset: usize) -> Self {
-        let land = Arc::clone(land);
-        Self { land, fileset, became: MADE, name: Name::default() }
+    pub(super) fn new(namespace: &Arc<Namespace>, fileset: usize) -> Self {
+        let namespace = Arc::clone(namespace);
+        Self { namespace, fileset, became: MADE, name: Name::default() }
     }
 
     /// Opens one of the directories that were found.
     fn open(&self, io: &mut dyn Io, left: &Left, dir: usize) -> Result<Dir, Stop> {
-        let (root, passing) = (self.land.root(self.fileset), self.land.passing());
+        let (root, passing) = (self.namespace.root(self.fileset), self.namespace.passing());
         // The fileset's own directory is open already.
         if dir == 0 {
             return Ok(root);
@@ -90,7 +90,7 @@ impl Directories {
 
     /// Removes files, then directories from the last one on.
     fn remove(&mut self, io: &mut dyn Io, left: &Left) -> Result<(), Stop> {
-        let root = self.land.root(self.fileset);
+        let root = self.namespace.root(self.fileset);
         for &(dir, serial) in &left.files {
             io.unlink(root, left.path_of(dir, Some(serial)).as_c_str())?;
         }
@@ -104,13 +104,13 @@ impl Directories {
 
     /// The slot of a directory at this depth that is being planted.
     fn planting(&self, depth: u32) -> Dir {
-        if depth == 0 { self.land.root(self.fileset) } else { self.land.slot(depth - 1) }
+        if depth == 0 { self.namespace.root(self.fileset) } else { self.namespace.slot(depth - 1) }
     }
 
     /// Makes the directories of the tree, and enters those that have others in them.
     fn plant(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let land = Arc::clone(&self.land);
-        let dirs = &land.filesets[self.fileset].tree.dirs;
+        let namespace = Arc::clone(&self.namespace);
+        let dirs = &namespace.filesets[self.fileset].tree.dirs;
         for (number, dir) in dirs.iter().enumerate().skip(1) {
             let at = self.planting(dir.depth - 1);
             self.name.set(dir.serial);
@@ -130,17 +130,17 @@ impl Directories {
 
 impl Script for Directories {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let land = Arc::clone(&self.land);
-        let fileset = &land.filesets[self.fileset];
-        land.open_above(io, self.fileset)?;
-        let made = io.make_dir(land.above(self.fileset), &fileset.name);
-        if !land.classic {
+        let namespace = Arc::clone(&self.namespace);
+        let fileset = &namespace.filesets[self.fileset];
+        namespace.open_above(io, self.fileset)?;
+        let made = io.make_dir(namespace.above(self.fileset), &fileset.name);
+        if !namespace.classic {
             made?;
         } else if made.unless_existing()?.is_none() {
             let keeps = fileset.plan.reuse || fileset.plan.trust;
             self.became = if keeps { REUSED } else { CLEARED };
         }
-        land.open_root(io, self.fileset)?;
+        namespace.open_root(io, self.fileset)?;
         if self.became == CLEARED {
             let Some(left) = self.find(io)? else {
                 self.became = FOREIGN;
@@ -155,8 +155,8 @@ impl Script for Directories {
     }
 
     /// What became of it; the bytes of all files, and how deep the tree is on average.
-    fn notes(&mut self) -> Vec<u64> {
-        let tree = &self.land.filesets[self.fileset].tree;
+    fn counters(&mut self) -> Vec<u64> {
+        let tree = &self.namespace.filesets[self.fileset].tree;
         vec![self.became, tree.bytes, tree.mean_depth.to_bits()]
     }
 }
@@ -167,7 +167,7 @@ const FILE: File = File(0);
 
 /// Makes every so many'th file that stands from the beginning on, and fills it.
 pub(super) struct Allocation {
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     fileset: usize,
     /// Files from this one on, and how far it is to the next.
     first: usize,
@@ -181,14 +181,14 @@ pub(super) struct Allocation {
 
 impl Allocation {
     pub(super) fn new(
-        land: &Arc<Land>,
+        namespace: &Arc<Namespace>,
         fileset: usize,
         first: usize,
         stride: usize,
         reuses: bool,
     ) -> Self {
         Self {
-            land: Arc::clone(land),
+            namespace: Arc::clone(namespace),
             fileset,
             first,
             stride,
@@ -201,11 +201,11 @@ impl Allocation {
 
     /// Opens the directory of an entry, unless it is the one that is open.
     fn locate(&mut self, io: &mut dyn Io, dir: u32, serial: u32) -> Result<Dir, Stop> {
-        let into = self.land.passing();
+        let into = self.namespace.passing();
         if self.open != dir {
-            self.land.serials(self.fileset, dir, &mut self.serials);
+            self.namespace.serials(self.fileset, dir, &mut self.serials);
             self.name.set_path(&self.serials, None);
-            io.open_dir(self.land.root(self.fileset), self.name.as_c_str(), into)?;
+            io.open_dir(self.namespace.root(self.fileset), self.name.as_c_str(), into)?;
             self.open = dir;
         }
         self.name.set(serial);
@@ -237,10 +237,10 @@ impl Allocation {
 
 impl Script for Allocation {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let land = Arc::clone(&self.land);
-        land.open_above(io, self.fileset)?;
-        land.open_root(io, self.fileset)?;
-        let fileset = &land.filesets[self.fileset];
+        let namespace = Arc::clone(&self.namespace);
+        namespace.open_above(io, self.fileset)?;
+        namespace.open_root(io, self.fileset)?;
+        let fileset = &namespace.filesets[self.fileset];
         for &file in fileset.made_before.iter().skip(self.first).step_by(self.stride) {
             let entry = fileset.tree.files[file as usize];
             let at = self.locate(io, entry.dir, entry.serial)?;

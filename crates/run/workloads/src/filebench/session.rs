@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Io, OnSignal, Phase, Queue, QueueKind, Script, Session, SideBySide, Stop, SyncScope, Task,
-    TimeLimit, Unfinished, Wave,
+    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SideBySide, Stop,
+    SyncScope, Task, TimeLimit, Unfinished,
 };
 
 use super::headline::Headline;
-use super::land::Land;
 use super::names::directory;
+use super::namespace::Namespace;
 use super::plan::Plan;
 use super::prepare::{Allocation, Directories, FOREIGN, REUSED};
 use super::tally::{Account, Tally};
@@ -57,11 +57,11 @@ enum Part {
 
 /// A run in progress.
 pub(super) struct BenchSession {
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     manner: Manner,
     sleeps: u64,
     part: Option<Part>,
-    wave: usize,
+    group: usize,
     reused: Vec<bool>,
     failure: Option<String>,
     headline: Headline,
@@ -74,8 +74,8 @@ pub(super) struct BenchSession {
 impl BenchSession {
     /// A run that has not begun.
     pub(super) fn new(plan: &Plan, manner: Manner, sleeps: u64) -> Self {
-        let land = Arc::new(Land::new(plan, manner.classic, manner.seed));
-        let failure = land.filesets.iter().find_map(|fileset| {
+        let namespace = Arc::new(Namespace::new(plan, manner.classic, manner.seed));
+        let failure = namespace.filesets.iter().find_map(|fileset| {
             let missing = (fileset.tree.files.len() as u64) < fileset.plan.entries;
             let name = fileset.plan.name.escape_debug();
             missing
@@ -83,12 +83,12 @@ impl BenchSession {
         });
         Self {
             headline: Headline::new(plan),
-            reused: vec![false; land.filesets.len()],
-            land,
+            reused: vec![false; namespace.filesets.len()],
+            namespace,
             manner,
             sleeps,
             part: None,
-            wave: 0,
+            group: 0,
             failure,
             events: 0,
             snapshots: 0,
@@ -98,47 +98,47 @@ impl BenchSession {
 
     fn subject(&self, fileset: usize) -> String {
         if self.manner.classic {
-            self.land.filesets[fileset].plan.name.clone()
+            self.namespace.filesets[fileset].plan.name.clone()
         } else {
             directory(fileset).to_string_lossy().into_owned()
         }
     }
 
     /// For each fileset its directories, then its files; at last what the file sleeps.
-    fn setup(&self, wave: usize) -> Option<Wave> {
-        let filesets = self.land.filesets.len();
-        let (fileset, allocates) = (wave / 2, !wave.is_multiple_of(2));
+    fn setup(&self, group: usize) -> Option<ParallelGroup> {
+        let filesets = self.namespace.filesets.len();
+        let (fileset, allocates) = (group / 2, !group.is_multiple_of(2));
         if fileset >= filesets {
-            let sleeps = self.sleeps > 0 && wave == 2 * filesets;
+            let sleeps = self.sleeps > 0 && group == 2 * filesets;
             return sleeps.then(|| {
                 let script = Sleep { ns: self.sleeps.saturating_mul(SECOND_NS) };
                 let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
-                Wave { tasks: vec![task], ..Wave::default() }
+                ParallelGroup { tasks: vec![task], ..ParallelGroup::default() }
             });
         }
         let subject = self.subject(fileset);
         if !allocates {
-            let script = Directories::new(&self.land, fileset);
+            let script = Directories::new(&self.namespace, fileset);
             let task = Task::new(DIRECTORIES, &subject, Op::MakeDir, Box::new(script));
-            return Some(Wave { tasks: vec![task], ..Wave::default() });
+            return Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() });
         }
-        let made = &self.land.filesets[fileset];
+        let made = &self.namespace.filesets[fileset];
         let many = made.plan.paralloc && made.made_before.len() > ALLOCATORS;
         let count = if many { ALLOCATORS } else { 1 };
         let tasks = (0..count).map(|first| {
             let reuses = self.reused[fileset];
-            let script = Allocation::new(&self.land, fileset, first, count, reuses);
+            let script = Allocation::new(&self.namespace, fileset, first, count, reuses);
             Task::new(ALLOCATION, &subject, Op::Create, Box::new(script))
         });
-        Some(Wave { tasks: tasks.collect(), ..Wave::default() })
+        Some(ParallelGroup { tasks: tasks.collect(), ..ParallelGroup::default() })
     }
 
-    fn benchmark(&self) -> Wave {
-        let plan = &self.land.plan;
+    fn benchmark(&self) -> ParallelGroup {
+        let plan = &self.namespace.plan;
         let mut tasks = Vec::new();
         for (number, thread) in plan.threads.iter().enumerate() {
             for instance in 0..thread.instances {
-                let worker = Worker::new(&self.land, tasks.len(), number, self.manner.seed);
+                let worker = Worker::new(&self.namespace, tasks.len(), number, self.manner.seed);
                 let kind = format!("{} {}", thread.process, thread.name);
                 let queue = Queue { kind: self.manner.queue, depth: DEPTH };
                 tasks.push(Task {
@@ -154,56 +154,56 @@ impl BenchSession {
             unfinished: Unfinished::Told,
             ..SideBySide::default()
         };
-        let bell = self.land.crew.bell.clone();
-        let seconds = plan.course.seconds;
-        let after = |seconds| TimeLimit { after: Duration::from_secs(seconds), bell };
-        Wave {
+        let deadline = self.namespace.common.deadline.clone();
+        let seconds = plan.run_length.seconds;
+        let after = |seconds| TimeLimit { after: Duration::from_secs(seconds), deadline };
+        ParallelGroup {
             tasks,
             side_by_side,
             time_limit: seconds.map(after),
             tick_every: self.tick_every(),
-            ..Wave::default()
+            ..ParallelGroup::default()
         }
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        let plan = &self.land.plan;
+        let plan = &self.namespace.plan;
         match plan.rate {
             // As the original: every ten events.
             Some(rate) => {
                 let ns = (10 * SECOND_NS / rate).max(TICK_LEAST_NS);
                 Some(Duration::from_nanos(ns).min(TICK))
             }
-            None => plan.course.period.map(|_| TICK),
+            None => plan.run_length.period.map(|_| TICK),
         }
     }
 
     fn events_come(&mut self, elapsed_ns: u64) {
-        let Some(rate) = self.land.plan.rate else { return };
+        let Some(rate) = self.namespace.plan.rate else { return };
         let all = u128::from(rate) * u128::from(elapsed_ns) / u128::from(SECOND_NS);
         let all = u64::try_from(all).unwrap_or(u64::MAX);
         let more = all.saturating_sub(self.events);
         self.events = all;
         if more > 0 {
-            self.land.crew.events_come(more, rate.saturating_mul(EVENTS_SECONDS));
+            self.namespace.common.events_come(more, rate.saturating_mul(EVENTS_SECONDS));
         }
     }
 
     /// What all have done, at the end of a period: asked for a moment before.
     fn snapshot(&mut self, elapsed_ns: u64) -> Vec<u64> {
-        let Some((period, _)) = self.land.plan.course.period else { return Vec::new() };
+        let Some((period, _)) = self.namespace.plan.run_length.period else { return Vec::new() };
         let next = period.saturating_mul(SECOND_NS).saturating_mul(self.snapshots + 1);
         let moment = u64::try_from(TICK.as_nanos()).unwrap_or(0);
         if elapsed_ns.saturating_add(moment) >= next && self.asked == self.snapshots {
             self.asked += 1;
-            self.land.crew.snapshot.fetch_add(1, Ordering::SeqCst);
+            self.namespace.common.snapshot.fetch_add(1, Ordering::SeqCst);
         }
         if elapsed_ns < next {
             return Vec::new();
         }
         self.snapshots += 1;
-        let mut sums = vec![Tally::default(); self.land.plan.rows.len()];
-        for told in &self.land.crew.told {
+        let mut sums = vec![Tally::default(); self.namespace.plan.rows.len()];
+        for told in &self.namespace.common.told {
             let words = told.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(account) = Account::from_words(&words) {
                 account.add_to(&mut sums);
@@ -214,7 +214,7 @@ impl BenchSession {
     }
 
     fn worked(&mut self, totals: &TaskTotals) {
-        if let Some(account) = Account::from_words(&totals.notes) {
+        if let Some(account) = Account::from_words(&totals.counters) {
             self.headline.worked(totals, &account);
         }
     }
@@ -231,25 +231,25 @@ impl Session for BenchSession {
             Some(Part::Benchmark | Part::FinalSync) => return None,
         };
         self.part = Some(part);
-        self.wave = 0;
+        self.group = 0;
         let (name, tasks) = match part {
-            Part::Setup => (SETUP, 2 * self.land.filesets.len() as u64),
+            Part::Setup => (SETUP, 2 * self.namespace.filesets.len() as u64),
             Part::Sync => (SYNC, 1),
-            Part::Benchmark => (BENCHMARK, self.land.plan.workers()),
+            Part::Benchmark => (BENCHMARK, self.namespace.plan.workers()),
             Part::FinalSync => (FINAL_SYNC, 1),
         };
         Some(Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        let wave = self.wave;
-        self.wave += 1;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let group = self.group;
+        self.group += 1;
         match self.part? {
-            Part::Setup => self.setup(wave),
-            Part::Benchmark if wave == 0 => Some(self.benchmark()),
-            Part::Sync | Part::FinalSync if wave == 0 => {
+            Part::Setup => self.setup(group),
+            Part::Benchmark if group == 0 => Some(self.benchmark()),
+            Part::Sync | Part::FinalSync if group == 0 => {
                 let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll(SyncScope::Target)));
-                Some(Wave { tasks: vec![task], ..Wave::default() })
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
             _ => None,
         }
@@ -262,11 +262,11 @@ impl Session for BenchSession {
                 if totals.kind != DIRECTORIES {
                     return;
                 }
-                let fileset = (self.wave - 1) / 2;
-                match totals.notes.first() {
+                let fileset = (self.group - 1) / 2;
+                match totals.counters.first() {
                     Some(&REUSED) => self.reused[fileset] = true,
                     Some(&FOREIGN) => {
-                        let plan = &self.land.filesets[fileset].plan;
+                        let plan = &self.namespace.filesets[fileset].plan;
                         let place = format!("{}/{}", plan.path, plan.name);
                         self.failure.get_or_insert(format!(
                             "{} holds something that no fileset has; nothing was removed: name \
@@ -290,14 +290,14 @@ impl Session for BenchSession {
 
     fn failure(&self) -> Option<String> {
         let yielded = self.part != Some(Part::Benchmark) || self.headline.operations() > 0;
-        self.failure.clone().or_else(|| self.land.crew.trouble()).or_else(|| {
+        self.failure.clone().or_else(|| self.namespace.common.trouble()).or_else(|| {
             (!yielded).then(|| "the run yielded nothing: no operation was done".to_owned())
         })
     }
 
     fn metrics(&self) -> Vec<Metric> {
         // A run that ended early has no number.
-        if self.failure.is_some() || self.land.crew.trouble().is_some() {
+        if self.failure.is_some() || self.namespace.common.trouble().is_some() {
             return Vec::new();
         }
         self.headline.metrics()
@@ -307,7 +307,7 @@ impl Session for BenchSession {
         if self.manner.classic || self.part.is_none() {
             return Vec::new();
         }
-        (0..self.land.filesets.len()).map(|fileset| self.subject(fileset)).collect()
+        (0..self.namespace.filesets.len()).map(|fileset| self.subject(fileset)).collect()
     }
 }
 

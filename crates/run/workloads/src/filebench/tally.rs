@@ -123,7 +123,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// As the notes of a script.
+    /// As the counters of a script.
     pub(super) fn to_words(&self) -> Vec<u64> {
         let mut words = vec![self.began_ns, u64::from(self.ran_out), self.rows.len() as u64];
         self.rows.iter().for_each(|(row, tally)| tally.put(*row, &mut words));

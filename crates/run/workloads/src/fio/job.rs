@@ -12,7 +12,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::jobfile::{self, Amount, Engine, Machine, Section, Surroundings};
-use super::land::{DIRECTORY, Name};
+use super::namespace::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
 use super::session::JobSession;
@@ -277,7 +277,7 @@ impl Job for FileJob {
         let count = files.len() as u64;
         Footprint {
             peak_files: count,
-            peak_dirs: self.scene.land.directories.len() as u64,
+            peak_dirs: self.scene.namespace.directories.len() as u64,
             peak_bytes: bytes,
             peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
             written_files: count,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
 use super::jobfile::{Allocation, Engine};
-use super::land::{Land, directory};
+use super::namespace::{Namespace, directory};
 use super::sizes::{Extent, Extents, extents};
 use super::tausworthe::Use;
 use super::worker::Worker;
@@ -24,8 +24,8 @@ pub(super) struct MakeDirectories {
 }
 
 impl MakeDirectories {
-    pub(super) fn new(land: &Land) -> Self {
-        Self::of(land.directories.len())
+    pub(super) fn new(namespace: &Namespace) -> Self {
+        Self::of(namespace.directories.len())
     }
 
     /// So many of them.
@@ -41,8 +41,8 @@ impl Script for MakeDirectories {
 }
 
 /// The names of the directories below the target.
-pub(super) fn names(land: &Land) -> Vec<CString> {
-    numbered(land.directories.len())
+pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
+    numbered(namespace.directories.len())
 }
 
 fn numbered(count: usize) -> Vec<CString> {
@@ -54,7 +54,7 @@ fn numbered(count: usize) -> Vec<CString> {
 /// Makes the files of one clone.
 pub(super) struct Layout {
     worker: Arc<Worker>,
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     names: Vec<CString>,
     found: Vec<u64>,
     extents: Result<Extents, super::sizes::Unsized>,
@@ -62,16 +62,16 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(worker: Arc<Worker>, land: Arc<Land>) -> Self {
-        let (names, extents) = (names(&land), Ok(Extents::default()));
-        Self { names, worker, land, found: Vec::new(), extents, made: false }
+    pub(super) fn new(worker: Arc<Worker>, namespace: Arc<Namespace>) -> Self {
+        let (names, extents) = (names(&namespace), Ok(Extents::default()));
+        Self { names, worker, namespace, found: Vec::new(), extents, made: false }
     }
 
     /// Whether the files need content.
     fn fills(&self) -> bool {
         let job = &self.worker.job;
         // Nothing can be mapped that is not there: the original fills such files too.
-        job.deed.reads || job.overwrite || job.engine == Engine::Mmap
+        job.rw.reads || job.overwrite || job.engine == Engine::Mmap
     }
 
     /// Makes a file anew that is too short: all of it up to its end.
@@ -109,7 +109,7 @@ impl Script for Layout {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let worker = Arc::clone(&self.worker);
         for number in worker.directories() {
-            io.call(&self.land.open(number, &self.names[usize::from(number)]))?;
+            io.call(&self.namespace.open(number, &self.names[usize::from(number)]))?;
         }
         for file in worker.files.iter() {
             let size = io.size(file.dir(), &file.name).unless_missing()?;
@@ -129,14 +129,14 @@ impl Script for Layout {
     }
 
     /// What became of it, then the sizes that were found.
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         let became = match (&self.extents, self.made) {
             (Err(_), _) => UNSIZED,
             (Ok(_), true) => MADE,
             (Ok(_), false) => KEPT,
         };
-        let mut notes = vec![became];
-        notes.append(&mut self.found);
-        notes
+        let mut counters = vec![became];
+        counters.append(&mut self.found);
+        counters
     }
 }

@@ -1,21 +1,22 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `course`
+//! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `generator`
 //! decides which request comes next, `runner` carries it out and `tally` counts as the original
 //! does, which `report` prints. `with_fio` has the original do it instead, and `check` compares
 //! the two. Nothing else here calls the kernel.
 
 pub mod check;
-mod course;
 mod file_hash;
+mod generator;
 mod headline;
 mod histogram;
 mod job;
 mod jobfile;
-mod land;
 mod layout;
 mod logs;
+mod namespace;
 mod options;
+mod output;
 mod random_map;
 mod replay;
 mod report;
@@ -27,11 +28,10 @@ mod tally;
 mod tausworthe;
 mod typed;
 mod verify;
-mod voice;
 mod with_fio;
 mod worker;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::FileJob;
 use jobfile::{Machine, Surroundings, WITH_FIO};
@@ -55,8 +55,8 @@ impl Workload for Fio {
         Ok(Box::new(FileJob::classic(settings).map_err(without_option)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings).map_err(without_option)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings).map_err(without_option)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

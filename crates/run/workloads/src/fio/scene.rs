@@ -7,7 +7,7 @@ use std::sync::Arc;
 use treering_script::{ConfigError, Settings};
 
 use super::jobfile::{Draws, Section};
-use super::land::Land;
+use super::namespace::Namespace;
 use super::replay::{BYTES_MAX, Replay};
 use super::tausworthe::Seeds;
 use super::worker::Worker;
@@ -33,14 +33,14 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
 pub(super) struct Scene {
     pub(super) jobs: Vec<Arc<Section>>,
     pub(super) workers: Vec<Arc<Worker>>,
-    pub(super) land: Arc<Land>,
-    pub(super) waves: usize,
+    pub(super) namespace: Arc<Namespace>,
+    pub(super) batches: usize,
 }
 
 impl Scene {
     /// `fresh` stands in for what a run that is not to be repeated draws from the system.
     pub(super) fn new(jobs: Vec<Section>, classic: bool, fresh: u64) -> Result<Self, ConfigError> {
-        Self::on(Land::new(classic), jobs, fresh)
+        Self::on(Namespace::new(classic), jobs, fresh)
     }
 
     /// Of a command line in fio's own words, of which perhaps nothing is done.
@@ -50,43 +50,43 @@ impl Scene {
         if !is_harmless {
             jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
         }
-        let land = Land::new(true).with_devices(is_harmless);
-        Self::on(land, jobs, settings.started_unix_ms)
+        let namespace = Namespace::new(true).with_devices(is_harmless);
+        Self::on(namespace, jobs, settings.started_unix_ms)
     }
 
-    fn on(mut land: Land, jobs: Vec<Section>, fresh: u64) -> Result<Self, ConfigError> {
+    fn on(mut namespace: Namespace, jobs: Vec<Section>, fresh: u64) -> Result<Self, ConfigError> {
         let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
         let mut workers = Vec::new();
-        let (mut group, mut wave) = (0, 0);
+        let (mut group, mut batch) = (0, 0);
         for (section, job) in jobs.iter().enumerate() {
             if section > 0 && (job.stonewall || job.new_group) {
                 group += 1;
             }
             if section > 0 && job.stonewall {
-                wave += 1;
+                batch += 1;
             }
             // The original makes the last clone first.
             for number in std::iter::once(0).chain((1..job.clones).rev()) {
-                let files = land.files(job, number)?;
-                let hashes = land.hashes(job, number, &files);
+                let files = namespace.files(job, number)?;
+                let hashes = namespace.hashes(job, number, &files);
                 let thread = workers.len() as u64 + 1;
                 let seeded = job.sets("randseed");
                 let is_fresh = !job.draws.repeatable && !seeded;
                 // As the original: a seed of one's own is that of all clones but the first.
                 let repeatable = job.draws.repeatable && (number == 0 || !seeded);
                 let draws = Draws { repeatable, ..job.draws.clone() };
-                let seeds = Seeds::of(&draws, job.deed.random, thread, is_fresh.then_some(fresh));
+                let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
                 let job = Arc::clone(job);
-                let worker = Worker { job, section, number, group, wave, files, hashes, seeds };
+                let worker = Worker { job, section, number, group, batch, files, hashes, seeds };
                 workers.push(Arc::new(worker));
             }
         }
-        Ok(Self { jobs, workers, land: Arc::new(land), waves: wave + 1 })
+        Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1 })
     }
 
-    /// Those of a wave, with their numbers.
-    pub(super) fn wave(&self, wave: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
-        self.workers.iter().enumerate().filter(move |(_, worker)| worker.wave == wave)
+    /// Those of a batch, with their numbers.
+    pub(super) fn batch(&self, batch: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
+        self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
     }
 
     /// Under which number each worker is told: those of a group together, where its job says so.

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Bell, Board, OnSignal, Phase, Queue, QueueKind, Session, SideBySide, Task, TimeLimit,
-    Unfinished, Wave, WorkerKind,
+    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SideBySide, Task,
+    TimeLimit, Unfinished, WorkerKind,
 };
 
 use super::headline::Headline;
 use super::jobfile::{Engine, Exits};
-use super::land::directory;
 use super::layout::{Layout, MakeDirectories, UNSIZED};
-use super::runner::{Bells, FlowShare, Runner};
+use super::namespace::directory;
+use super::runner::{Deadlines, FlowShare, Runner};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
 use super::tally::Tally;
@@ -30,7 +30,7 @@ pub(super) const LAYOUT: &str = "layout";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Setup { next: usize },
-    Work { wave: usize, begun: bool },
+    Work { batch: usize, begun: bool },
 }
 
 /// A run in progress.
@@ -56,37 +56,37 @@ impl JobSession {
         }
     }
 
-    fn layout(&self, number: usize) -> Option<Wave> {
+    fn layout(&self, number: usize) -> Option<ParallelGroup> {
         let worker = self.scene.workers.get(number)?;
-        let script = Layout::new(Arc::clone(worker), Arc::clone(&self.scene.land));
+        let script = Layout::new(Arc::clone(worker), Arc::clone(&self.scene.namespace));
         let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
-        Some(Wave { tasks: vec![task], ..Wave::default() })
+        Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
     }
 
-    fn setup(&mut self, next: usize) -> Option<Wave> {
+    fn setup(&mut self, next: usize) -> Option<ParallelGroup> {
         self.part = Some(Part::Setup { next: next + 1 });
-        if self.scene.land.classic {
+        if self.scene.namespace.classic {
             return self.layout(next);
         }
         match next.checked_sub(1) {
             Some(number) => self.layout(number),
             None => {
-                let script = MakeDirectories::new(&self.scene.land);
+                let script = MakeDirectories::new(&self.scene.namespace);
                 let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
-                Some(Wave { tasks: vec![task], ..Wave::default() })
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
         }
     }
 
-    fn work(&self, wave: usize) -> Wave {
-        let workers: Vec<(usize, &Arc<Worker>)> = self.scene.wave(wave).collect();
-        let time = Bell::default();
-        let ends: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
-        let done: Vec<Bell> = workers.iter().map(|_| Bell::default()).collect();
+    fn work(&self, batch: usize) -> ParallelGroup {
+        let workers: Vec<(usize, &Arc<Worker>)> = self.scene.batch(batch).collect();
+        let time = Deadline::default();
+        let ends: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
+        let done: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
         let awaited = |name: &Option<String>| {
             let is_it = |other: &Worker| name.as_ref().is_some_and(|name| *name == other.job.name);
             let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
-            all.map(|(_, bell)| bell.clone()).collect()
+            all.map(|(_, deadline)| deadline.clone()).collect()
         };
         let flows = Self::flows(&workers);
         let mut tasks = Vec::new();
@@ -97,7 +97,7 @@ impl JobSession {
                     Some(Exits::Group) => other.group == worker.group,
                     Some(Exits::Stonewall | Exits::All) => true,
                 });
-                are.map(|(_, bell)| bell.clone())
+                are.map(|(_, deadline)| deadline.clone())
             };
             let others = ended_by(worker.job.exits);
             let fails = worker.job.extras.exits_on_error.then_some(worker.job.exits_with);
@@ -106,8 +106,8 @@ impl JobSession {
             let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
             let (end, time) = (ends[place].clone(), time.clone());
-            let bells = Bells { end, time, others, on_error, before, flow };
-            tasks.push(self.task(*number, worker, bells));
+            let deadlines = Deadlines { end, time, others, on_error, before, flow };
+            tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
         let side_by_side = SideBySide {
@@ -116,7 +116,12 @@ impl JobSession {
             unfinished: Unfinished::Told,
             ..SideBySide::default()
         };
-        Wave { tasks, side_by_side, time_limit: limit(&workers, time), ..Wave::default() }
+        ParallelGroup {
+            tasks,
+            side_by_side,
+            time_limit: limit(&workers, time),
+            ..ParallelGroup::default()
+        }
     }
 
     /// The shares of the workers in what they do together.
@@ -129,7 +134,7 @@ impl JobSession {
         workers.iter().map(&mut share).collect()
     }
 
-    fn task(&self, number: usize, worker: &Arc<Worker>, bells: Bells) -> Task {
+    fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
         let job = &worker.job;
         let extents = self.extents.get(number).cloned().unwrap_or_default();
         let expected_bytes = if job.is_timed() {
@@ -137,7 +142,8 @@ impl JobSession {
         } else {
             job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
         };
-        let runner = Runner::new(Arc::clone(worker), Arc::clone(&self.scene.land), extents, bells);
+        let runner =
+            Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
         let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
@@ -149,7 +155,7 @@ impl JobSession {
             Engine::FileStat => Op::Stat,
             Engine::FileDelete => Op::Unlink,
             Engine::FileCreate => Op::Create,
-            _ if job.deed.writes => Op::Create,
+            _ if job.rw.writes => Op::Create,
             _ => Op::Open,
         };
         Task {
@@ -167,20 +173,20 @@ impl JobSession {
 
     fn laid_out(&mut self, totals: &TaskTotals) {
         let Some(worker) = self.scene.workers.get(self.extents.len()) else { return };
-        let found = totals.notes.get(1..).unwrap_or_default();
+        let found = totals.counters.get(1..).unwrap_or_default();
         let draws = worker.seeds.generator(Use::FileSize);
         let extents = extents(&worker.job, worker.number, found, draws);
-        if let (Err(why), Some(&UNSIZED)) = (&extents, totals.notes.first()) {
+        if let (Err(why), Some(&UNSIZED)) = (&extents, totals.counters.first()) {
             let why = format!("{}: {}", worker.job.name, why.why());
             self.failure.get_or_insert(why);
         }
         self.extents.push(Arc::new(extents.unwrap_or_default()));
     }
 
-    fn worked(&mut self, totals: &TaskTotals, wave: usize) {
+    fn worked(&mut self, totals: &TaskTotals, batch: usize) {
         let place = usize::from(totals.worker);
-        let Some((number, worker)) = self.scene.wave(wave).nth(place) else { return };
-        let Some(tally) = Tally::from_words(&totals.notes) else { return };
+        let Some((number, worker)) = self.scene.batch(batch).nth(place) else { return };
+        let Some(tally) = Tally::from_words(&totals.counters) else { return };
         if tally.errno != 0 {
             let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
             self.failure.get_or_insert(format!("{}: a request failed: {why}", worker.job.name));
@@ -191,7 +197,7 @@ impl JobSession {
 }
 
 /// When the longest of the jobs must be over, whether they hear of the time themselves or not.
-fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
+fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLimit> {
     let mut longest = 0;
     for (_, worker) in workers {
         let job = &worker.job;
@@ -201,23 +207,23 @@ fn limit(workers: &[(usize, &Arc<Worker>)], bell: Bell) -> Option<TimeLimit> {
         longest = longest.max(job.start_delay_us[1] + job.ramp_us + job.runtime_us);
     }
     // Those that read the clock end by themselves, a moment before.
-    Some(TimeLimit { after: Duration::from_micros(longest + 100_000), bell })
+    Some(TimeLimit { after: Duration::from_micros(longest + 100_000), deadline })
 }
 
 impl Session for JobSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = match self.part {
             None => Part::Setup { next: 0 },
-            Some(Part::Setup { .. }) => Part::Work { wave: 0, begun: false },
+            Some(Part::Setup { .. }) => Part::Work { batch: 0, begun: false },
             Some(Part::Work { .. }) if self.ended => return None,
-            Some(Part::Work { wave, .. }) => Part::Work { wave: wave + 1, begun: false },
+            Some(Part::Work { batch, .. }) => Part::Work { batch: batch + 1, begun: false },
         };
         let (name, tasks) = match part {
             Part::Setup { .. } => (SETUP.to_owned(), self.scene.workers.len() + 1),
-            Part::Work { wave, .. } if wave >= self.scene.waves => return None,
-            Part::Work { wave, .. } => {
+            Part::Work { batch, .. } if batch >= self.scene.batches => return None,
+            Part::Work { batch, .. } => {
                 let mut jobs: Vec<&str> =
-                    self.scene.wave(wave).map(|(_, worker)| worker.job.name.as_str()).collect();
+                    self.scene.batch(batch).map(|(_, worker)| worker.job.name.as_str()).collect();
                 let tasks = jobs.len();
                 jobs.dedup();
                 (jobs.join(", "), tasks)
@@ -227,13 +233,13 @@ impl Session for JobSession {
         Some(Phase { name, tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
+    fn next_group(&mut self) -> Option<ParallelGroup> {
         match self.part? {
             Part::Setup { next } => self.setup(next),
             Part::Work { begun: true, .. } => None,
-            Part::Work { wave, begun: false } => {
-                self.part = Some(Part::Work { wave, begun: true });
-                Some(self.work(wave))
+            Part::Work { batch, begun: false } => {
+                self.part = Some(Part::Work { batch, begun: true });
+                Some(self.work(batch))
             }
         }
     }
@@ -241,7 +247,7 @@ impl Session for JobSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         match self.part {
             Some(Part::Setup { .. }) if totals.kind == LAYOUT => self.laid_out(totals),
-            Some(Part::Work { wave, .. }) => self.worked(totals, wave),
+            Some(Part::Work { batch, .. }) => self.worked(totals, batch),
             _ => {}
         }
     }
@@ -255,9 +261,9 @@ impl Session for JobSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.scene.land.classic || self.part.is_none() {
+        if self.scene.namespace.classic || self.part.is_none() {
             return Vec::new();
         }
-        (0..self.scene.land.directories.len()).map(directory).collect()
+        (0..self.scene.namespace.directories.len()).map(directory).collect()
     }
 }

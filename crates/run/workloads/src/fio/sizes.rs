@@ -129,7 +129,7 @@ pub(super) fn extents(
     if size < least || job.io_bytes(size).is_some_and(|bytes| bytes < least) {
         return Err(Unsized::TooSmall);
     }
-    if job.deed.random && job.draws.random_map && sum / least > BLOCKS_MAX {
+    if job.rw.random && job.draws.random_map && sum / least > BLOCKS_MAX {
         return Err(Unsized::TooMany);
     }
     Ok(Extents { files, size })

@@ -320,7 +320,7 @@ impl Tally {
         sum
     }
 
-    /// As the notes of a script.
+    /// As the counters of a script.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.runtime_ms, self.errno];
         words.extend(self.usage);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::jobfile::Section;
-use super::land::{Name, spelled};
+use super::namespace::{Name, spelled};
 use super::tausworthe::{Seeds, Use};
 
 /// One clone of a job.
@@ -16,8 +16,8 @@ pub(super) struct Worker {
     pub(super) number: u64,
     /// With which clones it is told, where they are told together.
     pub(super) group: usize,
-    /// In which wave it works.
-    pub(super) wave: usize,
+    /// In which batch it works.
+    pub(super) batch: usize,
     pub(super) files: Vec<Name>,
     /// Of their paths as the original spells them; empty where no seed comes from them.
     pub(super) hashes: Vec<u32>,

@@ -137,7 +137,7 @@ impl Account {
     }
 
     /// What it comes to.
-    pub(super) fn close(&self, files: u64, full: bool, since: &[Since]) -> Notes {
+    pub(super) fn close(&self, files: u64, full: bool, since: &[Since]) -> Counters {
         let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
         let in_calls = self.create.sum_us
             + self.write.sum_us
@@ -145,7 +145,7 @@ impl Account {
             + self.sync_us
             + self.close.sum_us;
         let write = Times { sum_us: self.write_means_us, ..self.write };
-        Notes {
+        Counters {
             files,
             full,
             no_room: false,
@@ -165,7 +165,7 @@ impl Account {
 /// What a worker of an iteration took down: the line of its log in the original, and where its
 /// files are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Notes {
+pub(super) struct Counters {
     /// Files that were made whole.
     pub(super) files: u64,
     /// Whether the filesystem was full.
@@ -192,7 +192,7 @@ pub(super) struct Notes {
     pub(super) since: Vec<Since>,
 }
 
-impl Notes {
+impl Counters {
     /// The columns in the order of the row.
     pub(super) fn columns(&self) -> [MinAvgMax; 6] {
         [self.create, self.write, self.fsync, self.sync, self.close, self.unlink]
@@ -209,7 +209,7 @@ impl Notes {
         words
     }
 
-    /// From numbers; `None` when they are not such notes.
+    /// From numbers; `None` when they are not such counters.
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let (fixed, rest) = words.split_at_checked(22)?;
         let column = |place: usize| MinAvgMax {
@@ -248,7 +248,7 @@ impl Notes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, MinAvgMax, Notes, Timed};
+    use super::{Account, Counters, MinAvgMax, Timed};
     use crate::fs_mark::locator::Since;
 
     const US: u64 = 1000;
@@ -281,16 +281,16 @@ mod tests {
         }
         call(Timed::Unlink, 1000);
         let since = [Since { file: 0, stamp: 5, subdir: 3 }];
-        let notes = account.close(2, false, &since);
-        assert_eq!(notes.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
-        assert_eq!(notes.overhead_us, 4);
-        assert_eq!(notes.create, column(10, 15, 21));
-        assert_eq!(notes.write, column(3, 5, 9), "means 3 and 7 of the files");
-        assert_eq!(notes.fsync, column(120, 150, 180));
-        assert_eq!(notes.sync, column(0, 500, 0));
-        assert_eq!(notes.close, column(1, 1, 1));
-        assert_eq!(notes.unlink, column(1000, 500, 1000));
-        assert_eq!(Notes::from_words(&notes.to_words()), Some(notes));
+        let counters = account.close(2, false, &since);
+        assert_eq!(counters.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
+        assert_eq!(counters.overhead_us, 4);
+        assert_eq!(counters.create, column(10, 15, 21));
+        assert_eq!(counters.write, column(3, 5, 9), "means 3 and 7 of the files");
+        assert_eq!(counters.fsync, column(120, 150, 180));
+        assert_eq!(counters.sync, column(0, 500, 0));
+        assert_eq!(counters.close, column(1, 1, 1));
+        assert_eq!(counters.unlink, column(1000, 500, 1000));
+        assert_eq!(Counters::from_words(&counters.to_words()), Some(counters));
     }
 
     #[test]
@@ -300,18 +300,18 @@ mod tests {
         account.add(Timed::Reopen, 0, 10 * US);
         account.add(Timed::Fsync, 10 * US, 290 * US);
         account.add(Timed::CloseAgain, 290 * US, 300 * US);
-        let notes = account.close(3, false, &[]);
-        assert_eq!(notes.fsync, column(0, 100, 0));
-        assert_eq!(notes.overhead_us, 0);
-        assert!((notes.files_per_second() - 10_000.0).abs() < 1e-9);
+        let counters = account.close(3, false, &[]);
+        assert_eq!(counters.fsync, column(0, 100, 0));
+        assert_eq!(counters.overhead_us, 0);
+        assert!((counters.files_per_second() - 10_000.0).abs() < 1e-9);
     }
 
     #[test]
     fn an_empty_account_divides_by_nothing() {
-        let notes = Account::default().close(0, true, &[]);
-        assert_eq!(notes.columns(), [MinAvgMax::default(); 6]);
-        assert!(notes.files_per_second().abs() < 1e-9);
-        assert_eq!(Notes::from_words(&notes.to_words()), Some(notes));
-        assert_eq!(Notes::from_words(&[1, 2, 3]), None);
+        let counters = Account::default().close(0, true, &[]);
+        assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
+        assert!(counters.files_per_second().abs() < 1e-9);
+        assert_eq!(Counters::from_words(&counters.to_words()), Some(counters));
+        assert_eq!(Counters::from_words(&[1, 2, 3]), None);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Only formatting. Texts end with a newline.
 
-use super::account::{MinAvgMax, Notes};
+use super::account::{Counters, MinAvgMax};
 use super::shape::{HASH_SECONDS, Policy, Shape, SyncMethod};
 
 /// What the header says of a method.
@@ -102,16 +102,16 @@ pub(super) struct Row {
 
 impl Row {
     /// The row of these workers.
-    pub(super) fn of(workers: &[Notes]) -> Self {
+    pub(super) fn of(workers: &[Counters]) -> Self {
         let mut row = Self::default();
-        for notes in workers {
-            row.files += notes.files;
-            row.files_per_second += notes.files_per_second();
-            row.overhead_us += notes.overhead_us;
+        for counters in workers {
+            row.files += counters.files;
+            row.files_per_second += counters.files_per_second();
+            row.overhead_us += counters.overhead_us;
         }
         let count = workers.len() as u64;
         for (place, column) in row.columns.iter_mut().enumerate() {
-            let of = || workers.iter().map(|notes| notes.columns()[place]);
+            let of = || workers.iter().map(|counters| counters.columns()[place]);
             column.min_us = of().map(|one| one.min_us).min().unwrap_or(0);
             column.max_us = of().map(|one| one.max_us).max().unwrap_or(0);
             let means: u64 = of().map(|one| one.avg_us).sum();
@@ -163,7 +163,7 @@ pub(super) fn closing(rates: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Row, closing, header};
-    use crate::fs_mark::account::{MinAvgMax, Notes};
+    use crate::fs_mark::account::{Counters, MinAvgMax};
     use crate::fs_mark::shape::{Policy, Shape, SyncMethod};
 
     fn shape() -> Shape {
@@ -240,21 +240,21 @@ FSUse%        Count         Size    Files/sec     App Overhead
     #[test]
     fn rows_are_sums_of_rates_and_means_of_means() {
         let column = |min_us, avg_us, max_us| MinAvgMax { min_us, avg_us, max_us };
-        let first = Notes {
+        let first = Counters {
             files: 3,
             loop_us: 5767,
             overhead_us: 159,
             create: column(32, 37, 40),
             write: column(33, 42, 73),
-            ..Notes::default()
+            ..Counters::default()
         };
-        let second = Notes {
+        let second = Counters {
             files: 3,
             loop_us: 5845,
             overhead_us: 212,
             create: column(42, 45, 49),
             write: column(15, 33, 59),
-            ..Notes::default()
+            ..Counters::default()
         };
         let row = Row::of(&[first, second]);
         assert_eq!(
@@ -273,8 +273,8 @@ FSUse%        Count         Size    Files/sec     App Overhead
 
     #[test]
     fn long_numbers_are_not_cut() {
-        let notes = Notes { files: 5_000_000_000, loop_us: 1_000_000, ..Notes::default() };
-        let line = Row::of(&[notes]).line(100, 5_000_000_000, 1 << 40, false);
+        let counters = Counters { files: 5_000_000_000, loop_us: 1_000_000, ..Counters::default() };
+        let line = Row::of(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
         assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }
 

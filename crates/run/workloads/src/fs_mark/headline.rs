@@ -7,7 +7,7 @@ use treering_model::metrics::fs_mark::{
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::account::Notes;
+use super::account::Counters;
 
 /// The kind of task that makes files.
 pub(super) const CREATE: &str = "create";
@@ -29,8 +29,8 @@ struct Part {
 struct Sums {
     present: Vec<Part>,
     tasks: u64,
-    waves: u64,
-    /// From the first start to the last end, over all waves.
+    groups: u64,
+    /// From the first start to the last end, over all groups.
     wall_ns: u64,
     files: u64,
     bytes: u64,
@@ -55,7 +55,7 @@ impl Sums {
         let lengths = || parts.iter().map(|part| (part.ended_ns - part.began_ns).max(1));
         let (slowest, fastest) = (lengths().max().unwrap_or(1), lengths().min().unwrap_or(1));
         self.tasks += parts.len() as u64;
-        self.waves += 1;
+        self.groups += 1;
         self.wall_ns += wall_ns;
         self.skews += slowest as f64 / fastest as f64;
         let (mut files, mut rate) = (0, 0.0);
@@ -84,7 +84,7 @@ impl Sums {
         let mut metrics = vec![
             rates::FILES_PER_SECOND.of(of(), files / seconds).primary_if(makes),
             cpu::CPU_SECONDS.of(of(), closed.cpu_ns as f64 / 1e9),
-            WORKER_SKEW_RATIO.of(of(), closed.skews / closed.waves as f64),
+            WORKER_SKEW_RATIO.of(of(), closed.skews / closed.groups as f64),
         ];
         if makes {
             let mib = closed.bytes as f64 / 1_048_576.0;
@@ -119,25 +119,25 @@ pub(super) struct Headline {
 }
 
 impl Headline {
-    /// A new wave of workers begins.
-    pub(super) fn wave(&mut self) {
+    /// A new group of workers begins.
+    pub(super) fn group(&mut self) {
         self.creates.close();
         self.unlinks.close();
     }
 
     /// Counts a task, with what a worker that makes files took down.
-    pub(super) fn add(&mut self, task: &TaskTotals, notes: Option<&Notes>) {
+    pub(super) fn add(&mut self, task: &TaskTotals, counters: Option<&Counters>) {
         let sums = match task.kind.as_str() {
             CREATE => &mut self.creates,
             UNLINK => &mut self.unlinks,
             _ => return,
         };
         // A classic worker's loop ends before its unlinks.
-        let loop_ns = notes.map(|notes| notes.loop_us * 1000).filter(|&ns| ns > 0);
+        let loop_ns = counters.map(|counters| counters.loop_us * 1000).filter(|&ns| ns > 0);
         sums.add(Part {
             began_ns: task.began_ns,
             ended_ns: task.began_ns + loop_ns.unwrap_or(task.wall_ns),
-            files: notes.map_or(task.files, |notes| notes.files),
+            files: counters.map_or(task.files, |counters| counters.files),
             bytes: task.bytes,
             cpu_ns: task.cpu.total_ns(),
         });
@@ -153,7 +153,7 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headline, Notes};
+    use super::{Counters, Headline};
     use treering_model::TaskTotals;
 
     fn task(kind: &str, began_ms: u64, wall_ms: u64, files: u64) -> TaskTotals {
@@ -176,7 +176,7 @@ mod tests {
         let mut headline = Headline::default();
         assert!(headline.metrics().is_empty());
         for iteration in 0..2 {
-            headline.wave();
+            headline.group();
             for worker in 0..4 {
                 let began = iteration * 10_000 + worker * 1000;
                 headline.add(&task("create", began, 1000, 500), None);
@@ -202,7 +202,7 @@ mod tests {
         let mut headline = Headline::default();
         headline.add(&task("create", 0, 1000, 100), None);
         headline.add(&task("create", 0, 4000, 100), None);
-        headline.wave();
+        headline.group();
         headline.add(&task("unlink", 5000, 500, 100), None);
         assert!((value(&headline, "files_per_second") - 50.0).abs() < 1e-9);
         assert!((value(&headline, "worker_skew_ratio") - 4.0).abs() < 1e-9);
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn a_classic_workers_unlinks_are_not_in_its_rate() {
         let mut headline = Headline::default();
-        let notes = Notes { files: 90, loop_us: 1_000_000, ..Notes::default() };
-        headline.add(&task("create", 0, 5000, 100), Some(&notes));
+        let counters = Counters { files: 90, loop_us: 1_000_000, ..Counters::default() };
+        headline.add(&task("create", 0, 5000, 100), Some(&counters));
         assert!((value(&headline, "files_per_second") - 90.0).abs() < 1e-9);
     }
 }

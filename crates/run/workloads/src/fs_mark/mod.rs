@@ -13,13 +13,13 @@ mod job;
 mod locator;
 mod naming;
 mod options;
+mod output;
 mod session;
 mod shape;
 mod tidy_up;
-mod voice;
 mod worker;
 
-use treering_script::{ConfigError, Impersonation, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::MarkJob;
 
@@ -36,8 +36,8 @@ impl Workload for FsMark {
         Ok(Box::new(MarkJob::classic(settings)?))
     }
 
-    fn impersonate(&self, settings: &Settings) -> Result<Impersonation, ConfigError> {
-        voice::impersonation(settings)
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {

@@ -4,10 +4,10 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, Phase, Random, Session, SideBySide, Task, Wave, WaveStart, WorkerKind,
+    GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SideBySide, Task, WorkerKind,
 };
 
-use super::account::Notes;
+use super::account::Counters;
 use super::collisions::Collisions;
 use super::headline::{CREATE, Headline, UNLINK};
 use super::shape::Shape;
@@ -45,8 +45,8 @@ pub(super) struct MarkSession {
     style: Style,
     workers: WorkerKind,
     part: Option<Part>,
-    /// Whether the present part's wave is still to come.
-    wave_to_come: bool,
+    /// Whether the present part's group is still to come.
+    group_to_come: bool,
     full: bool,
     /// The root in which a worker found no room for all files.
     no_room: Option<u16>,
@@ -65,7 +65,7 @@ impl MarkSession {
             style,
             workers,
             part: None,
-            wave_to_come: false,
+            group_to_come: false,
             full: false,
             no_room: None,
             made: Vec::new(),
@@ -167,8 +167,8 @@ impl Session for MarkSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);
-        self.wave_to_come = true;
-        self.headline.wave();
+        self.group_to_come = true;
+        self.headline.group();
         let workers = u32::from(self.shape.workers);
         let (name, tasks) = match part {
             Part::Setup => (SETUP.to_owned(), 1),
@@ -181,17 +181,17 @@ impl Session for MarkSession {
         Some(Phase { name, tasks })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
-        let part = self.part.filter(|_| std::mem::replace(&mut self.wave_to_come, false))?;
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let part = self.part.filter(|_| std::mem::replace(&mut self.group_to_come, false))?;
         let classic = matches!(self.style, Style::Classic { .. });
         let side_by_side = SideBySide {
             workers: if part == Part::Setup { WorkerKind::Thread } else { self.workers },
-            start: if classic { WaveStart::AsMade } else { WaveStart::Together },
+            start: if classic { GroupStart::AsMade } else { GroupStart::Together },
             on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
             ..SideBySide::default()
         };
         let tasks = self.tasks(part);
-        Some(Wave { tasks, side_by_side, ..Wave::default() })
+        Some(ParallelGroup { tasks, side_by_side, ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
@@ -202,20 +202,20 @@ impl Session for MarkSession {
             }
             return;
         };
-        let notes = Notes::from_words(&totals.notes).unwrap_or_default();
-        self.headline.add(totals, Some(&notes));
-        self.full |= notes.full;
-        if notes.no_room {
+        let counters = Counters::from_words(&totals.counters).unwrap_or_default();
+        self.headline.add(totals, Some(&counters));
+        self.full |= counters.full;
+        if counters.no_room {
             self.no_room.get_or_insert(self.root_of(totals.worker));
         }
         // Also a file for which there was no room any more is there.
         self.made.push(totals.files);
         let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
         let since = match self.style {
-            Style::Classic { .. } => notes.since,
+            Style::Classic { .. } => counters.since,
             Style::Native => vec![super::locator::Since { file: 0, stamp: iteration, subdir: 0 }],
         };
-        self.collisions.add(&self.shape, key, root, notes.files, &since);
+        self.collisions.add(&self.shape, key, root, counters.files, &since);
         if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
             self.collisions.forget();
         }

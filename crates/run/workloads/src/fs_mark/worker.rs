@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
-use super::account::{Account, Notes, Timed};
+use super::account::{Account, Counters, Timed};
 use super::locator::{Locator, ROOT};
 use super::naming::dir_name;
 use super::shape::{Reopened, Shape, SyncMethod};
@@ -285,14 +285,14 @@ impl Script for Worker {
         self.sync_again(io)
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         match &self.manner {
             Manner::Classic(classic) => {
-                let notes = classic.account.close(self.files, self.full, self.locator.since());
-                Notes { no_room: self.no_room, ..notes }.to_words()
+                let counters = classic.account.close(self.files, self.full, self.locator.since());
+                Counters { no_room: self.no_room, ..counters }.to_words()
             }
             Manner::Native { .. } => {
-                Notes { files: self.files, full: self.full, ..Notes::default() }.to_words()
+                Counters { files: self.files, full: self.full, ..Counters::default() }.to_words()
             }
         }
     }

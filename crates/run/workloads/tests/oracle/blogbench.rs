@@ -12,8 +12,8 @@ use treering_engine::{
 };
 use treering_model::{Metric, Scope};
 use treering_script::{
-    Call, CallError, CreateHow, Done, EntryKind, Job, OpenHow, Session, Settings, SyncScope,
-    TargetFacts, Task, WaveStart, Workload,
+    Call, CallError, CreateHow, Done, EntryKind, GroupStart, Job, OpenHow, Session, Settings,
+    SyncScope, TargetFacts, Task, Workload,
 };
 use treering_testkit::{temp_dir, temp_dir_in};
 use treering_workloads::blogbench::Blogbench;
@@ -97,18 +97,18 @@ fn one_of_each<'j>(
     let mut session = job.begin(&TargetFacts::unknown());
     loop {
         let phase = session.next_phase().unwrap();
-        let wave = session.next_wave().unwrap();
+        let group = session.next_group().unwrap();
         if phase.name == "benchmark" {
-            assert_eq!(wave.tick_every.unwrap().as_secs(), 7);
-            let kinds: Vec<&str> = wave.tasks.iter().map(|task| task.kind.as_str()).collect();
+            assert_eq!(group.tick_every.unwrap().as_secs(), 7);
+            let kinds: Vec<&str> = group.tasks.iter().map(|task| task.kind.as_str()).collect();
             assert_eq!(kinds, ["writer", "rewriter", "commenter", "reader"]);
-            let actors = wave.tasks.into_iter().map(|task| Actor::new(task, memory)).collect();
+            let actors = group.tasks.into_iter().map(|task| Actor::new(task, memory)).collect();
             return (session, actors);
         }
-        wave.tasks.into_iter().for_each(|task| {
+        group.tasks.into_iter().for_each(|task| {
             Actor::new(task, memory).rest();
         });
-        assert!(session.next_wave().is_none());
+        assert!(session.next_group().is_none());
     }
 }
 
@@ -179,12 +179,12 @@ fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
     let memory = MemoryFilesystem::default();
     let mut names = Vec::new();
     while let Some(phase) = session.next_phase() {
-        let wave = session.next_wave().unwrap();
+        let group = session.next_group().unwrap();
         if phase.name == "benchmark" {
-            assert_eq!(wave.side_by_side.start, WaveStart::AsMade);
-            assert!(wave.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
+            assert_eq!(group.side_by_side.start, GroupStart::AsMade);
+            assert!(group.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
         } else {
-            let task = wave.tasks.into_iter().next().unwrap();
+            let task = group.tasks.into_iter().next().unwrap();
             assert_eq!(Actor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
         }
         names.push(phase.name);
@@ -206,9 +206,9 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
     let articles = series(&mut calls, "article");
     let pictures = series(&mut calls, "picture");
     assert_eq!(calls.next(), None);
-    let notes = session.tick(1);
-    assert_eq!(notes[..8], [1, 0, 0, articles.into(), 0, pictures.into(), 0, 0]);
-    // The bell has rung: the second blog is done to its end.
+    let counters = session.tick(1);
+    assert_eq!(counters[..8], [1, 0, 0, articles.into(), 0, pictures.into(), 0, 0]);
+    // The deadline is reached: the second blog is done to its end.
     let rest = writer.rest();
     let mut calls = rest.iter().peekable();
     assert_eq!(calls.next().unwrap().0, "opendir blog-1");

@@ -34,9 +34,9 @@ struct Asked {
 fn asked() -> impl Strategy<Value = Asked> {
     let write_bytes = prop_oneof![Just(1000), Just(4096), 500..20_000_u32];
     let sizes = (1..20_u32, 0..9000_u32, write_bytes);
-    let crew = (1..4_u16, 1..4_u16);
+    let common = (1..4_u16, 1..4_u16);
     let dirs = (prop_oneof![Just(0), 2..6_u32], proptest::option::of(1..5_u32));
-    (sizes, crew, dirs, 0..7_u8, 1..4_u32, any::<bool>(), any::<u64>()).prop_map(
+    (sizes, common, dirs, 0..7_u8, 1..4_u32, any::<bool>(), any::<u64>()).prop_map(
         |(sizes, (times, roots), (subdirs, per_subdir), method, iterations, keep, seed)| Asked {
             files: sizes.0,
             bytes: sizes.1,

@@ -59,7 +59,7 @@ pub enum ComparisonCautionCode {
     OrderNeverChanges,
     /// Neighbouring rounds resemble each other.
     SerialRounds,
-    /// The ratio changed in the course of the rounds.
+    /// The ratio changed in the timeline of the rounds.
     Drifting,
     /// The baseline differs from itself.
     Unstable,

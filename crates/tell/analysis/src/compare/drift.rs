@@ -1,5 +1,5 @@
-//! Whether the ratio of a primary metric changes in the course of the rounds. It is asked of every
-//! primary metric of every contender, so that the answers are corrected together.
+//! Whether the ratio of a primary metric drifts over the rounds. It is asked of every primary
+//! metric of every contender, so that the answers are corrected together.
 
 use treering_stats::{ALPHA, RoundDrift, holm};
 

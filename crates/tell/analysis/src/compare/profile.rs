@@ -1,5 +1,5 @@
-//! What the trials of a job show of their course, side by side: latencies of their calls, rates of
-//! their phases, the cost of their tasks. Nothing here judges: it is what charts are drawn from.
+//! What the trials of a job show over time, side by side: latencies of their calls, rates of their
+//! phases, the cost of their tasks. Nothing here judges: it is what charts are drawn from.
 //!
 //! A profile is begun from trials without details and filled one detailed trial at a time, so that
 //! thousands of them never stand in memory at once.

@@ -1,4 +1,4 @@
-//! What the tasks of a kind cost in the course of a run: a dot for each task, and for each side
+//! What the tasks of a kind cost in the timeline of a run: a dot for each task, and for each side
 //! the line of its trend.
 
 use maud::{Markup, html};
@@ -48,7 +48,7 @@ pub(super) fn figure(aging: &Aging) -> Figure {
             .enumerate()
             .map(|(place, side)| entry(aging, place, side))
             .collect(),
-        spoken: format!("Time of each task of kind {kind} in the course of the run"),
+        spoken: format!("Time of each task of kind {kind} in the timeline of the run"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(aging, &up),
         below: String::new(),

@@ -6,8 +6,6 @@ mod aging;
 mod axis;
 mod cells;
 mod concentration;
-mod course;
-mod course_of_layout;
 mod figure;
 mod forest;
 mod heat_layer;
@@ -17,6 +15,8 @@ mod mark;
 mod plot;
 mod ratios;
 mod rounds;
+mod timeline;
+mod timeline_of_layout;
 pub(crate) mod trace;
 
 use maud::{Markup, html};
@@ -45,13 +45,13 @@ pub enum Chart {
     /// How long the calls of a kind took.
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
-    Course(Course),
+    Timeline(Timeline),
     /// What share of the accesses falls on what share of the data.
     Concentration(Concentration),
-    /// What the tasks of a kind cost in the course of a run.
+    /// What the tasks of a kind cost in the timeline of a run.
     Aging(Aging),
-    /// How a measure of the layout moves in the course of a run.
-    Layout(LayoutCourse),
+    /// How a measure of the layout moves in the timeline of a run.
+    Layout(LayoutTimeline),
     /// What lies where on the device.
     Map(DeviceMapChart),
     /// Where on the device the hot data lie.
@@ -67,22 +67,22 @@ pub enum Chart {
     },
 }
 
-/// A measure of the layout in the course of a run.
+/// A measure of the layout in the timeline of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LayoutCourse {
+pub struct LayoutTimeline {
     /// The measure.
     pub measure: String,
     /// The unit of its values.
     pub unit: Unit,
     /// The runs that are drawn above each other, the baseline first.
-    pub sides: Vec<LayoutCourseSide>,
+    pub sides: Vec<LayoutTimelineSide>,
     /// The trend in words; may be empty.
     pub trend: String,
 }
 
-/// A measure of the layout in the course of one run.
+/// A measure of the layout in the timeline of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LayoutCourseSide {
+pub struct LayoutTimelineSide {
     /// Its name; empty where it is alone.
     pub name: String,
     /// Tasks that had ended, and the value then, finite; at least two.
@@ -238,7 +238,7 @@ pub struct Concentration {
 
 /// The rate of a phase in slices of its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct Timeline {
     /// The phase.
     pub phase: String,
     /// The unit of the rates.
@@ -246,12 +246,12 @@ pub struct Course {
     /// Seconds of a slice.
     pub slice_seconds: u64,
     /// The sides, the baseline first.
-    pub sides: Vec<CourseSide>,
+    pub sides: Vec<TimelineSide>,
 }
 
 /// The rate of a phase on one side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CourseSide {
+pub struct TimelineSide {
     /// Its name.
     pub name: String,
     /// How many rounds it is of.
@@ -325,9 +325,9 @@ impl Chart {
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),
-            Self::Course(course) => Some(course::figure(course)),
+            Self::Timeline(timeline) => Some(timeline::figure(timeline)),
             Self::Aging(aging) => Some(aging::figure(aging)),
-            Self::Layout(course) => Some(course_of_layout::figure(course)),
+            Self::Layout(timeline) => Some(timeline_of_layout::figure(timeline)),
             Self::Map(chart) => Some(map::figure(chart)),
             Self::Heat(layer) => Some(heat_layer::figure(layer)),
             Self::Trace(trace) => Some(trace::figure(trace)),

@@ -104,7 +104,7 @@ impl<'t> TaskForm<'t> {
         #[rustfmt::skip]
         let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
-            sync_cpu, files, bytes, listed_bytes, ops, direct: _, notes: _,
+            sync_cpu, files, bytes, listed_bytes, ops, direct: _, counters: _,
         } = totals;
         Self {
             phase: *phase,

@@ -40,7 +40,7 @@ pub struct View<'v> {
     pub notes: &'v [String],
     /// The facts of the environment on all sides, in the order of the outcome.
     pub environment: &'v [EnvironmentFact],
-    /// What the trials show of their course, for pages with pictures.
+    /// What the trials show of their timeline, for pages with pictures.
     pub profiles: &'v [JobProfile],
     /// What observers saw of the jobs, for pages with pictures.
     pub observed: &'v [ObservedJob],
@@ -248,7 +248,7 @@ fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison],
     }
 }
 
-/// The charts of what the trials of a job show of their course; of many jobs only the first.
+/// The charts of what the trials of a job show of their timeline; of many jobs only the first.
 fn profile_charts(
     view: &View<'_>,
     job: &[&MetricComparison],

@@ -13,8 +13,8 @@ use super::layouts::{map_after, placed_on_axis};
 use super::trace::digests;
 use crate::charts::MOST_SIDES;
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, LayoutCourse, LayoutCourseSide, Table, TraceChart,
-    TraceChartRun,
+    Block, Cell, Chart, Column, DeviceMapChart, LayoutTimeline, LayoutTimelineSide, Table,
+    TraceChart, TraceChartRun,
 };
 
 /// Charts of traces that all jobs of a page have together, at most; of a job there is one at least.
@@ -110,7 +110,7 @@ pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
         .collect();
     let mut charts = traces(&sides, jobs);
     if jobs <= MOST_SERIES_JOBS {
-        charts.extend(courses(&sides).map(Chart::Layout));
+        charts.extend(timelines(&sides).map(Chart::Layout));
         charts.extend(sides.iter().filter_map(|(side, trial)| last_map(side, trial)));
     }
     if charts.is_empty() {
@@ -159,24 +159,24 @@ fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
 }
 
 /// How the measures of the layout move on each side.
-fn courses<'t>(
+fn timelines<'t>(
     sides: &'t [(&ObservedSide, &Trial)],
-) -> impl Iterator<Item = LayoutCourse> + use<'t> {
+) -> impl Iterator<Item = LayoutTimeline> + use<'t> {
     let points: Vec<_> =
         sides.iter().map(|(side, trial)| (side.name.clone(), layouts(trial))).collect();
-    let course = move |measure: &LayoutMeasure| {
+    let timeline = move |measure: &LayoutMeasure| {
         let (name, unit, scale) = placed_on_axis(measure);
         let side = |(name, points): &(String, Vec<_>)| {
             let series = layout_series(points, measure).into_iter();
             let points: Vec<(f64, f64)> =
                 series.map(|(n, value)| (n as f64, value * scale)).collect();
-            (points.len() >= 2).then(|| LayoutCourseSide { name: name.clone(), points })
+            (points.len() >= 2).then(|| LayoutTimelineSide { name: name.clone(), points })
         };
-        let sides: Vec<LayoutCourseSide> = points.iter().filter_map(side).collect();
-        let course = LayoutCourse { measure: name, unit, sides, trend: String::new() };
-        (!course.sides.is_empty()).then_some(course)
+        let sides: Vec<LayoutTimelineSide> = points.iter().filter_map(side).collect();
+        let timeline = LayoutTimeline { measure: name, unit, sides, trend: String::new() };
+        (!timeline.sides.is_empty()).then_some(timeline)
     };
-    LAYOUT_MEASURES.iter().filter_map(course)
+    LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
 /// What lies where on the device of a side at the end.

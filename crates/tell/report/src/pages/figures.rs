@@ -173,7 +173,7 @@ pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// How the kinds that have enough tasks grow slower or faster in the course of the run.
+/// How the kinds that have enough tasks grow slower or faster in the timeline of the run.
 pub(super) fn trends(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),

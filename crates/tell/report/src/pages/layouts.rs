@@ -8,8 +8,8 @@ use treering_model::{
 };
 
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutCourse, LayoutCourseSide, Number,
-    Report, Style, Table,
+    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineSide,
+    Number, Report, Style, Table,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -33,7 +33,8 @@ pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
         page.table(trends);
     }
     if with_charts {
-        page.blocks.extend(courses(&points).map(|course| Block::Chart(Chart::Layout(course))));
+        page.blocks
+            .extend(timelines(&points).map(|timeline| Block::Chart(Chart::Layout(timeline))));
         page.blocks.extend(maps(trial).into_iter().map(Block::Chart));
     }
 }
@@ -60,7 +61,7 @@ fn phases(points: &[&LayoutPoint]) -> Table {
     table
 }
 
-/// How the measures move in the course of the run.
+/// How the measures move in the timeline of the run.
 fn trends(points: &[LayoutPoint]) -> Table {
     let columns = vec![
         Column::text("measure"),
@@ -107,22 +108,22 @@ pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
     }
 }
 
-fn courses(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutCourse> + '_ {
-    let course = |measure: &LayoutMeasure| {
+fn timelines(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutTimeline> + '_ {
+    let timeline = |measure: &LayoutMeasure| {
         let series = layout_series(points, measure);
         let trend = layout_trend(points, measure);
         let (measure_name, unit, scale) = placed_on_axis(measure);
-        (series.len() >= 2).then(|| LayoutCourse {
+        (series.len() >= 2).then(|| LayoutTimeline {
             measure: measure_name,
             unit,
-            sides: vec![LayoutCourseSide {
+            sides: vec![LayoutTimelineSide {
                 name: String::new(),
                 points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
             }],
             trend: trend.map_or_else(String::new, |trend| said(measure, &trend)),
         })
     };
-    LAYOUT_MEASURES.iter().filter_map(course)
+    LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
 fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {

@@ -1,15 +1,15 @@
-//! The charts of what trials show of their course: latencies of calls, rates over time, the cost
+//! The charts of what trials show of their timeline: latencies of calls, rates over time, the cost
 //! of tasks. The same for the sides of a comparison and for one trial alone.
 
 use treering_analysis::compare::{JobProfile, KindRounds, SideProfile};
 use treering_analysis::{
-    Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, course, curve,
-    has_course, line_ns, slice_seconds,
+    Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, curve, has_timeline,
+    line_ns, slice_seconds, timeline,
 };
 use treering_model::{Op, PhaseTotals};
 
 use crate::charts::MOST_SIDES;
-use crate::{Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide};
+use crate::{Aging, AgingSide, Block, Chart, Latencies, LatencySide, Timeline, TimelineSide};
 
 /// Kinds of call that take less than this share of the time of all calls but syncs, of which a few
 /// may outlast all others, have no chart.
@@ -37,7 +37,7 @@ pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) 
         _ => vec![sides.clone()],
     };
     let mut blocks = latencies(&sides, &sets, most);
-    blocks.extend(courses(&sides, &sets, most));
+    blocks.extend(timelines(&sides, &sets, most));
     blocks.extend(aging(&sides, &sets, kinds, most));
     blocks
 }
@@ -117,7 +117,7 @@ fn latency_side(side: &SideProfile, op: Op) -> LatencySide {
     }
 }
 
-fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
+fn timelines(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
     let mut phases: Vec<(u32, &str)> = Vec::new();
     for phase in sides.iter().flat_map(|side| &side.phases) {
         if !phases.contains(&(phase.phase, &phase.name)) {
@@ -138,7 +138,7 @@ fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> V
         if name.is_empty() { format!("phase {phase}") } else { name.to_owned() }
     };
     let charts = long.iter().flat_map(|key| {
-        sets.iter().filter_map(|set| of_phase(set, key.0, key.1, &named(key))).map(Chart::Course)
+        sets.iter().filter_map(|set| of_phase(set, key.0, key.1, &named(key))).map(Chart::Timeline)
     });
     let charts: Vec<Chart> = charts.collect();
     let mut words = Vec::new();
@@ -160,16 +160,16 @@ fn courses(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> V
     section("Rate over time", &words.join(" "), charts, most)
 }
 
-/// The rounds of a phase on a side that lasted long enough for a course; none where most did not,
+/// The rounds of a phase on a side that lasted long enough for a timeline; none where most did not,
 /// since the slow ones alone would not be the side.
 fn long_rounds<'s>(side: &'s SideProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
     let own = side.phases.iter().find(|one| one.phase == phase && one.name == name);
     let all = own.map_or(&[][..], |one| &one.rounds);
-    let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_course(round)).collect();
+    let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_timeline(round)).collect();
     if long.len() * 2 < all.len() { Vec::new() } else { long }
 }
 
-fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option<Course> {
+fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
     let rounds = || set.iter().flat_map(|side| long_rounds(side, phase, name));
     let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
     // A phase that moves bytes is told by them, one that only deletes by its calls.
@@ -177,17 +177,17 @@ fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option
     let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
     let side = |side: &&SideProfile| {
         let own = long_rounds(side, phase, name).into_iter();
-        let courses: Vec<Vec<Slice>> = own.map(|one| course(one, amount, slice)).collect();
-        CourseSide {
+        let timelines: Vec<Vec<Slice>> = own.map(|one| timeline(one, amount, slice)).collect();
+        TimelineSide {
             name: side.name.clone(),
-            rounds: courses.len(),
-            slices: merged(&courses, divisor),
+            rounds: timelines.len(),
+            slices: merged(&timelines, divisor),
         }
     };
-    let sides: Vec<CourseSide> = set.iter().map(side).collect();
+    let sides: Vec<TimelineSide> = set.iter().map(side).collect();
     let any = sides.iter().any(|side| !side.slices.is_empty());
     let unit = if amount == Amount::Bytes { "MiB/s" } else { "calls/s" };
-    any.then(|| Course {
+    any.then(|| Timeline {
         phase: title.to_owned(),
         unit: unit.to_owned(),
         slice_seconds: slice,
@@ -197,16 +197,16 @@ fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option
 
 /// The median over the rounds with the lowest and the highest, as long as half of them go on. One
 /// round alone has the extremes of its own seconds.
-fn merged(courses: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
-    if let [only] = courses {
+fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
+    if let [only] = timelines {
         let of = |slice: &Slice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
         return only.iter().map(of).collect();
     }
     let mut merged = Vec::new();
     for place in 0.. {
         let mut means: Vec<f64> =
-            courses.iter().filter_map(|one| one.get(place)).map(|one| one.mean).collect();
-        if means.is_empty() || means.len() * 2 < courses.len() {
+            timelines.iter().filter_map(|one| one.get(place)).map(|one| one.mean).collect();
+        if means.is_empty() || means.len() * 2 < timelines.len() {
             break;
         }
         means.sort_by(f64::total_cmp);
@@ -254,7 +254,7 @@ fn aging(
         "A dot is a task, the line the Theil-Sen trend. The figures: change over ten tasks of the \
          kind, and in brackets its 95 % interval. It describes this run; it is no verdict."
     };
-    section("Aging: the time of tasks in the course of the run", words, charts, most)
+    section("Aging: the time of tasks in the timeline of the run", words, charts, most)
 }
 
 fn of_kind(set: &[&SideProfile], label: &str) -> Option<Aging> {

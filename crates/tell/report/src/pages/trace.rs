@@ -68,7 +68,7 @@ pub(super) fn digests(trial: &Trial) -> Vec<(String, Digest)> {
         Some((artifact.name.clone(), digest))
     };
     let all = trial.artifacts.iter().filter_map(read);
-    all.filter(|(_, digest)| !digest.course.slots.is_empty()).collect()
+    all.filter(|(_, digest)| !digest.timeline.slots.is_empty()).collect()
 }
 
 /// Adds the section about the requests of a trial's phases, where they were recorded.

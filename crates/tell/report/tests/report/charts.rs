@@ -1,4 +1,4 @@
-//! The charts of what trials show of their course, on pages and as files: every side and every
+//! The charts of what trials show of their timeline, on pages and as files: every side and every
 //! value is there, hostile names stay text, and a page of many stays small.
 
 use proptest::collection::vec;
@@ -11,8 +11,8 @@ use treering_model::{
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
 use treering_report::{
-    Aging, AgingSide, Block, Chart, Course, CourseSide, Latencies, LatencySide, Report, Rounds,
-    RoundsSide, drawings, is_drawing,
+    Aging, AgingSide, Block, Chart, Latencies, LatencySide, Report, Rounds, RoundsSide, Timeline,
+    TimelineSide, drawings, is_drawing,
 };
 
 use crate::comparison::trial;
@@ -145,15 +145,15 @@ fn every_side_has_a_curve_with_its_percentiles() {
 #[test]
 fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
     let report = page_of(&three());
-    let courses: Vec<&Course> = charts(&report)
+    let timelines: Vec<&Timeline> = charts(&report)
         .filter_map(|chart| match chart {
-            Chart::Course(course) => Some(course),
+            Chart::Timeline(timeline) => Some(timeline),
             _ => None,
         })
         .collect();
-    let [course] = courses.as_slice() else { panic!("{courses:?}") };
-    assert_eq!((course.phase.as_str(), course.unit.as_str()), ("aging", "MiB/s"));
-    for (place, side) in course.sides.iter().enumerate() {
+    let [timeline] = timelines.as_slice() else { panic!("{timelines:?}") };
+    assert_eq!((timeline.phase.as_str(), timeline.unit.as_str()), ("aging", "MiB/s"));
+    for (place, side) in timeline.sides.iter().enumerate() {
         let rate = [300.0, 150.0, 100.0][place];
         assert_eq!((side.rounds, side.slices.len()), (6, 40));
         assert_eq!(side.slices[10].0, 0.0);
@@ -203,7 +203,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
     assert_sound(&text);
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
-    for (class, count) in [("latencies", 3), ("course", 1), ("aging", 2)] {
+    for (class, count) in [("latencies", 3), ("timeline", 1), ("aging", 2)] {
         assert_eq!(with_class(&document, class).len(), count, "{class}");
     }
     // Each of thirty tasks can be pointed at.
@@ -262,7 +262,7 @@ fn hostile_names_are_text_in_charts_and_environments() {
     assert_sound(&text);
     assert!(text.contains("&lt;/svg&gt;&lt;script&gt;alert("));
     assert!(!text.contains("\" onload") && !text.contains("<script>alert"));
-    for class in ["latencies", "course", "aging"] {
+    for class in ["latencies", "timeline", "aging"] {
         assert!(text.contains(&format!("class=\"chart {class}\"")), "{class}");
     }
 }
@@ -353,7 +353,7 @@ fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
     };
     for sides in [contenders, vec![grid("ext4", 0), grid("xfs", 500)]] {
         let report = page_of(&sides);
-        for sort in ["Latencies", "Course", "Aging"] {
+        for sort in ["Latencies", "Timeline", "Aging"] {
             let is = |chart: &&Chart| format!("{chart:?}").starts_with(sort);
             assert!(charts(&report).filter(is).count() >= 10, "{sort}");
         }
@@ -404,12 +404,12 @@ proptest! {
         let name = || HOSTILE.concat();
         let latency = LatencySide { name: name(), timed: u64::MAX, curve };
         report.chart(Chart::Latencies(Latencies { call: name(), sides: vec![latency; sides] }));
-        let course = CourseSide { name: name(), rounds: 2, slices };
-        report.chart(Chart::Course(Course {
+        let timeline = TimelineSide { name: name(), rounds: 2, slices };
+        report.chart(Chart::Timeline(Timeline {
             phase: name(),
             unit: name(),
             slice_seconds,
-            sides: vec![course; sides],
+            sides: vec![timeline; sides],
         }));
         let aging = AgingSide {
             name: name(),

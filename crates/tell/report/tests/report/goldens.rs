@@ -29,7 +29,7 @@ pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
     trial::page(shown, &view)
 }
 
-/// A row of the list, as the door fills it from the store.
+/// A row of the list, as the command line fills it from the store.
 pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     TrialRow {
         trial: shown.beginning.trial,

@@ -11,7 +11,7 @@ use treering_model::{
 };
 use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_report::{Block, Chart, Report};
-use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Course, Digest, Map, Slot};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest, Map, Slot, Timeline};
 
 use crate::comparison::trial;
 use crate::html::{assert_sound, html};
@@ -60,7 +60,7 @@ fn digest(seed: u64) -> Digest {
         latency_ns: 1_000_000_000 + random() % 90_000_000,
         ..Slot::default()
     };
-    digest.course = Course { slot_ns: 60_000_000, slots: (0..1000).map(slot).collect() };
+    digest.timeline = Timeline { slot_ns: 60_000_000, slots: (0..1000).map(slot).collect() };
     digest
 }
 
@@ -185,14 +185,14 @@ fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
         .collect();
     let of = |phase| (phase, vec!["ext4", "x<s"]);
     assert_eq!(traces, ["phase initial", "phase aging", "phase final"].map(of));
-    let courses = charts.iter().filter_map(|chart| match chart {
-        Chart::Layout(course) => Some(course),
+    let timelines = charts.iter().filter_map(|chart| match chart {
+        Chart::Layout(timeline) => Some(timeline),
         _ => None,
     });
-    let courses: Vec<_> = courses.collect();
-    assert_eq!(courses.len(), 1);
-    assert_eq!(courses[0].sides.len(), 2);
-    assert_eq!(courses[0].sides[1].points.len(), 10);
+    let timelines: Vec<_> = timelines.collect();
+    assert_eq!(timelines.len(), 1);
+    assert_eq!(timelines[0].sides.len(), 2);
+    assert_eq!(timelines[0].sides[1].points.len(), 10);
     let maps = charts.iter().filter(|chart| matches!(chart, Chart::Map(_))).count();
     assert_eq!(maps, 2, "the last of each side");
 }

@@ -11,7 +11,7 @@ use treering_model::{CellRole, TrialId};
 use treering_stats::StoppingRule;
 
 use crate::arguments::CompareArgs;
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_to_read};
 

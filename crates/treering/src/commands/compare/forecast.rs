@@ -9,7 +9,7 @@ use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 use treering_store::{Detail, Filter, Store, TrialState};
 
-use super::crew::duration;
+use super::runner::duration;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
 

@@ -8,7 +8,7 @@ use treering_model::{Cell, CellRole, Ending, TrialId};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 use crate::arguments::CompareArgs;
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
 
@@ -49,7 +49,7 @@ impl Ledger {
         if let Ok(Some(store)) = open_to_read(args.page.store.store.as_deref()) {
             forget_others(plan, &store, &mut done)?;
         }
-        let all = super::crew::planned_cells(plan);
+        let all = super::runner::planned_cells(plan);
         if args.resume {
             say(&format!("resuming campaign {campaign}: {} of {all} cells are done", done.len()));
             let is_out = |one: &&&TrialSummary| {

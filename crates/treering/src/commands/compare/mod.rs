@@ -1,12 +1,12 @@
 //! `treering compare`: a plan's variants under its jobs, in interleaved rounds, and what came of
 //! it.
 
-mod crew;
 mod dry_run;
 mod following;
 mod forecast;
 mod ledger;
 mod quick;
+mod runner;
 
 use std::fs;
 use std::io::Read;
@@ -19,13 +19,13 @@ use treering_campaign::plan::{ObservedIn, Observing, Plan, Stopping};
 use treering_lab::{EraseList, Lab, filesystems};
 use treering_sys::SignalWatch;
 
-use self::crew::Crew;
 pub(super) use self::forecast::Forecast;
 use self::ledger::Ledger;
+use self::runner::Runner;
 use super::lab;
 use super::report::{self, Campaign};
 use crate::arguments::{CompareArgs, ObserveArgs};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
 /// Compares.
@@ -122,18 +122,18 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let ledger = Ledger::open(plan, args)?;
-    let mut crew = Crew::new(plan, args, ledger, signals.flag());
+    let mut runner = Runner::new(plan, args, ledger, signals.flag());
     if args.resume {
         lab::free_what_is_left(lab);
     }
-    if let Some(rounds) = crew.rounds_if_finished()? {
+    if let Some(rounds) = runner.rounds_if_finished()? {
         say(&forecast::is_over(plan, rounds));
     } else {
-        crew.announce()?;
+        runner.announce()?;
         let erasing = EraseList::new(args.erase.iter().cloned());
-        conduct_plan(plan, lab, &erasing, &mut crew, signals.flag())?;
+        conduct_plan(plan, lab, &erasing, &mut runner, signals.flag())?;
     }
-    let campaign = crew.campaign();
+    let campaign = runner.campaign();
     if signals.flag().is_raised() {
         say("interrupted: finished trials are kept; --resume goes on with the others");
         return Ok(ExitCode::from(Kind::Interrupted.code()));

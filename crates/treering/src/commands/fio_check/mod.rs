@@ -19,7 +19,7 @@ use treering_workloads::fio::check::{Moved, both_ways, moved, sequences};
 use super::output;
 use super::trial::{Asked, outline, run as run_trial, take};
 use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use page::{Checked, Sequence, Turn};
 

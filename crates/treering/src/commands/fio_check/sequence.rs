@@ -18,15 +18,15 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
     let mut all = Vec::new();
     let mut phase = 0;
     while session.next_phase().is_some() {
-        while let Some(wave) = session.next_wave() {
-            for (worker, mut task) in (0..).zip(wave.tasks) {
+        while let Some(group) = session.next_group() {
+            for (worker, mut task) in (0..).zip(group.tasks) {
                 let count = if phase == 0 { None } else { wanted.get(all.len()).copied() };
                 let made = drive(&mut task, &memory, count)?;
                 if phase > 0 {
                     all.push(made);
                 }
-                let (kind, notes) = (task.kind.clone(), task.script.notes());
-                let totals = TaskTotals { phase, worker, kind, notes, ..TaskTotals::default() };
+                let (kind, counters) = (task.kind.clone(), task.script.counters());
+                let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
                 session.task_ended(&totals);
             }
             if let Some(why) = session.failure() {

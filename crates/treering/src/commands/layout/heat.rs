@@ -10,7 +10,7 @@ use treering_trace::{Device, Entry};
 
 use super::watched;
 use crate::arguments::LayoutArgs;
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::commands::output;
 use crate::commands::trace::files::each_entry;
 use crate::failure::{Failure, Kind};

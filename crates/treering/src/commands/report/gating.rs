@@ -7,7 +7,7 @@ use treering_analysis::compare::{ComparisonCautionCode, Gate, Outcome};
 use treering_report::pages::gate::{gate_reasons, gate_sentence, gate_unclear};
 
 use crate::arguments::PageArgs;
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 

@@ -11,7 +11,7 @@ use treering_trace::{
     BlktraceReader, BlktraceWriter, Entry, TraceFileError, TraceReader, Window, is_trace, summarise,
 };
 
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
 /// Bytes by which our own files are told from others.

@@ -21,7 +21,7 @@ use treering_trace::{Digest, Summary, TraceWriter, losses};
 use super::files::{EXISTS, blktrace_files, refuse_existing};
 use super::page;
 use crate::arguments::{RecordTraceArgs, size};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
 /// How often it is looked whether the command has ended.

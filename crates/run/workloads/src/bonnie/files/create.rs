@@ -117,7 +117,7 @@ impl Script for Create {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
-        self.meter.notes()
+    fn counters(&mut self) -> Vec<u64> {
+        self.meter.counters()
     }
 }

@@ -187,7 +187,7 @@ impl Script for Visit {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
-        self.meter.notes()
+    fn counters(&mut self) -> Vec<u64> {
+        self.meter.counters()
     }
 }

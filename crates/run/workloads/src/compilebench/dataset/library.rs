@@ -1,7 +1,7 @@
 //! Where datasets are found and kept: inside the program, and in the directories a caller names.
 //!
-//! The user's data directory is the door's to know. Nothing here reads a dataset's content; that is
-//! `format` and `classic`.
+//! The user's data directory is the command line's to know. Nothing here reads a dataset's content;
+//! that is `format` and `classic`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter};

@@ -45,7 +45,7 @@ pub struct Recorded {
     /// The dataset.
     pub dataset: Dataset,
     /// What was left out.
-    pub notes: Vec<Note>,
+    pub counters: Vec<Note>,
 }
 
 /// Trees that make no dataset.
@@ -146,12 +146,12 @@ pub fn record(
         (None, None) => None,
     };
     let mut scans = [Some(clean), patched, compiled, patched_compiled];
-    let notes = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.notes));
-    let notes = notes.collect();
+    let counters = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.counters));
+    let counters = counters.collect();
     let states = Trees::of(scans, names.len());
     let dataset = states.dataset(recording, names);
     check_prefixes(&recording.only, &dataset)?;
-    Ok(Recorded { dataset, notes })
+    Ok(Recorded { dataset, counters })
 }
 
 fn run_build(
@@ -203,7 +203,7 @@ impl Trees {
                 files: of.files.clone(),
                 links: of.links.clone(),
                 empty_directories: of.empty_directories.clone(),
-                notes: Vec::new(),
+                counters: Vec::new(),
             },
         };
         let patched = copy(patched, &clean);

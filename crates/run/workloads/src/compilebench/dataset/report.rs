@@ -1,4 +1,5 @@
-//! What is in a dataset, counted: the data behind `dataset show`. The door makes a page of it.
+//! What is in a dataset, counted: the data behind `dataset show`, of which the command line makes a
+//! page.
 
 use treering_script::{Kind, NameId, Names};
 

@@ -34,7 +34,7 @@ pub(super) struct Scanned {
     pub(super) files: FileList,
     pub(super) links: Vec<NameId>,
     pub(super) empty_directories: Vec<NameId>,
-    pub(super) notes: Vec<Note>,
+    pub(super) counters: Vec<Note>,
 }
 
 /// Scans a tree into the names that all states share.
@@ -59,7 +59,7 @@ pub(super) fn scan(
     }
     let (mut found, count) = (scan.found, scan.special_files);
     if count > 0 {
-        found.notes.push(Note::SpecialFiles { root: root.to_owned(), count });
+        found.counters.push(Note::SpecialFiles { root: root.to_owned(), count });
     }
     Ok(found)
 }
@@ -184,7 +184,7 @@ impl Scan<'_> {
             return Ok(Some(What::File(facts.len())));
         }
         if facts.dev() != self.device {
-            self.found.notes.push(Note::OtherFilesystem(entry.path()));
+            self.found.counters.push(Note::OtherFilesystem(entry.path()));
             return Ok(None);
         }
         Ok(Some(What::Directory))
@@ -223,7 +223,7 @@ mod tests {
         let only = Selection::of(["proc"]).unwrap();
         let mut names = NamesBuilder::default();
         let found = scan(Path::new("/"), &only, &mut names).unwrap();
-        assert_eq!(found.notes, [Note::OtherFilesystem(PathBuf::from("/proc"))]);
+        assert_eq!(found.counters, [Note::OtherFilesystem(PathBuf::from("/proc"))]);
         assert!(found.files.is_empty() && names.is_empty());
     }
 }

@@ -112,7 +112,7 @@ pub(super) enum Disposition {
 
 /// What is to be done, without the names themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum Operation {
     Create {
         name: NameId,
         handle: HandleId,
@@ -218,7 +218,7 @@ pub(super) enum Expected {
 /// A line that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Op {
-    pub(super) deed: Deed,
+    pub(super) operation: Operation,
     /// The line in its file.
     pub(super) line: u32,
     /// The status that stands at its end.
@@ -260,33 +260,33 @@ impl Load {
     /// Operations of each kind in a pass, those in loops once.
     pub(super) fn counts(&self) -> [u64; Kind::COUNT] {
         let mut counts = [0; Kind::COUNT];
-        for kind in self.ops.iter().filter_map(|op| self.kind(op.deed)) {
+        for kind in self.ops.iter().filter_map(|op| self.kind(op.operation)) {
             counts[kind as usize] += 1;
         }
         counts
     }
 
     /// The kind of what is to be done; directives have none.
-    pub(super) fn kind(&self, deed: Deed) -> Option<Kind> {
-        Some(match deed {
-            Deed::Create { .. } => Kind::NtCreateX,
-            Deed::Close { .. } => Kind::Close,
-            Deed::Rename { .. } => Kind::Rename,
-            Deed::Unlink { .. } => Kind::Unlink,
-            Deed::Deltree { .. } => Kind::Deltree,
-            Deed::Rmdir { .. } => Kind::Rmdir,
-            Deed::Mkdir { .. } => Kind::Mkdir,
-            Deed::QueryPath { .. } => Kind::Qpathinfo,
-            Deed::QueryFile { .. } => Kind::Qfileinfo,
-            Deed::QueryFs => Kind::Qfsinfo,
-            Deed::SetFile { .. } => Kind::Sfileinfo,
-            Deed::Find { .. } => Kind::Find,
-            Deed::Write { .. } => Kind::WriteX,
-            Deed::Read { .. } => Kind::ReadX,
-            Deed::Lock { locks: true, .. } => Kind::LockX,
-            Deed::Lock { locks: false, .. } => Kind::UnlockX,
-            Deed::Flush { .. } => Kind::Flush,
-            Deed::Drawn(number) => self.drawn.get(number as usize)?.kind,
+    pub(super) fn kind(&self, operation: Operation) -> Option<Kind> {
+        Some(match operation {
+            Operation::Create { .. } => Kind::NtCreateX,
+            Operation::Close { .. } => Kind::Close,
+            Operation::Rename { .. } => Kind::Rename,
+            Operation::Unlink { .. } => Kind::Unlink,
+            Operation::Deltree { .. } => Kind::Deltree,
+            Operation::Rmdir { .. } => Kind::Rmdir,
+            Operation::Mkdir { .. } => Kind::Mkdir,
+            Operation::QueryPath { .. } => Kind::Qpathinfo,
+            Operation::QueryFile { .. } => Kind::Qfileinfo,
+            Operation::QueryFs => Kind::Qfsinfo,
+            Operation::SetFile { .. } => Kind::Sfileinfo,
+            Operation::Find { .. } => Kind::Find,
+            Operation::Write { .. } => Kind::WriteX,
+            Operation::Read { .. } => Kind::ReadX,
+            Operation::Lock { locks: true, .. } => Kind::LockX,
+            Operation::Lock { locks: false, .. } => Kind::UnlockX,
+            Operation::Flush { .. } => Kind::Flush,
+            Operation::Drawn(number) => self.drawn.get(number as usize)?.kind,
             _ => return None,
         })
     }

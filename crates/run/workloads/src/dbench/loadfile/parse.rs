@@ -10,7 +10,7 @@ use super::numbers::{self, Number, number, plain};
 use super::text::{Template, random_text, template};
 use super::verbs::{self, Verb, verb};
 use super::words::{Word, words};
-use super::{Deed, Drawn, Expected, HandleId, Kind, Load, NameId, Op, Status};
+use super::{Drawn, Expected, HandleId, Kind, Load, NameId, Op, Operation, Status};
 
 /// The deepest loops within loops.
 const LOOPS_MAX: usize = 16;
@@ -101,7 +101,7 @@ impl Parser {
             };
             (head, rest) = (next, after);
             if us > 0 {
-                self.push(Deed::Until { us }, head.place, 0);
+                self.push(Operation::Until { us }, head.place, 0);
             }
         }
         if head.text.starts_with(b"SMB") {
@@ -134,8 +134,8 @@ impl Parser {
         Ok(us)
     }
 
-    fn push(&mut self, deed: Deed, place: Place, status: u16) {
-        self.load.ops.push(Op { deed, line: place.line, status });
+    fn push(&mut self, operation: Operation, place: Place, status: u16) {
+        self.load.ops.push(Op { operation, line: place.line, status });
     }
 
     fn operation(
@@ -175,14 +175,14 @@ impl Parser {
         if let Some(times) = repeated {
             self.open_loop(times, head.place)?;
         }
-        self.deed(kind, &templates, values, number_words, status, head)?;
+        self.to_operation(kind, &templates, values, number_words, status, head)?;
         if repeated.is_some() {
             self.close_loop(head.place);
         }
         Ok(())
     }
 
-    fn deed(
+    fn to_operation(
         &mut self,
         kind: Kind,
         templates: &[Template],
@@ -196,7 +196,7 @@ impl Parser {
             let drawn = Drawn { kind, names: templates.to_vec(), numbers: values };
             let number = u32::try_from(self.load.drawn.len()).unwrap_or(u32::MAX);
             self.load.drawn.push(drawn);
-            self.push(Deed::Drawn(number), head.place, status);
+            self.push(Operation::Drawn(number), head.place, status);
             return Ok(());
         };
         let names: Vec<NameId> = templates.iter().map(|name| self.name(name)).collect();
@@ -204,13 +204,13 @@ impl Parser {
             Some(at) => self.handle(kind, numbers[at], number_words[at].place),
             None => 0,
         };
-        let Some(deed) = kind.deed(&names, &numbers, handle) else {
+        let Some(operation) = kind.to_operation(&names, &numbers, handle) else {
             let right = "offsets are below 2^63, sizes up to 1 GiB, offsets and sizes of locks \
                          below 2^32";
             let place = number_words.get(1).map_or(head.place, |word| word.place);
             return Err(self.messages.error(place, "a number is too large", right));
         };
-        self.push(deed, head.place, status);
+        self.push(operation, head.place, status);
         Ok(())
     }
 
@@ -289,7 +289,11 @@ impl Parser {
                 if let Some(status) = rest.get(1) {
                     self.status(status)?;
                 }
-                self.push(Deed::Sleep { us: u32::try_from(us).unwrap_or(u32::MAX) }, head.place, 0);
+                self.push(
+                    Operation::Sleep { us: u32::try_from(us).unwrap_or(u32::MAX) },
+                    head.place,
+                    0,
+                );
             }
             Verb::Loop => {
                 let times = self.count(head, rest, "LOOP TIMES")?;
@@ -304,7 +308,7 @@ impl Parser {
             Verb::Repeat => self.repeat = Some(self.count(head, rest, "REPEAT TIMES")?),
             Verb::SetPoint => {
                 let point = self.count(head, rest, "SETSP POINT")?;
-                self.push(Deed::SetPoint { point }, head.place, 0);
+                self.push(Operation::SetPoint { point }, head.place, 0);
             }
             Verb::WaitPoint => self.wait_point(head, rest)?,
             // All data is the engine's: what is written has no meaning for a filesystem.
@@ -336,7 +340,7 @@ impl Parser {
         let number = plain(client.text).and_then(|number| u32::try_from(number).ok());
         let number = number.ok_or_else(|| wrong(client))?;
         let reached = plain(point.text).ok_or_else(|| wrong(point))?;
-        self.push(Deed::WaitPoint { client: number, point: reached }, head.place, 0);
+        self.push(Operation::WaitPoint { client: number, point: reached }, head.place, 0);
         Ok(())
     }
 
@@ -354,7 +358,7 @@ impl Parser {
             return Err(self.error(text, "is one random string too many", "use up to 65536"));
         }
         self.load.texts.push(drawn);
-        self.push(Deed::DrawText { into, text: number }, head.place, 0);
+        self.push(Operation::DrawText { into, text: number }, head.place, 0);
         Ok(())
     }
 
@@ -365,18 +369,19 @@ impl Parser {
         }
         let start = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
         self.loops.push((start, place));
-        self.push(Deed::Loop { times, end: start }, place, 0);
+        self.push(Operation::Loop { times, end: start }, place, 0);
         Ok(())
     }
 
     fn close_loop(&mut self, place: Place) {
         let Some((start, _)) = self.loops.pop() else { return };
         let last = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
-        if let Some(Op { deed: Deed::Loop { end, .. }, .. }) = self.load.ops.get_mut(start as usize)
+        if let Some(Op { operation: Operation::Loop { end, .. }, .. }) =
+            self.load.ops.get_mut(start as usize)
         {
             *end = last;
         }
-        self.push(Deed::EndLoop { start }, place, 0);
+        self.push(Operation::EndLoop { start }, place, 0);
     }
 
     fn finish(mut self) -> Result<Load, ConfigError> {

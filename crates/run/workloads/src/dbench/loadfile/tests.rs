@@ -2,14 +2,14 @@
 
 use proptest::prelude::{any, proptest};
 
-use super::{Deed, Disposition, Expected, Kind, Load, parse};
+use super::{Disposition, Expected, Kind, Load, Operation, parse};
 
 fn load(text: &str) -> Load {
     parse("f", text.as_bytes(), None).unwrap()
 }
 
-fn deeds(text: &str) -> Vec<Deed> {
-    load(text).ops.into_iter().map(|op| op.deed).collect()
+fn operations(text: &str) -> Vec<Operation> {
+    load(text).ops.into_iter().map(|op| op.operation).collect()
 }
 
 #[track_caller]
@@ -47,41 +47,41 @@ Sleep 10 NT_STATUS_OK
 "#;
     let (name, handle) = (0, 0);
     let found = load(text);
-    let deeds: Vec<Deed> = found.ops.iter().map(|op| op.deed).collect();
-    let create = |how| Deed::Create { name, handle, how, directory: false };
-    assert_eq!(deeds[0], create(Disposition::Create));
+    let operations: Vec<Operation> = found.ops.iter().map(|op| op.operation).collect();
+    let create = |how| Operation::Create { name, handle, how, directory: false };
+    assert_eq!(operations[0], create(Disposition::Create));
     assert_eq!(
-        deeds[1],
-        Deed::Create { name: 1, handle: 1, how: Disposition::Create, directory: true }
+        operations[1],
+        Operation::Create { name: 1, handle: 1, how: Disposition::Create, directory: true }
     );
-    assert_eq!(deeds[2], create(Disposition::Open));
-    assert_eq!(deeds[3], create(Disposition::Overwrite));
+    assert_eq!(operations[2], create(Disposition::Open));
+    assert_eq!(operations[3], create(Disposition::Overwrite));
     assert_eq!(
-        deeds[4..12],
+        operations[4..12],
         [
-            Deed::Write { handle, offset: 16, bytes: 4096, moved: 4096 },
-            Deed::Read { handle, offset: 0, bytes: 4096, moved: 512 },
-            Deed::Lock { handle, start: 4, bytes: 6, locks: true },
-            Deed::Lock { handle, start: 4, bytes: 6, locks: false },
-            Deed::Flush { handle },
-            Deed::QueryFile { handle },
-            Deed::SetFile { handle },
-            Deed::Close { handle },
+            Operation::Write { handle, offset: 16, bytes: 4096, moved: 4096 },
+            Operation::Read { handle, offset: 0, bytes: 4096, moved: 512 },
+            Operation::Lock { handle, start: 4, bytes: 6, locks: true },
+            Operation::Lock { handle, start: 4, bytes: 6, locks: false },
+            Operation::Flush { handle },
+            Operation::QueryFile { handle },
+            Operation::SetFile { handle },
+            Operation::Close { handle },
         ]
     );
     assert_eq!(
-        deeds[12..],
+        operations[12..],
         [
-            Deed::QueryPath { name },
-            Deed::QueryFs,
-            Deed::Find { name: 2, most: 1366 },
-            Deed::Rename { from: 0, to: 3 },
-            Deed::Unlink { name: 3 },
-            Deed::Unlink { name: 3 },
-            Deed::Mkdir { name: 4 },
-            Deed::Rmdir { name: 4 },
-            Deed::Deltree { name: 5 },
-            Deed::Sleep { us: 10 },
+            Operation::QueryPath { name },
+            Operation::QueryFs,
+            Operation::Find { name: 2, most: 1366 },
+            Operation::Rename { from: 0, to: 3 },
+            Operation::Unlink { name: 3 },
+            Operation::Unlink { name: 3 },
+            Operation::Mkdir { name: 4 },
+            Operation::Rmdir { name: 4 },
+            Operation::Deltree { name: 5 },
+            Operation::Sleep { us: 10 },
         ]
     );
     assert_eq!(found.lines, 22);
@@ -110,21 +110,21 @@ Mkdir "\d$3" *
 SLEEP 17
 "#;
     assert_eq!(
-        deeds(text),
+        operations(text),
         [
-            Deed::Loop { times: 3, end: 4 },
-            Deed::Loop { times: 2, end: 3 },
-            Deed::QueryFs,
-            Deed::EndLoop { start: 1 },
-            Deed::EndLoop { start: 0 },
-            Deed::SetPoint { point: 1 },
-            Deed::WaitPoint { client: 0, point: 1 },
-            Deed::DrawText { into: 3, text: 0 },
-            Deed::Drawn(0),
-            Deed::Until { us: 1_500_000 },
-            Deed::Mkdir { name: 0 },
-            Deed::Mkdir { name: 0 },
-            Deed::Sleep { us: 17 },
+            Operation::Loop { times: 3, end: 4 },
+            Operation::Loop { times: 2, end: 3 },
+            Operation::QueryFs,
+            Operation::EndLoop { start: 1 },
+            Operation::EndLoop { start: 0 },
+            Operation::SetPoint { point: 1 },
+            Operation::WaitPoint { client: 0, point: 1 },
+            Operation::DrawText { into: 3, text: 0 },
+            Operation::Drawn(0),
+            Operation::Until { us: 1_500_000 },
+            Operation::Mkdir { name: 0 },
+            Operation::Mkdir { name: 0 },
+            Operation::Sleep { us: 17 },
         ]
     );
     let drawn = load("ReadX 1 *%100 4 +1 *").drawn;

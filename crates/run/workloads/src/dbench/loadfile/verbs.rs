@@ -1,6 +1,6 @@
 //! The operations by name: how many names and numbers each has.
 
-use super::{Deed, Disposition, Kind, NameId};
+use super::{Disposition, Kind, NameId, Operation};
 
 /// What a word at the beginning of a line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,18 +127,18 @@ impl Kind {
     }
 
     /// What is to be done with these names and numbers; `None` where a number is too large.
-    pub(in crate::dbench) fn deed(
+    pub(in crate::dbench) fn to_operation(
         self,
         names: &[NameId],
         numbers: &[u64],
         handle: u32,
-    ) -> Option<Deed> {
+    ) -> Option<Operation> {
         let name = names.first().copied().unwrap_or_default();
         let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
         let size = |at: usize| u32::try_from(number(at)).ok().filter(|&size| size <= SIZE_MAX);
         let offset = || i64::try_from(number(1)).ok().map(i64::cast_unsigned);
         Some(match self {
-            Self::NtCreateX => Deed::Create {
+            Self::NtCreateX => Operation::Create {
                 name,
                 handle,
                 how: match number(1) {
@@ -148,25 +148,27 @@ impl Kind {
                 },
                 directory: number(0) & 1 != 0,
             },
-            Self::Close => Deed::Close { handle },
+            Self::Close => Operation::Close { handle },
             Self::ReadX => {
-                Deed::Read { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
+                Operation::Read { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
             }
             Self::WriteX => {
-                Deed::Write { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
+                Operation::Write { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
             }
-            Self::Flush => Deed::Flush { handle },
-            Self::Unlink => Deed::Unlink { name },
-            Self::Rename => Deed::Rename { from: name, to: *names.get(1)? },
-            Self::Mkdir => Deed::Mkdir { name },
-            Self::Rmdir => Deed::Rmdir { name },
-            Self::Deltree => Deed::Deltree { name },
-            Self::Qpathinfo => Deed::QueryPath { name },
-            Self::Qfileinfo => Deed::QueryFile { handle },
-            Self::Qfsinfo => Deed::QueryFs,
-            Self::Sfileinfo => Deed::SetFile { handle },
-            Self::Find => Deed::Find { name, most: u32::try_from(number(1)).unwrap_or(u32::MAX) },
-            Self::LockX | Self::UnlockX => Deed::Lock {
+            Self::Flush => Operation::Flush { handle },
+            Self::Unlink => Operation::Unlink { name },
+            Self::Rename => Operation::Rename { from: name, to: *names.get(1)? },
+            Self::Mkdir => Operation::Mkdir { name },
+            Self::Rmdir => Operation::Rmdir { name },
+            Self::Deltree => Operation::Deltree { name },
+            Self::Qpathinfo => Operation::QueryPath { name },
+            Self::Qfileinfo => Operation::QueryFile { handle },
+            Self::Qfsinfo => Operation::QueryFs,
+            Self::Sfileinfo => Operation::SetFile { handle },
+            Self::Find => {
+                Operation::Find { name, most: u32::try_from(number(1)).unwrap_or(u32::MAX) }
+            }
+            Self::LockX | Self::UnlockX => Operation::Lock {
                 handle,
                 start: u32::try_from(number(1)).ok()?,
                 bytes: u32::try_from(number(2)).ok()?,

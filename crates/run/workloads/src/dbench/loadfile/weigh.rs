@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Deed, Disposition, Load, NameId};
+use super::{Disposition, Load, NameId, Operation};
 
 /// Files and bytes of one client in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,27 +34,27 @@ impl Load {
     pub(in crate::dbench) fn weigh(&self) -> Weight {
         let mut account = Account::default();
         for op in &self.ops {
-            account.take(op.deed, self);
+            account.take(op.operation, self);
         }
         account.weight
     }
 }
 
 impl Account {
-    fn take(&mut self, deed: Deed, load: &Load) {
-        match deed {
-            Deed::Create { name, directory: true, .. } | Deed::Mkdir { name } => {
+    fn take(&mut self, operation: Operation, load: &Load) {
+        match operation {
+            Operation::Create { name, directory: true, .. } | Operation::Mkdir { name } => {
                 let made = self.sizes.insert(name, 0).is_none();
                 self.weight.dirs += u64::from(made);
             }
-            Deed::Create { name, handle, how, .. } => {
+            Operation::Create { name, handle, how, .. } => {
                 self.open.insert(handle, name);
                 if how != Disposition::Open && self.sizes.insert(name, 0).is_none() {
                     self.weight.made += 1;
                     self.weight.files = self.weight.files.max(self.sizes.len() as u64);
                 }
             }
-            Deed::Write { handle, offset, bytes, .. } => {
+            Operation::Write { handle, offset, bytes, .. } => {
                 self.weight.written = self.weight.written.saturating_add(bytes.into());
                 let end = offset.saturating_add(bytes.into());
                 let Some(size) = self.open.get(&handle).map(|name| self.sizes.entry(*name)) else {
@@ -67,17 +67,17 @@ impl Account {
                     self.weight.bytes = self.weight.bytes.max(self.standing);
                 }
             }
-            Deed::Read { bytes, .. } => {
+            Operation::Read { bytes, .. } => {
                 self.weight.read = self.weight.read.saturating_add(bytes.into());
             }
-            Deed::Unlink { name } => self.forget(name),
-            Deed::Rename { from, to } => {
+            Operation::Unlink { name } => self.forget(name),
+            Operation::Rename { from, to } => {
                 self.forget(to);
                 if let Some(bytes) = self.sizes.remove(&from) {
                     self.sizes.insert(to, bytes);
                 }
             }
-            Deed::Deltree { name } => self.forget_below(name, load),
+            Operation::Deltree { name } => self.forget_below(name, load),
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use treering_script::{Errno, Random};
 use super::handles::Handles;
 use super::places::Places;
 use crate::dbench::account::{ClientAccount, Pass};
-use crate::dbench::loadfile::{Deed, Disposition, Drawn, Expected, HandleId, Kind, Load, Op};
+use crate::dbench::loadfile::{Disposition, Drawn, Expected, HandleId, Kind, Load, Op, Operation};
 use crate::dbench::panel::{Dial, Panel};
 
 /// Numbers that an operation has at most.
@@ -30,10 +30,10 @@ impl Cursor {
     pub(super) fn take(&mut self, load: &Load) -> Option<Op> {
         let op = *load.ops.get(self.at)?;
         self.at += 1;
-        match op.deed {
-            Deed::Loop { times: 0, end } => self.at = end as usize + 1,
-            Deed::Loop { times, .. } => self.loops.push((op_number(self.at), times)),
-            Deed::EndLoop { .. } => {
+        match op.operation {
+            Operation::Loop { times: 0, end } => self.at = end as usize + 1,
+            Operation::Loop { times, .. } => self.loops.push((op_number(self.at), times)),
+            Operation::EndLoop { .. } => {
                 if let Some((start, left)) = self.loops.last_mut() {
                     *left -= 1;
                     if *left == 0 {
@@ -118,12 +118,12 @@ impl Client {
     }
 
     /// The operation of a line, with its numbers and names drawn where they are to be.
-    pub(super) fn drawn(&mut self, op: Op, clients: u32) -> Option<Deed> {
-        let Deed::Drawn(number) = op.deed else {
+    pub(super) fn drawn(&mut self, op: Op, clients: u32) -> Option<Operation> {
+        let Operation::Drawn(number) = op.operation else {
             if !self.load.drawn.is_empty() {
-                self.remember(op.deed);
+                self.remember(op.operation);
             }
-            return Some(op.deed);
+            return Some(op.operation);
         };
         let load = Arc::clone(&self.load);
         let Drawn { kind, names, numbers } = load.drawn.get(number as usize)?;
@@ -146,14 +146,18 @@ impl Client {
                 None => self.handles.of_number(values[at])?,
             },
         };
-        kind.deed(&spots[..names.len().min(2)], &values[..numbers.len().min(NUMBERS)], handle)
+        kind.to_operation(
+            &spots[..names.len().min(2)],
+            &values[..numbers.len().min(NUMBERS)],
+            handle,
+        )
     }
 
     /// Keeps the numbers of a line, for those that count on from them.
-    fn remember(&mut self, deed: Deed) {
+    fn remember(&mut self, operation: Operation) {
         let number = |handle: HandleId| self.load.handles[handle as usize];
-        let numbers = match deed {
-            Deed::Create { handle, how, directory, .. } => {
+        let numbers = match operation {
+            Operation::Create { handle, how, directory, .. } => {
                 let disposition = match how {
                     Disposition::Open => 1,
                     Disposition::Create => 2,
@@ -161,13 +165,15 @@ impl Client {
                 };
                 [u64::from(directory), disposition, number(handle), 0]
             }
-            Deed::Close { handle } | Deed::Flush { handle } => [number(handle), 0, 0, 0],
-            Deed::QueryFile { handle } | Deed::SetFile { handle } => [number(handle), 0, 0, 0],
-            Deed::Write { handle, offset, bytes, moved }
-            | Deed::Read { handle, offset, bytes, moved } => {
+            Operation::Close { handle } | Operation::Flush { handle } => [number(handle), 0, 0, 0],
+            Operation::QueryFile { handle } | Operation::SetFile { handle } => {
+                [number(handle), 0, 0, 0]
+            }
+            Operation::Write { handle, offset, bytes, moved }
+            | Operation::Read { handle, offset, bytes, moved } => {
                 [number(handle), offset, bytes.into(), moved.into()]
             }
-            Deed::Lock { handle, start, bytes, .. } => {
+            Operation::Lock { handle, start, bytes, .. } => {
                 [number(handle), start.into(), bytes.into(), 0]
             }
             _ => return,

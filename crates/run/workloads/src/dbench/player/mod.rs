@@ -18,7 +18,7 @@ use std::sync::Arc;
 use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
-use super::loadfile::{Deed, Expected, Load, NameId, Op};
+use super::loadfile::{Expected, Load, NameId, Op, Operation};
 use super::panel::{Dial, Panel, Part, Signal};
 use client::Client;
 
@@ -65,7 +65,7 @@ pub(super) struct Manner {
 
 /// What is in common to all clients while they play.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Crew {
+pub(super) struct Common {
     pub(super) signal: Signal,
     /// One for each client.
     pub(super) panels: Vec<Panel>,
@@ -77,7 +77,7 @@ type Answer<T> = Result<T, Errno>;
 /// The code of a worker.
 pub(super) struct Player {
     plan: Arc<Manner>,
-    crew: Crew,
+    common: Common,
     clients: Vec<Client>,
     /// Whose turn it is.
     present: usize,
@@ -101,7 +101,12 @@ pub(super) struct Player {
 
 impl Player {
     /// The player of these clients, by their numbers.
-    pub(super) fn new(plan: Arc<Manner>, crew: &Crew, load: &Arc<Load>, numbers: &[u32]) -> Self {
+    pub(super) fn new(
+        plan: Arc<Manner>,
+        common: &Common,
+        load: &Arc<Load>,
+        numbers: &[u32],
+    ) -> Self {
         let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX).max(1);
         let dirs = (MAX_DIRS - KEPT) / count;
         let files = (256 / count).min(OPEN_MAX);
@@ -109,7 +114,7 @@ impl Player {
             let first = KEPT + at * dirs;
             let first_file = u8::try_from(at * files).unwrap_or(u8::MAX);
             let last_file = u8::try_from((at + 1) * files).unwrap_or(u8::MAX);
-            let panel = crew.panels.get(number as usize).cloned().unwrap_or_default();
+            let panel = common.panels.get(number as usize).cloned().unwrap_or_default();
             Client::new(
                 number,
                 Arc::clone(load),
@@ -123,9 +128,9 @@ impl Player {
         Self {
             clients: clients.collect(),
             plan,
-            crew: crew.clone(),
+            common: common.clone(),
             present: 0,
-            op: Op { deed: Deed::QueryFs, line: 0, status: 0 },
+            op: Op { operation: Operation::QueryFs, line: 0, status: 0 },
             named: [0; 2],
             at: [Dir::TARGET; 2],
             found: [false; 2],
@@ -185,7 +190,7 @@ impl Player {
             let why = format!("client {number} failed at line {line}: {what}");
             self.account.failure = Some(why);
         }
-        self.crew.signal.set(Part::Over);
+        self.common.signal.set(Part::Over);
     }
 
     /// What the filesystem answered to the call that was just made. When that was is taken down.
@@ -221,7 +226,7 @@ impl Player {
             if self.silent > SILENT_MAX {
                 self.pause(io, 1)?;
             }
-            let part = self.crew.signal.part();
+            let part = self.common.signal.part();
             if part == Part::Over {
                 return self.leave(io);
             }
@@ -238,7 +243,7 @@ impl Player {
                 }
                 continue;
             };
-            let Some(kind) = load.kind(op.deed) else {
+            let Some(kind) = load.kind(op.operation) else {
                 self.directive(io, op)?;
                 continue;
             };
@@ -247,7 +252,7 @@ impl Player {
             let client = self.client();
             client.account.lines += 1;
             client.panel.set(Dial::Lines, client.account.lines);
-            let Some(deed) = client.drawn(op, clients) else {
+            let Some(operation) = client.drawn(op, clients) else {
                 self.say("a number that was drawn is too large".to_owned());
                 self.client().done(kind, true, None, now_ns);
                 return Ok(());
@@ -259,7 +264,7 @@ impl Player {
             }
             self.begins = true;
             self.op_began_ns = None;
-            let surprise = self.operate(io, deed)?;
+            let surprise = self.operate(io, operation)?;
             let (began_ns, now_ns) = (self.op_began_ns, self.now_ns);
             self.client().done(kind, surprise, began_ns, now_ns);
             return Ok(());
@@ -292,7 +297,7 @@ impl Player {
     fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
         let mut left = ns;
         while left > 0 {
-            if self.crew.signal.part() == Part::Over {
+            if self.common.signal.part() == Part::Over {
                 return Ok(false);
             }
             let piece = left.min(PIECE_NS);
@@ -307,16 +312,16 @@ impl Player {
         let now_ns = self.now_ns;
         let rated = self.plan.rate.is_some();
         let client = self.client();
-        client.account.lines += u64::from(!matches!(op.deed, Deed::Until { .. }));
-        match op.deed {
-            Deed::Sleep { us } => _ = self.wait(io, u64::from(us) * 1000)?,
-            Deed::Until { us } if !rated => {
+        client.account.lines += u64::from(!matches!(op.operation, Operation::Until { .. }));
+        match op.operation {
+            Operation::Sleep { us } => _ = self.wait(io, u64::from(us) * 1000)?,
+            Operation::Until { us } if !rated => {
                 let age_us = now_ns.saturating_sub(client.cursor.pass_began_ns) / 1000;
                 self.wait(io, us.saturating_sub(age_us) * 1000)?;
             }
-            Deed::SetPoint { point } => client.panel.set(Dial::Point, point.saturating_add(1)),
-            Deed::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
-            Deed::DrawText { into, text } => client.draw_text(into, text),
+            Operation::SetPoint { point } => client.panel.set(Dial::Point, point.saturating_add(1)),
+            Operation::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
+            Operation::DrawText { into, text } => client.draw_text(into, text),
             _ => {}
         }
         Ok(())
@@ -324,10 +329,10 @@ impl Player {
 
     /// Waits until another client has set a point.
     fn wait_for_point(&mut self, io: &mut dyn Io, client: u32, point: u64) -> Result<(), Stop> {
-        let Some(panel) = self.crew.panels.get(client as usize).cloned() else { return Ok(()) };
+        let Some(panel) = self.common.panels.get(client as usize).cloned() else { return Ok(()) };
         while panel.get(Dial::Point) <= point
             && panel.get(Dial::Done) == 0
-            && self.crew.signal.part() != Part::Over
+            && self.common.signal.part() != Part::Over
         {
             self.pause(io, POLL_NS)?;
         }
@@ -386,7 +391,7 @@ impl Script for Player {
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         self.account.clients = self.clients.iter().map(|client| client.account.clone()).collect();
         self.account.to_words()
     }

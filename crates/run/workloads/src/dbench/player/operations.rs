@@ -6,57 +6,57 @@ use super::client::words;
 use super::handles::OpenedBy;
 use super::transfer::Transfer;
 use super::{Player, SCAN};
-use crate::dbench::loadfile::{Deed, Disposition, Expected, HandleId};
+use crate::dbench::loadfile::{Disposition, Expected, HandleId, Operation};
 
 /// Bytes of the attribute.
 const XATTR_BYTES: u32 = 44;
 
 impl Player {
     /// Does the present operation.
-    pub(super) fn operate(&mut self, io: &mut dyn Io, deed: Deed) -> Result<bool, Stop> {
-        match deed {
-            Deed::Create { name, handle, how, directory } => {
+    pub(super) fn operate(&mut self, io: &mut dyn Io, operation: Operation) -> Result<bool, Stop> {
+        match operation {
+            Operation::Create { name, handle, how, directory } => {
                 self.find_name(io, name)?;
                 self.create(io, handle, how, directory)
             }
-            Deed::Unlink { name } => {
+            Operation::Unlink { name } => {
                 self.find_name(io, name)?;
                 self.remove(io, false)
             }
-            Deed::Rmdir { name } => {
+            Operation::Rmdir { name } => {
                 self.find_name(io, name)?;
                 self.remove(io, true)
             }
-            Deed::Mkdir { name } => {
+            Operation::Mkdir { name } => {
                 self.find_name(io, name)?;
                 self.make_dir(io).map(|()| false)
             }
-            Deed::Rename { from, to } => {
+            Operation::Rename { from, to } => {
                 self.named = [from, to];
                 self.resolve(io, 2)?;
                 self.rename(io)
             }
-            Deed::QueryPath { name } => self.find_name(io, name).map(|()| false),
-            Deed::Find { name, most } => {
+            Operation::QueryPath { name } => self.find_name(io, name).map(|()| false),
+            Operation::Find { name, most } => {
                 self.find_name(io, name)?;
                 self.find(io, most).map(|()| false)
             }
-            Deed::Deltree { name } => {
+            Operation::Deltree { name } => {
                 self.named = [name, name];
                 self.deltree(io).map(|()| false)
             }
-            Deed::QueryFs => self.query_fs(io),
-            Deed::Close { handle } => self.close(io, handle),
-            Deed::Flush { handle } => self.flush(io, handle),
-            Deed::QueryFile { handle } => self.query_file(io, handle),
-            Deed::SetFile { handle } => self.set_file(io, handle),
-            Deed::Lock { handle, start, bytes, locks } => {
+            Operation::QueryFs => self.query_fs(io),
+            Operation::Close { handle } => self.close(io, handle),
+            Operation::Flush { handle } => self.flush(io, handle),
+            Operation::QueryFile { handle } => self.query_file(io, handle),
+            Operation::SetFile { handle } => self.set_file(io, handle),
+            Operation::Lock { handle, start, bytes, locks } => {
                 self.lock(io, handle, (start, bytes), locks)
             }
-            Deed::Read { handle, offset, bytes, moved } => {
+            Operation::Read { handle, offset, bytes, moved } => {
                 self.read(io, Transfer { handle, offset, bytes, moved })
             }
-            Deed::Write { handle, offset, bytes, moved } => {
+            Operation::Write { handle, offset, bytes, moved } => {
                 self.write(io, Transfer { handle, offset, bytes, moved })
             }
             _ => Ok(false),

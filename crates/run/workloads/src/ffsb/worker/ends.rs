@@ -13,11 +13,11 @@ const LOOK_SHARE: u64 = 500;
 /// Operations without the filesystem getting any fuller.
 const STUCK_AFTER: u64 = 2_000_000;
 
-/// When a worker ends, beside when the bell rings.
+/// When a worker ends, beside when the deadline is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ffsb) enum Ends {
     /// Only then.
-    AtBell,
+    AtDeadline,
     /// After so many operations.
     After(u64),
     /// When the filesystem has grown by so many bytes.
@@ -34,7 +34,7 @@ impl Worker {
     pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let (written, enough) = self.unweighed;
         match self.ends {
-            Ends::AtBell | Ends::After(_) => Ok(()),
+            Ends::AtDeadline | Ends::After(_) => Ok(()),
             Ends::Aged(_) if written < enough && !self.done.is_multiple_of(LOOK_EVERY) => Ok(()),
             Ends::Grown(_) | Ends::Filled(_) | Ends::Aged(_) => self.look(io),
         }
@@ -45,11 +45,11 @@ impl Worker {
         let root = self.open_part(io, filesystem, Part::Root)?;
         let room = io.room(root)?;
         self.unweighed = (0, room.capacity_bytes / LOOK_SHARE);
-        let (share, grown) = self.land.filesets[filesystem].fullness(room);
+        let (share, grown) = self.namespace.filesets[filesystem].fullness(room);
         let is_over = match self.ends {
             Ends::Grown(bytes) => grown >= bytes,
             Ends::Filled(until) | Ends::Aged(until) => share >= until,
-            Ends::AtBell | Ends::After(_) => false,
+            Ends::AtDeadline | Ends::After(_) => false,
         };
         if share > self.fullest.0 {
             self.fullest = (share, self.done);
@@ -57,11 +57,11 @@ impl Worker {
         if is_over {
             self.ends = Ends::After(self.done);
             if self.plan.files == Kept::Fill {
-                self.crew.bell.ring();
+                self.common.deadline.reach();
             }
         } else if self.done - self.fullest.1 > STUCK_AFTER {
             let what = if matches!(self.ends, Ends::Aged(_)) { "aging" } else { "making files" };
-            self.crew.fail(format!(
+            self.common.fail(format!(
                 "{what} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
                  still at {:.2} %; give creates and appends more weight than deletes",
                 self.fullest.0 * 100.0
@@ -73,6 +73,7 @@ impl Worker {
     /// Whether it is to end now.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
-        self.crew.bell.has_rung() || matches!(self.ends, Ends::After(most) if self.done >= most)
+        self.common.deadline.is_reached()
+            || matches!(self.ends, Ends::After(most) if self.done >= most)
     }
 }

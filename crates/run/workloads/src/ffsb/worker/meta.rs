@@ -29,8 +29,8 @@ impl Worker {
         filesystem: usize,
         dir: Dir,
     ) -> Result<(), Stop> {
-        let Self { land, random, crowd, .. } = self;
-        let meta = &land.filesets[filesystem].meta;
+        let Self { namespace, random, crowd, .. } = self;
+        let meta = &namespace.filesets[filesystem].meta;
         for _ in 0..2 {
             let number = meta.conceive(|| 0).number;
             io.make_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use treering_script::{Dir, Io, Random, Script, Stop};
 
-use super::fileset::Crew;
-use super::land::{Land, Place, directory};
+use super::fileset::Common;
 use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
+use super::namespace::{Namespace, Place, directory};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
 use super::population::{Crowd, Found, Held, Hold};
@@ -41,8 +41,8 @@ struct Moved {
 /// The code of a worker.
 pub(super) struct Worker {
     plan: Arc<Plan>,
-    land: Land,
-    crew: Crew,
+    namespace: Namespace,
+    common: Common,
     ends: Ends,
     /// Draws operations and sizes: what is done does not depend on what others do meanwhile.
     choices: Random,
@@ -66,24 +66,24 @@ impl Worker {
     /// A worker with a generator of its own, one of so many.
     pub(super) fn new(
         plan: Arc<Plan>,
-        land: Land,
-        crew: Crew,
+        namespace: Namespace,
+        common: Common,
         ends: Ends,
         random: Random,
         workers: u16,
     ) -> Self {
-        crew.join(&plan);
+        common.join(&plan);
         let mut tally = Tally::default();
         let ranges = plan.stats.as_ref().map_or(0, |stats| stats.ranges_ms.len());
         for times in &mut tally.calls {
             *times = CallTimes { in_range: vec![0; ranges], ..CallTimes::default() };
         }
         Self {
-            slots: Slots::new(land.filesets.len(), workers),
+            slots: Slots::new(namespace.filesets.len(), workers),
             crowd: if workers == 1 { Crowd::One } else { Crowd::Many },
             plan,
-            land,
-            crew,
+            namespace,
+            common,
             ends,
             choices: random.clone(),
             random: random.apart(),
@@ -102,12 +102,12 @@ impl Worker {
         let operation = self.plan.draw(&mut self.choices);
         let filesystem = match self.plan.bound {
             Some(filesystem) => filesystem,
-            None if self.land.filesets.len() == 1 => 0,
-            None => self.choices.index(self.land.filesets.len()),
+            None if self.namespace.filesets.len() == 1 => 0,
+            None => self.choices.index(self.namespace.filesets.len()),
         };
         let part = if operation == Operation::MetaOp { Part::Meta } else { Part::Data };
         let dir = self.open_part(io, filesystem, part)?;
-        if self.crew.bell.has_rung() {
+        if self.common.deadline.is_reached() {
             return Ok(false);
         }
         let mut moved = Moved::default();
@@ -155,7 +155,7 @@ impl Worker {
             Part::Data => DATA,
             Part::Meta => META,
             Part::Root => {
-                return match self.land.places[filesystem] {
+                return match self.namespace.places[filesystem] {
                     Place::Root(root) => io.open_root(root, into),
                     Place::Below => {
                         let name = CString::new(directory(filesystem)).unwrap_or_default();
@@ -197,8 +197,8 @@ impl Worker {
         operation: Operation,
         filesystem: usize,
     ) -> Result<Option<Held>, Stop> {
-        let Self { plan, land, crew, random, crowd, .. } = self;
-        let fileset = &land.filesets[filesystem];
+        let Self { plan, namespace, common, random, crowd, .. } = self;
+        let fileset = &namespace.filesets[filesystem];
         let files = fileset.files(plan.files);
         if operation.makes() {
             let dir = || if plan.files == Kept::Fill { 0 } else { fileset.draw_dir(random) };
@@ -211,7 +211,7 @@ impl Worker {
                 Found::Busy => io.pause(BUSY_NS)?,
                 Found::Nothing => break,
             }
-            if crew.bell.has_rung() {
+            if common.deadline.is_reached() {
                 return Ok(None);
             }
         }
@@ -227,10 +227,10 @@ impl Worker {
             return Ok(());
         }
         self.vain = 0;
-        if self.plan.makes_files || self.crew.has_makers(&self.plan) {
+        if self.plan.makes_files || self.common.has_makers(&self.plan) {
             return io.pause(NO_FILE_NS);
         }
-        self.crew.fail(
+        self.common.fail(
             "no files are left, and nothing in the profile makes new ones: give more files, less \
              time, or a create_weight"
                 .to_owned(),
@@ -279,7 +279,7 @@ impl Worker {
     /// The operation is done: the files are taken to be as they are now.
     #[inline]
     fn let_go(&self, operation: Operation, filesystem: usize, file: Held, moved: u64) {
-        let fileset = &self.land.filesets[filesystem];
+        let fileset = &self.namespace.filesets[filesystem];
         let files = fileset.files(self.plan.files);
         if operation.makes() {
             fileset.resized(0, moved);
@@ -298,7 +298,7 @@ impl Worker {
 
     /// `createdir`: one more directory for files.
     fn create_dir(&mut self, io: &mut dyn Io, filesystem: usize, data: Dir) -> Result<(), Stop> {
-        let dirs = &self.land.filesets[filesystem].dirs;
+        let dirs = &self.namespace.filesets[filesystem].dirs;
         let number = dirs.give();
         self.name.set(DATADIR, number.into());
         io.make_dir(data, self.name.as_c_str())?;
@@ -348,11 +348,11 @@ impl Script for Worker {
                 self.rest(io)?;
             }
         }
-        self.crew.leave(&self.plan);
+        self.common.leave(&self.plan);
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         self.tally.to_words()
     }
 }

@@ -60,7 +60,7 @@ impl Worker {
             Operation::ReadAll | Operation::WriteAll | Operation::WriteAllFsync => size,
             Operation::Create | Operation::CreateFsync if self.plan.empty_files => 0,
             Operation::Create | Operation::CreateFsync => {
-                self.land.filesets[filesystem].draw_size(&mut self.choices)
+                self.namespace.filesets[filesystem].draw_size(&mut self.choices)
             }
             Operation::Append | Operation::AppendFsync => self.plan.write.bytes,
             // A file that is smaller is read or written whole.

@@ -7,7 +7,7 @@ use treering_script::{ConfigError, Random};
 
 use super::super::draw::{Amount, Kind, Spread, whole};
 use super::super::wml::{self, Given, Script, Thing, Value, Variable};
-use super::{Course, PERIOD, Plan, SECONDS, SECONDS_MAX, Wishes, filesets, threads};
+use super::{PERIOD, Plan, RunLength, SECONDS, SECONDS_MAX, Wishes, filesets, threads};
 use crate::messages::{Messages, Place, nearest, shown};
 
 /// Local variables of a composite flowop, already looked up where it is used.
@@ -55,7 +55,7 @@ pub(super) fn plan(
         filesets,
         rows: Vec::new(),
         threads: Vec::new(),
-        course: binder.course()?,
+        run_length: binder.run_length()?,
         rate: binder.rate()?,
         watches_all: false,
         histograms: script.histograms,
@@ -301,7 +301,7 @@ impl Binder<'_> {
         }
     }
 
-    fn course(&mut self) -> Result<Course, ConfigError> {
+    fn run_length(&mut self) -> Result<RunLength, ConfigError> {
         let quit = self.script.quit;
         let run = self.script.run.clone();
         let given = match run.as_ref().and_then(|run| run.seconds.as_ref()) {
@@ -319,7 +319,7 @@ impl Binder<'_> {
         let period = run.and_then(|run| run.period).map(|(period, anew)| {
             (if period == 0 { PERIOD } else { period.min(SECONDS_MAX) }, anew)
         });
-        Ok(Course { quit, seconds, period })
+        Ok(RunLength { quit, seconds, period })
     }
 }
 

@@ -186,7 +186,7 @@ pub(super) struct ThreadPlan {
 
 /// How long a run lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Course {
+pub(super) struct RunLength {
     pub(super) quit: Quit,
     /// Seconds at most; `None` where only the threads end it.
     pub(super) seconds: Option<u64>,
@@ -200,7 +200,7 @@ pub(super) struct Plan {
     pub(super) filesets: Vec<FilesetPlan>,
     pub(super) rows: Vec<Row>,
     pub(super) threads: Vec<ThreadPlan>,
-    pub(super) course: Course,
+    pub(super) run_length: RunLength,
     /// Events a second; `None` without a generator, or with one that does not limit.
     pub(super) rate: Option<u64>,
     /// Whether somebody looks at how much all threads have done.

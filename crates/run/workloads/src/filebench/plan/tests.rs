@@ -35,12 +35,12 @@ fn a_later_set_counts_for_what_was_defined_before() {
     );
     let plan = plan(&text);
     assert_eq!((plan.filesets[0].entries, plan.workers()), (20, 6));
-    assert_eq!((plan.course.quit, plan.course.seconds), (Quit::AllDone, Some(5)));
+    assert_eq!((plan.run_length.quit, plan.run_length.seconds), (Quit::AllDone, Some(5)));
     assert_eq!(plan.filesets[0].prealloc, Some(80));
     assert!(matches!(plan.filesets[0].size, Amount::Fixed(8192)));
     let wishes = Wishes { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
     let plan = plan_with(&text, &wishes).unwrap();
-    assert_eq!(plan.course.seconds, Some(9));
+    assert_eq!(plan.run_length.seconds, Some(9));
     assert!(matches!(&plan.filesets[0].size, Amount::Drawn(spread) if spread.mean() == 8192.0));
 }
 
@@ -76,7 +76,7 @@ fn rows_at_which_somebody_looks_are_counted_for_all() {
     let watched: Vec<bool> = plan.threads[0].steps.iter().map(|step| step.watched).collect();
     assert_eq!(watched, [false, true, false, false, false]);
     assert!(plan.watches_all && plan.filesets[0].deletes);
-    assert_eq!(plan.course.seconds, Some(60), "the default of the original");
+    assert_eq!(plan.run_length.seconds, Some(60), "the default of the original");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use treering_script::{Dir, Expect, Io, Stop};
 
-use super::super::land::Land;
+use super::super::namespace::Namespace;
 use super::super::plan::Kind;
 use super::super::pool::Wanted;
 use super::super::tree::{Entry, ROOT};
@@ -22,8 +22,8 @@ fn tag(fileset: usize, dir: u32) -> u64 {
 }
 
 impl Slots {
-    pub(super) fn new(land: &Land) -> Self {
-        Self { open: vec![NONE; land.slots as usize] }
+    pub(super) fn new(namespace: &Namespace) -> Self {
+        Self { open: vec![NONE; namespace.slots as usize] }
     }
 
     #[inline]
@@ -32,8 +32,8 @@ impl Slots {
     }
 
     /// The slot in which a directory is, or will be.
-    fn slot(&self, land: &Land, fileset: usize, dir: u32) -> Dir {
-        land.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
+    fn slot(&self, namespace: &Namespace, fileset: usize, dir: u32) -> Dir {
+        namespace.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
     }
 
     #[inline]
@@ -58,26 +58,26 @@ impl Worker {
         takes_path: bool,
     ) -> Result<Dir, Stop> {
         if !self.slots.has(fileset, entry.dir) {
-            self.land.serials(fileset, entry.dir, &mut self.serials);
-            if takes_path && self.land.by_path(fileset) {
+            self.namespace.serials(fileset, entry.dir, &mut self.serials);
+            if takes_path && self.namespace.by_path(fileset) {
                 self.name.set_path(&self.serials, Some(entry.serial));
-                return Ok(self.land.root(fileset));
+                return Ok(self.namespace.root(fileset));
             }
             self.open_dir(io, fileset, entry.dir)?;
         }
         self.name.set(entry.serial);
-        Ok(self.slots.slot(&self.land, fileset, entry.dir))
+        Ok(self.slots.slot(&self.namespace, fileset, entry.dir))
     }
 
     /// Opens the directory at the end of the serial numbers. One that is missing is made.
     fn open_dir(&mut self, io: &mut dyn Io, fileset: usize, dir: u32) -> Result<(), Stop> {
-        let Self { land, slots, name, serials, .. } = self;
-        let (root, passing) = (land.root(fileset), land.passing());
-        let into = slots.slot(land, fileset, dir);
+        let Self { namespace, slots, name, serials, .. } = self;
+        let (root, passing) = (namespace.root(fileset), namespace.passing());
+        let into = slots.slot(namespace, fileset, dir);
         loop {
             name.set_path(serials, None);
             let opened = io.open_dir(root, name.as_c_str(), into);
-            if land.filesets[fileset].plan.prealloc.is_some() {
+            if namespace.filesets[fileset].plan.prealloc.is_some() {
                 opened?;
                 break;
             }
@@ -101,9 +101,9 @@ impl Worker {
         let makes = kind == Kind::MakeDir;
         let wanted = if makes { Wanted::Missing } else { Wanted::Standing };
         let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), wanted)?;
-        let entry = self.land.filesets[fileset].tree.leaves[leaf as usize];
+        let entry = self.namespace.filesets[fileset].tree.leaves[leaf as usize];
         let at = self.locate(io, fileset, entry, false)?;
-        let leaves = &self.land.filesets[fileset].leaves;
+        let leaves = &self.namespace.filesets[fileset].leaves;
         if makes {
             io.make_dir(at, self.name.as_c_str())?;
             leaves.made(leaf);
@@ -117,15 +117,15 @@ impl Worker {
 
     pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
-        let dir = self.land.filesets[fileset].next_dir();
-        let passing = self.land.passing();
+        let dir = self.namespace.filesets[fileset].next_dir();
+        let passing = self.namespace.passing();
         let opened = if dir == ROOT {
-            let name = self.land.filesets[fileset].name.as_c_str();
-            io.open_dir(self.land.above(fileset), name, passing)
+            let name = self.namespace.filesets[fileset].name.as_c_str();
+            io.open_dir(self.namespace.above(fileset), name, passing)
         } else {
-            self.land.serials(fileset, dir, &mut self.serials);
+            self.namespace.serials(fileset, dir, &mut self.serials);
             self.name.set_path(&self.serials, None);
-            io.open_dir(self.land.root(fileset), self.name.as_c_str(), passing)
+            io.open_dir(self.namespace.root(fileset), self.name.as_c_str(), passing)
         };
         let is_there = opened.unless_missing()?.is_some();
         self.called(io);

@@ -3,7 +3,7 @@
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 
 use super::super::draw::{Amount, whole};
-use super::super::land::Fileset;
+use super::super::namespace::Fileset;
 use super::super::plan::FDS;
 use super::super::pool::{Pick, Pool, Wanted};
 use super::super::tree::Entry;
@@ -47,8 +47,8 @@ impl Worker {
         entries: fn(&Fileset) -> (&Pool, &[Entry]),
         wanted: Wanted,
     ) -> Result<u32, Exit> {
-        let Self { land, steps, pc, random, .. } = self;
-        let (pool, all) = entries(&land.filesets[fileset]);
+        let Self { namespace, steps, pc, random, .. } = self;
+        let (pool, all) = entries(&namespace.filesets[fileset]);
         let pick = match &steps[*pc].indexed {
             None => pool.next(wanted),
             Some(index) => pool.from(draw_index(index, all.len() as u64, random), wanted),
@@ -77,7 +77,7 @@ impl Worker {
         (fileset, file): (usize, u32),
         takes_path: bool,
     ) -> Result<Dir, Stop> {
-        let entry = self.land.filesets[fileset].tree.files[file as usize];
+        let entry = self.namespace.filesets[fileset].tree.files[file as usize];
         self.locate(io, fileset, entry, takes_path)
     }
 
@@ -93,7 +93,8 @@ impl Worker {
         if flow.fd > 0 || !flow.opens_next {
             return flow.fd;
         }
-        let entries = flow.fileset.map_or(1, |fileset| self.land.filesets[fileset].plan.entries);
+        let entries =
+            flow.fileset.map_or(1, |fileset| self.namespace.filesets[fileset].plan.entries);
         let last = usize::try_from(FDS).unwrap_or(1);
         let most = usize::try_from(entries).unwrap_or(1);
         // As the original: from the end of the table down, one for each file.
@@ -127,15 +128,15 @@ impl Worker {
         let picked = self.pick_file(Wanted::Standing, "there is no open file on its fd")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
-        let land = &self.land.filesets[fileset];
-        let how = match (land.plan.readonly, land.plan.writeonly) {
+        let namespace = &self.namespace.filesets[fileset];
+        let how = match (namespace.plan.readonly, namespace.plan.writeonly) {
             (true, _) => OpenHow::Read,
             (false, true) => OpenHow::Write,
             (false, false) => OpenHow::ReadWrite,
         };
         io.open(at, self.name.as_c_str(), how, self.present.file())?;
-        land.files.opened(file);
-        land.files.put_back(file);
+        namespace.files.opened(file);
+        namespace.files.put_back(file);
         self.opened(io, picked)
     }
 
@@ -147,7 +148,7 @@ impl Worker {
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
         io.create(at, self.name.as_c_str(), CreateHow::OrOpen, self.present.file())?;
-        let files = &self.land.filesets[fileset].files;
+        let files = &self.namespace.filesets[fileset].files;
         files.opened(file);
         files.made(file);
         self.opened(io, picked)
@@ -173,7 +174,7 @@ impl Worker {
         let descriptor = self.descriptor();
         descriptor.is_open = false;
         let Descriptor { fileset, file, .. } = *descriptor;
-        self.land.filesets[fileset].files.closed(file);
+        self.namespace.filesets[fileset].files.closed(file);
         Ok(())
     }
 
@@ -190,18 +191,18 @@ impl Worker {
                 self.pick_file(Wanted::Standing, "it has no file to delete")?
             };
             let (fileset, file) = picked;
-            let files = &self.land.filesets[fileset].files;
+            let files = &self.namespace.filesets[fileset].files;
             if files.opens(file) <= u32::from(is_own && is_open) {
                 let at = self.locate_file(io, picked, true)?;
                 io.unlink(at, self.name.as_c_str())?;
                 self.called(io);
-                self.land.filesets[fileset].files.gone(file);
+                self.namespace.filesets[fileset].files.gone(file);
                 return Ok(());
             }
             files.put_back(file);
             self.present.tries += 1;
             let gives_up = self.present.tries > TRIES_MAX || self.flow().fileset.is_none();
-            if self.land.classic || gives_up {
+            if self.namespace.classic || gives_up {
                 return Err(Exit::Skipped);
             }
         }
@@ -210,7 +211,7 @@ impl Worker {
     /// Takes the file of the flowop's descriptor in hand, which is the descriptor's no more. Where
     /// another thread has it in hand, or removed it meanwhile, the next one will do at last.
     fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), Exit> {
-        let is_held = self.land.filesets[fileset].files.hold(file);
+        let is_held = self.namespace.filesets[fileset].files.hold(file);
         if !is_held && self.present.tries <= TRIES_MAX {
             self.present.tries += 1;
             return Err(Exit::Busy);
@@ -230,7 +231,7 @@ impl Worker {
         io.stat(at, self.name.as_c_str())?;
         self.called(io);
         let (fileset, file) = picked;
-        self.land.filesets[fileset].files.put_back(file);
+        self.namespace.filesets[fileset].files.put_back(file);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use treering_script::{Io, Signal};
 
-use super::super::land::Gate;
+use super::super::namespace::Gate;
 use super::{Exit, WAIT_NS, Worker};
 
 /// Pieces of waits after which all who wait are taken to wait for ever: a second.
@@ -25,7 +25,7 @@ impl Worker {
     }
 
     fn own_gate(&self) -> usize {
-        let first = self.land.crew.first_gate.get(self.number).copied().unwrap_or(0);
+        let first = self.namespace.common.first_gate.get(self.number).copied().unwrap_or(0);
         first + self.flow().gate
     }
 
@@ -33,11 +33,11 @@ impl Worker {
     pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let (own, value) = (self.own_gate(), self.value());
         // Who waits for so much lets others post as much more.
-        let gate = &self.land.crew.gates[own];
+        let gate = &self.namespace.common.gates[own];
         gate.room.fetch_add(value, Ordering::SeqCst);
         gate.was_taken.raise();
         loop {
-            let gate = &self.land.crew.gates[own];
+            let gate = &self.namespace.common.gates[own];
             let seen = gate.was_posted.count();
             if take(&gate.posted, value) {
                 break;
@@ -52,17 +52,17 @@ impl Worker {
     pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let (value, blocking) = (self.value(), self.flow().blocking);
         let target = self.flow().target.unwrap_or(0);
-        for place in 0..self.land.crew.gates_of_row[target].len() {
-            let number = self.land.crew.gates_of_row[target][place];
+        for place in 0..self.namespace.common.gates_of_row[target].len() {
+            let number = self.namespace.common.gates_of_row[target][place];
             loop {
-                let gate = &self.land.crew.gates[number];
+                let gate = &self.namespace.common.gates[number];
                 let seen = gate.was_taken.count();
                 if !blocking || take(&gate.room, value) {
                     break;
                 }
                 self.wait(io, number, |gate| &gate.was_taken, seen)?;
             }
-            let gate = &self.land.crew.gates[number];
+            let gate = &self.namespace.common.gates[number];
             gate.posted.fetch_add(value, Ordering::SeqCst);
             gate.was_posted.raise();
         }
@@ -73,8 +73,8 @@ impl Worker {
     /// Waits for a wakeup.
     pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let own = self.own_gate();
-        let seen = self.land.crew.gates[own].was_posted.count();
-        while self.land.crew.gates[own].was_posted.count() == seen {
+        let seen = self.namespace.common.gates[own].was_posted.count();
+        while self.namespace.common.gates[own].was_posted.count() == seen {
             self.wait(io, own, |gate| &gate.was_posted, seen)?;
         }
         self.passed();
@@ -84,14 +84,14 @@ impl Worker {
     /// Wakes all up that are at a block.
     pub(super) fn wake_up(&self) {
         let target = self.flow().target.unwrap_or(0);
-        for gate in &self.land.crew.gates_of_row[target] {
-            self.land.crew.gates[*gate].was_posted.raise();
+        for gate in &self.namespace.common.gates_of_row[target] {
+            self.namespace.common.gates[*gate].was_posted.raise();
         }
     }
 
     /// No other thread is needed any more.
     fn passed(&mut self) {
-        self.land.crew.passed.fetch_add(1, Ordering::Relaxed);
+        self.namespace.common.passed.fetch_add(1, Ordering::Relaxed);
         self.stuck.0 = 0;
     }
 
@@ -103,12 +103,12 @@ impl Worker {
         signal: fn(&Gate) -> &Signal,
         seen: u64,
     ) -> Result<(), Exit> {
-        let crew = &self.land.crew;
-        crew.waiting.fetch_add(1, Ordering::SeqCst);
-        io.wait_for(signal(&crew.gates[gate]), seen, WAIT_NS)?;
-        let waiting = crew.waiting.fetch_sub(1, Ordering::SeqCst);
-        let passed = crew.passed.load(Ordering::Relaxed);
-        let alone = waiting >= crew.working.load(Ordering::SeqCst) && passed == self.stuck.1;
+        let common = &self.namespace.common;
+        common.waiting.fetch_add(1, Ordering::SeqCst);
+        io.wait_for(signal(&common.gates[gate]), seen, WAIT_NS)?;
+        let waiting = common.waiting.fetch_sub(1, Ordering::SeqCst);
+        let passed = common.passed.load(Ordering::Relaxed);
+        let alone = waiting >= common.working.load(Ordering::SeqCst) && passed == self.stuck.1;
         self.stuck = (if alone { self.stuck.0 + 1 } else { 0 }, passed);
         self.called(io);
         if self.stuck.0 > STUCK_MAX {

@@ -36,7 +36,7 @@ impl Worker {
             };
         };
         let own = self.rows.of_row(&self.steps, target);
-        let watched = &self.land.crew.watched[target];
+        let watched = &self.namespace.common.watched[target];
         let (count, bytes) = own.unwrap_or_else(|| {
             (watched.count.load(Ordering::Relaxed), watched.bytes.load(Ordering::Relaxed))
         });
@@ -45,7 +45,7 @@ impl Worker {
 
     /// As the original: without a generator of events nothing is limited, and nothing counts.
     pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
-        if self.land.plan.rate.is_none() {
+        if self.namespace.plan.rate.is_none() {
             return Err(Exit::Skipped);
         }
         if kind == Kind::EventLimit {
@@ -72,13 +72,13 @@ impl Worker {
     /// Takes what events there are, until it has enough.
     fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), Exit> {
         loop {
-            let crew = &self.land.crew;
-            let seen = crew.event_came.count();
-            left -= crew.take_events(left);
+            let common = &self.namespace.common;
+            let seen = common.event_came.count();
+            left -= common.take_events(left);
             if left == 0 {
                 return Ok(());
             }
-            io.wait_for(&crew.event_came, seen, WAIT_NS)?;
+            io.wait_for(&common.event_came, seen, WAIT_NS)?;
             self.called(io);
             self.go_on()?;
         }
@@ -86,15 +86,15 @@ impl Worker {
 
     /// Whether enough was done by all threads together.
     pub(super) fn finish(&self, kind: Kind) -> Result<(), Exit> {
-        let crew = &self.land.crew;
-        let watched = self.flow().target.map_or(&crew.total, |row| &crew.watched[row]);
+        let common = &self.namespace.common;
+        let watched = self.flow().target.map_or(&common.total, |row| &common.watched[row]);
         let enough = self.constants[self.pc];
         let is_over = match kind {
             Kind::FinishOnBytes => watched.bytes.load(Ordering::Relaxed) > enough,
             _ => watched.count.load(Ordering::Relaxed) >= enough,
         };
         if is_over {
-            crew.bell.ring();
+            common.deadline.reach();
             return Err(Exit::Over);
         }
         Ok(())

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex};
 
 use treering_script::{File, Io, Random, Script, Stop};
 
-use super::land::Land;
 use super::names::Name;
+use super::namespace::Namespace;
 use super::plan::{FDS, Kind, Step as Flow};
 use super::tally::Account;
 use super::wml::Quit;
@@ -78,7 +78,7 @@ impl Present {
 
 /// The code of a thread.
 pub(super) struct Worker {
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     number: usize,
     steps: Arc<[Flow]>,
     random: Random,
@@ -108,8 +108,8 @@ pub(super) struct Worker {
 
 impl Worker {
     /// The worker of a number, of these threads.
-    pub(super) fn new(land: &Arc<Land>, number: usize, thread: usize, seed: u64) -> Self {
-        let plan = &land.plan;
+    pub(super) fn new(namespace: &Arc<Namespace>, number: usize, thread: usize, seed: u64) -> Self {
+        let plan = &namespace.plan;
         let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
         let mut random = Random::for_part(seed, &format!("filebench worker {number}"));
         let constants = steps.iter().map(|step| step.value.draw(&mut random)).collect();
@@ -121,7 +121,7 @@ impl Worker {
             present: Present::default(),
             fds: vec![Descriptor::default(); usize::try_from(FDS).unwrap_or(0)],
             fd_rotor: 0,
-            slots: Slots::new(land),
+            slots: Slots::new(namespace),
             name: Name::default(),
             serials: Vec::new(),
             rows: Rows::new(&steps, plan.histograms),
@@ -134,7 +134,7 @@ impl Worker {
             stuck: (0, 0),
             ran_out: false,
             steps,
-            land: Arc::clone(land),
+            namespace: Arc::clone(namespace),
         }
     }
 
@@ -146,7 +146,7 @@ impl Worker {
     /// An iteration of the present flowop.
     #[inline]
     fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        if self.land.plan.course.period.is_some() {
+        if self.namespace.plan.run_length.period.is_some() {
             self.tell_snapshot();
         }
         if self.left[self.pc] == 0 {
@@ -264,7 +264,7 @@ impl Worker {
 
     /// After a wait: the thread is over where the run is.
     fn go_on(&self) -> Result<(), Exit> {
-        if self.land.crew.bell.has_rung() { Err(Exit::Over) } else { Ok(()) }
+        if self.namespace.common.deadline.is_reached() { Err(Exit::Over) } else { Ok(()) }
     }
 
     /// The flowop is done.
@@ -272,18 +272,18 @@ impl Worker {
     fn count(&mut self) {
         let present = self.present;
         let flow = &self.steps[self.pc];
-        let crew = &self.land.crew;
+        let common = &self.namespace.common;
         let took = (present.calls > 0 && present.timed == present.calls)
             .then(|| present.ended_ns.saturating_sub(present.began_ns));
         self.rows.count(self.pc, present.moved, present.calls, took);
         if flow.watched {
-            let watched = &crew.watched[flow.row];
+            let watched = &common.watched[flow.row];
             watched.count.fetch_add(1, Ordering::Relaxed);
             watched.bytes.fetch_add(present.moved, Ordering::Relaxed);
         }
-        if self.land.plan.watches_all && self.land.plan.rows[flow.row].class.counts() {
-            crew.total.count.fetch_add(1, Ordering::Relaxed);
-            crew.total.bytes.fetch_add(present.moved, Ordering::Relaxed);
+        if self.namespace.plan.watches_all && self.namespace.plan.rows[flow.row].class.counts() {
+            common.total.count.fetch_add(1, Ordering::Relaxed);
+            common.total.bytes.fetch_add(present.moved, Ordering::Relaxed);
         }
         self.silent = if present.calls > 0 { 0 } else { self.silent };
         self.next_flow();
@@ -293,12 +293,13 @@ impl Worker {
     #[cold]
     fn out_of_files(&mut self) -> Exit {
         self.ran_out = true;
-        match self.land.plan.course.quit {
+        match self.namespace.plan.run_length.quit {
             Quit::AllDone => {}
-            Quit::FirstDone => self.land.crew.bell.ring(),
+            Quit::FirstDone => self.namespace.common.deadline.reach(),
             Quit::Timeout => {
-                let name = self.land.plan.rows[self.flow().row].name.escape_debug().to_string();
-                self.land.crew.fail(format!(
+                let name =
+                    self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
+                self.namespace.common.fail(format!(
                     "{name} could not obtain a file: reduce the runtime, increase the entries of \
                      the fileset ($nfiles), or set another mode"
                 ));
@@ -310,17 +311,18 @@ impl Worker {
     /// Something that the run cannot go on after.
     #[cold]
     fn fail(&self, why: &str) -> Exit {
-        let name = self.land.plan.rows[self.flow().row].name.escape_debug().to_string();
-        self.land.crew.fail(format!("{name}: {why}"));
+        let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
+        self.namespace.common.fail(format!("{name}: {why}"));
         Exit::Over
     }
 
     fn tell_snapshot(&mut self) {
-        let asked = self.land.crew.snapshot.load(Ordering::Relaxed);
+        let asked = self.namespace.common.snapshot.load(Ordering::Relaxed);
         if asked != self.snapshot {
             self.snapshot = asked;
             let words = self.account().to_words();
-            if let Some(Ok(mut told)) = self.land.crew.told.get(self.number).map(Mutex::lock) {
+            if let Some(Ok(mut told)) = self.namespace.common.told.get(self.number).map(Mutex::lock)
+            {
                 *told = words;
             }
         }
@@ -338,12 +340,12 @@ impl Worker {
 impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.began_ns = io.began_ns();
-        let land = Arc::clone(&self.land);
-        for fileset in 0..land.filesets.len() {
-            land.open_above(io, fileset)?;
-            land.open_root(io, fileset)?;
+        let namespace = Arc::clone(&self.namespace);
+        for fileset in 0..namespace.filesets.len() {
+            namespace.open_above(io, fileset)?;
+            namespace.open_root(io, fileset)?;
         }
-        while !land.crew.bell.has_rung() {
+        while !namespace.common.deadline.is_reached() {
             self.silent += 1;
             if self.silent > SILENT_MAX {
                 self.silent = 0;
@@ -358,11 +360,11 @@ impl Script for Worker {
             }
         }
         // Nobody waits for it any more.
-        land.crew.working.fetch_sub(1, Ordering::SeqCst);
+        namespace.common.working.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         self.account().to_words()
     }
 }

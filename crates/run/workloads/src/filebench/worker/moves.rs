@@ -53,7 +53,7 @@ impl Worker {
     fn working_set(&mut self) -> u64 {
         let descriptor = *self.descriptor();
         match self.flow().working_set {
-            0 => self.land.filesets[descriptor.fileset].tree.sizes.of(descriptor.file),
+            0 => self.namespace.filesets[descriptor.fileset].tree.sizes.of(descriptor.file),
             bytes => bytes,
         }
     }
@@ -106,7 +106,7 @@ impl Worker {
             return Ok(());
         }
         let piece = wanted.min(PIECE_MAX);
-        let classic = self.land.classic;
+        let classic = self.namespace.classic;
         if classic || self.descriptor().position > 0 {
             self.seek_start(io)?;
         }
@@ -123,7 +123,7 @@ impl Worker {
         let source = usize::from(self.flow().source_fd);
         let from = self.fds[source];
         let mut left = if from.file != NONE {
-            self.land.filesets[from.fileset].tree.sizes.of(from.file)
+            self.namespace.filesets[from.fileset].tree.sizes.of(from.file)
         } else if source > 0 {
             return Err(self.fail("its srcfd has no file"));
         } else {

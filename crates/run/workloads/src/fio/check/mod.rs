@@ -26,7 +26,7 @@ pub struct Done {
 /// What the clone of a task did, natively or by the original; `None` for other tasks. The totals
 /// must be those of this process: what the store keeps does not say it.
 pub fn done(task: &TaskTotals) -> Option<Done> {
-    let tally = Tally::from_words(&task.notes)?;
+    let tally = Tally::from_words(&task.counters)?;
     let [read, write, _trim] = &tally.ways;
     Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }
@@ -112,7 +112,7 @@ fn log(number: usize) -> String {
 }
 
 fn why_other(job: &Section) -> Option<&'static str> {
-    let is_random = job.deed.random || job.deed.is_mixed();
+    let is_random = job.rw.random || job.rw.is_mixed();
     if !job.draws.repeatable && !job.sets("randseed") && is_random {
         return Some("randrepeat=0: other seeds each time");
     }
@@ -120,7 +120,7 @@ fn why_other(job: &Section) -> Option<&'static str> {
         return Some("its requests move no data");
     }
     let rated = job.rate.iter().chain(&job.rate_iops).any(|rate| *rate > 0);
-    if job.deed.is_mixed() && rated {
+    if job.rw.is_mixed() && rated {
         return Some("with a rate the mix hangs on the time");
     }
     None

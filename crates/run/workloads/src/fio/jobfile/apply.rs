@@ -5,7 +5,9 @@ use treering_script::{ConfigError, Synchronous};
 use super::distribution::Distribution;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::section::{Allocation, Blocks, Deed, Engine, Exits, Section, Service, Think, Told, Way};
+use super::section::{
+    Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told, Way,
+};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -30,7 +32,7 @@ const ALLOCATIONS: [(&str, Allocation); 7] = [
     ("1", Allocation::Posix),
 ];
 
-const DEEDS: [(&str, bool, bool, bool); 11] = [
+const RW_WORDS: [(&str, bool, bool, bool); 11] = [
     ("read", true, false, false),
     ("write", false, true, false),
     ("randread", true, false, true),
@@ -49,7 +51,7 @@ impl Section {
     pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), ConfigError> {
         let done = self.apply_requests(name, given)?
             || self.apply_files(name, given)?
-            || self.apply_course(name, given)?
+            || self.apply_generator(name, given)?
             || self.apply_sync(name, given)?
             || self.apply_steering(name, given)?
             || self.apply_draws(name, given)?
@@ -59,7 +61,7 @@ impl Section {
 
     fn apply_requests(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
         match name {
-            "rw" => self.deed(given)?,
+            "rw" => self.rw(given)?,
             "rw_sequencer" => {
                 self.repeats = given.word(&[("sequential", false), ("identical", true)])?;
             }
@@ -118,18 +120,18 @@ impl Section {
         Ok(true)
     }
 
-    fn deed(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+    fn rw(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
         let (word, more) = match given.text.split_once(':') {
             Some((word, more)) => (word, Some(more)),
             None => (given.text, None),
         };
-        let Some(&(_, reads, writes, random)) = DEEDS.iter().find(|(name, ..)| *name == word)
+        let Some(&(_, reads, writes, random)) = RW_WORDS.iter().find(|(name, ..)| *name == word)
         else {
-            let words: Vec<&str> = DEEDS.iter().map(|(name, ..)| *name).collect();
+            let words: Vec<&str> = RW_WORDS.iter().map(|(name, ..)| *name).collect();
             let right = format!("rw is one of: {}; {WITH_FIO}", words.join(", "));
             return Err(given.refuse("is not known here", right));
         };
-        self.deed = Deed { reads, writes, trims: word.contains("trim"), random };
+        self.rw = ReadWrite { reads, writes, trims: word.contains("trim"), random };
         (self.sequence, self.hole) = (1, 0);
         let Some(more) = more else { return Ok(()) };
         let part = given.part(more);
@@ -203,7 +205,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_course(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_generator(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
         match name {
             "numjobs" => self.clones = given.number(1, CLONES_MAX)?,
             "thread" => self.thread = given.switch()?,

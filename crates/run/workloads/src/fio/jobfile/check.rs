@@ -18,7 +18,7 @@ const OF_ENGINES: [(&str, Engine); 7] = [
     ("nonvectored", Engine::IoUring),
     ("force_async", Engine::IoUring),
 ];
-/// Workers of one wave.
+/// Workers of one batch.
 const WORKERS_MAX: u64 = 1024;
 /// Files that a clone has open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
@@ -214,7 +214,7 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     if job.engine.moves_data() {
         return Ok(());
     }
-    if job.engine == Engine::Ftruncate && job.deed.reads {
+    if job.engine == Engine::Ftruncate && job.rw.reads {
         return refuse("ioengine=ftruncate with reads", "write rw=write or rw=randwrite");
     }
     let syncs = job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close;
@@ -251,7 +251,7 @@ fn settle(job: &mut Section) {
     // As the original: with other alignments, or where places are not alike, no map is kept.
     let [reads, writes] = [Way::Read, Way::Write].map(|way| job.blocks(way));
     let writes = [writes.least, writes.most];
-    let reads = job.deed.reads.then_some(reads.least);
+    let reads = job.rw.reads.then_some(reads.least);
     job.extras.verify.settle(writes, reads);
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;

@@ -22,9 +22,9 @@ pub(crate) enum Distribution {
     /// All alike.
     #[default]
     Even,
-    /// By Zipf's law with this exponent, which is not 1.
+    /// By Zipf's drawing with this exponent, which is not 1.
     Zipf { theta: f64, center: Option<f64> },
-    /// By Pareto's law: of a share `h` of the accesses goes to `1 - h` of the places.
+    /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
     Pareto { h: f64, center: Option<f64> },
     /// Around the middle, moved by up to half of this percentage to either side.
     Normal { deviation: f64, center: Option<f64> },
@@ -56,7 +56,9 @@ impl Distribution {
                 let (theta, center) = numbers(given, rest, THETA)?;
                 let right = "the exponent is a number other than 1, as zipf:1.2";
                 if theta == 1.0 {
-                    return Err(given.refuse("has an exponent for which there is no law", right));
+                    return Err(
+                        given.refuse("has an exponent for which there is no drawing", right)
+                    );
                 }
                 Ok(Self::Zipf { theta, center })
             }
@@ -82,14 +84,14 @@ impl Distribution {
         }
     }
 
-    /// Whether each file has a law of its own, with a seed from its path.
+    /// Whether each file has a drawing of its own, with a seed from its path.
     pub(crate) fn is_by_file(&self) -> bool {
         matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
     }
 
     /// As it is written.
     pub(super) fn word(&self) -> String {
-        let law = |name: &str, number: f64, center: Option<f64>| match center {
+        let drawing = |name: &str, number: f64, center: Option<f64>| match center {
             Some(center) => format!("{name}:{number}:{center}"),
             None => format!("{name}:{number}"),
         };
@@ -107,9 +109,9 @@ impl Distribution {
         };
         match self {
             Self::Even => "random".to_owned(),
-            Self::Zipf { theta, center } => law("zipf", *theta, *center),
-            Self::Pareto { h, center } => law("pareto", *h, *center),
-            Self::Normal { deviation, center } => law("normal", *deviation, *center),
+            Self::Zipf { theta, center } => drawing("zipf", *theta, *center),
+            Self::Pareto { h, center } => drawing("pareto", *h, *center),
+            Self::Normal { deviation, center } => drawing("normal", *deviation, *center),
             Self::Zoned(zones) => parts("zoned", zones),
             Self::ZonedAbs(zones) => parts("zoned_abs", zones),
         }

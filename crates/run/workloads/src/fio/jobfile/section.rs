@@ -34,7 +34,7 @@ impl Way {
 
 /// What the job does: `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deed {
+pub(crate) struct ReadWrite {
     /// It reads.
     pub(crate) reads: bool,
     /// It writes.
@@ -45,7 +45,7 @@ pub(crate) struct Deed {
     pub(crate) random: bool,
 }
 
-impl Deed {
+impl ReadWrite {
     /// Each place is trimmed, then written.
     pub(crate) const fn is_trim_write(self) -> bool {
         self.trims && self.writes
@@ -314,7 +314,7 @@ pub(crate) struct Section {
     pub(crate) heading: Heading,
     pub(super) bases: Bases,
     pub(crate) description: Option<String>,
-    pub(crate) deed: Deed,
+    pub(crate) rw: ReadWrite,
     /// Every so many requests a random job draws a new place, and a sequential one goes on.
     pub(crate) sequence: u64,
     /// Bytes left out after each sequential request.
@@ -409,7 +409,7 @@ impl Section {
             heading: Heading::default(),
             bases: Bases { kb: 1024 },
             description: None,
-            deed: Deed { reads: true, writes: false, trims: false, random: false },
+            rw: ReadWrite { reads: true, writes: false, trims: false, random: false },
             sequence: 1,
             hole: 0,
             repeats: false,
@@ -485,7 +485,7 @@ impl Section {
     /// Takes over what a log asks for: its files, directions and sizes.
     pub(crate) fn replay(&mut self, replay: Replay) {
         let [reads, writes, trims] = Way::ALL.map(|way| replay.goes(way));
-        self.deed = Deed { reads, writes, trims: trims && !reads && !writes, random: false };
+        self.rw = ReadWrite { reads, writes, trims: trims && !reads && !writes, random: false };
         self.filenames.clone_from(&replay.files);
         self.directories.clear();
         self.files = replay.files.len() as u64;
@@ -522,7 +522,7 @@ impl Section {
 
     /// The ways in which it moves data.
     pub(crate) fn ways(&self) -> impl Iterator<Item = Way> + use<> {
-        let Deed { reads, writes, trims, .. } = self.deed;
+        let ReadWrite { reads, writes, trims, .. } = self.rw;
         Way::ALL.into_iter().filter(move |way| match way {
             Way::Read => reads,
             Way::Write => writes,

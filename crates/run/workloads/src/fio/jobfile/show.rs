@@ -87,16 +87,16 @@ impl Section {
         }
         self.resolved_requests(&mut all);
         self.resolved_files(&mut all);
-        self.resolved_course(&mut all);
+        self.resolved_generator(&mut all);
         self.resolved_report(&mut all);
         all
     }
 
     fn resolved_requests(&self, all: &mut Vec<(&'static str, String)>) {
-        let rw = match (self.deed.random, self.sequence, self.hole) {
-            (true, 2.., _) => format!("{}:{}", self.deed.name(), self.sequence),
-            (false, _, hole) if hole != 0 => format!("{}:{hole}", self.deed.name()),
-            _ => self.deed.name().to_owned(),
+        let rw = match (self.rw.random, self.sequence, self.hole) {
+            (true, 2.., _) => format!("{}:{}", self.rw.name(), self.sequence),
+            (false, _, hole) if hole != 0 => format!("{}:{hole}", self.rw.name()),
+            _ => self.rw.name().to_owned(),
         };
         all.push(("rw", rw));
         all.push((
@@ -177,7 +177,7 @@ impl Section {
         all.push(("unlink", switch(self.unlink)));
     }
 
-    fn resolved_course(&self, all: &mut Vec<(&'static str, String)>) {
+    fn resolved_generator(&self, all: &mut Vec<(&'static str, String)>) {
         all.push(("numjobs", self.clones.to_string()));
         all.push(("thread", switch(self.thread)));
         all.push(("runtime", time(self.runtime_us)));

@@ -5,7 +5,7 @@ use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 use proptest::prelude::{Just, prop_oneof, proptest};
 
 use super::keys::KNOWN;
-use super::section::{Allocation, Blocks, Deed, Engine, Service, Way};
+use super::section::{Allocation, Blocks, Engine, ReadWrite, Service, Way};
 use super::values::Amount;
 
 fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {
@@ -51,7 +51,7 @@ fn global_sections_hold_for_the_jobs_after_them() {
     assert_eq!(blocks(0), [8192; 3]);
     assert_eq!(blocks(1), [4096, 8192, 8192]);
     assert_eq!(blocks(2), [16384, 2048, 2048]);
-    assert_eq!(jobs[1].deed, Deed { reads: true, writes: true, trims: false, random: true });
+    assert_eq!(jobs[1].rw, ReadWrite { reads: true, writes: true, trims: false, random: true });
     assert!(jobs[1].stonewall && !jobs[2].stonewall && jobs[2].thread);
     assert_eq!(jobs[1].mix_read, 70);
     assert_eq!(jobs[0].given, [("rw".to_owned(), "read".to_owned())]);
@@ -61,7 +61,7 @@ fn global_sections_hold_for_the_jobs_after_them() {
 #[test]
 fn defaults_are_the_originals() {
     let job = one("");
-    assert_eq!(job.deed.name(), "read");
+    assert_eq!(job.rw.name(), "read");
     assert_eq!(
         job.blocks(Way::Read),
         &Blocks { least: 4096, most: 4096, split: vec![], align: None }

@@ -98,7 +98,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(number("first_error", tally.errors[1]));
     }
     // As the original: a job that writes nothing itself has no depth.
-    if !(section.extras.verify.only && section.deed.writes) {
+    if !(section.extras.verify.only && section.rw.writes) {
         job.push(number("latency_depth", section.depth));
         job.push(number("latency_target", 0));
         job.push(float("latency_percentile", 100.0));

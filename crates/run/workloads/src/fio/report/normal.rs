@@ -31,7 +31,7 @@ pub(in super::super) fn header(scene: &Scene) -> String {
             "{}: (g={group}): rw={}, bs=(R) {reads}, (W) {writes}, (T) {trims}, \
              ioengine={engine}, iodepth={}",
             job.name,
-            job.deed.name(),
+            job.rw.name(),
             job.depth
         );
         if job.clones > 1 {

@@ -3,7 +3,7 @@
 
 use treering_script::Buffers;
 
-use super::super::course::{Act, Wanted};
+use super::super::generator::{Act, Wanted};
 use super::super::jobfile::{Content, Engine, Way};
 use super::super::tally::Complaint;
 use super::super::tausworthe::{Tausworthe, Use};
@@ -66,7 +66,7 @@ impl Contents {
         let block = verify.kind.map(|kind| Block::new(kind, verify, job.unaligned, thread));
         let fixed = job.blocks(Way::Write).least == job.blocks(Way::Write).most
             && job.blocks(Way::Read).least == job.blocks(Way::Write).least;
-        let mixed_alone = job.deed.is_mixed() && verify.backlog == 0;
+        let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
         Some(Box::new(Self {
             buffers: Buffers::default(),
             block: block.filter(|block| block.kind != Kind::Null && job.engine.moves_data()),
@@ -76,9 +76,9 @@ impl Contents {
             seeds: Vec::new(),
             repeats: worker.seeds.generator(Use::Repeat),
             draws: worker.seeds.generator(Use::Verify),
-            history: History::new(!(job.deed.random && job.draws.random_map)),
-            remembers: verify.reads_again && job.deed.writes && verify.kind.is_some(),
-            looks: !job.deed.writes,
+            history: History::new(!(job.rw.random && job.draws.random_map)),
+            remembers: verify.reads_again && job.rw.writes && verify.kind.is_some(),
+            looks: !job.rw.writes,
             knows: [mixed_alone, fixed && !job.time_based && !verify.only],
             under_way: Vec::new(),
             waiting: None,
@@ -250,7 +250,7 @@ impl Runner {
     /// The next thing to do, when what was written is read again or is due to be.
     pub(super) fn act_again(&mut self) -> Option<Act> {
         let contents = self.contents.as_mut()?;
-        if !contents.reads_again && self.course.is_pending() {
+        if !contents.reads_again && self.generator.is_pending() {
             return None;
         }
         let Some(piece) = contents.due() else {
@@ -268,7 +268,7 @@ impl Runner {
     #[inline]
     pub(super) fn fill(&mut self, tag: u16, wanted: Wanted) {
         if let Some(contents) = &mut self.contents {
-            let number = self.course.issued.requests[Way::Write.place()].saturating_sub(1);
+            let number = self.generator.issued.requests[Way::Write.place()].saturating_sub(1);
             contents.fill(tag, wanted, number, self.clock.now_ns().unwrap_or(0));
         }
     }

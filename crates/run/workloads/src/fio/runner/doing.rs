@@ -2,7 +2,7 @@
 
 use treering_script::{Call, CreateHow, OpenHow};
 
-use super::super::course::Wanted;
+use super::super::generator::Wanted;
 use super::super::jobfile::{Advice, Engine, Way};
 use super::Runner;
 
@@ -87,7 +87,9 @@ impl Runner {
         let extent = |file: usize| self.extents.files[file];
         match self.doing {
             Doing::Nothing => NOTHING,
-            Doing::Directory(number) => self.land.open(number, &self.names[usize::from(number)]),
+            Doing::Directory(number) => {
+                self.namespace.open(number, &self.names[usize::from(number)])
+            }
             Doing::Pause(us) => Call::Pause { ns: us * 1000 },
             Doing::Open(file) => {
                 let name = &self.worker.files[file];
@@ -99,7 +101,7 @@ impl Runner {
                     Engine::FileCreate | Engine::Falloc => {
                         Call::Create { at, path, how: CreateHow::OrOpen, into }
                     }
-                    _ if job.deed.writes => Call::Create { at, path, how: CreateHow::OrOpen, into },
+                    _ if job.rw.writes => Call::Create { at, path, how: CreateHow::OrOpen, into },
                     _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }
@@ -113,13 +115,13 @@ impl Runner {
                 let (start, bytes) = (extent.offset, extent.bytes);
                 let random = match job.extras.advice {
                     Advice::Random(random) => random,
-                    _ => job.deed.random,
+                    _ => job.rw.random,
                 };
                 Call::Advise { file, start, bytes, random }
             }
             Doing::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
-                Call::Map { file, bytes, writes: job.deed.writes, random: job.deed.random }
+                Call::Map { file, bytes, writes: job.rw.writes, random: job.rw.random }
             }
             Doing::PreRead(file, position) => {
                 Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }

@@ -15,7 +15,7 @@ impl Runner {
             Stage::PreRead(file) => self.pre_read(file),
             Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
             Stage::Delay => {
-                let over = self.bells.end.has_rung() || self.bells.time.has_rung();
+                let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
                 let doing = if over { None } else { self.rest() };
                 if doing.is_none() {
                     self.rest_us = 0;
@@ -43,7 +43,7 @@ impl Runner {
                 self.next = self.follows();
                 if self.next == Then::Pass {
                     // As the original: what was brought to the disk is so once more at its close.
-                    self.course.last_was_sync = false;
+                    self.generator.last_was_sync = false;
                 }
                 self.place = 0;
                 self.todo.clear();
@@ -72,8 +72,8 @@ impl Runner {
 
     /// Whether a job that it waits for is at work.
     fn must_wait(&self) -> bool {
-        let over = self.bells.end.has_rung() || self.bells.time.has_rung();
-        !over && self.bells.before.iter().any(|bell| !bell.has_rung())
+        let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
+        !over && self.deadlines.before.iter().any(|deadline| !deadline.is_reached())
     }
 
     /// A file could not be opened: the job ends.
@@ -127,10 +127,10 @@ impl Runner {
         }
         let job = &self.worker.job;
         let wanted = job.end_fsync || job.fsync_on_close;
-        let due = !self.course.last_was_sync && !self.is_reading_again();
-        let syncs = job.deed.writes && wanted && due;
+        let due = !self.generator.last_was_sync && !self.is_reading_again();
+        let syncs = job.rw.writes && wanted && due;
         if !syncs || file >= self.worker.files.len() {
-            self.course.last_was_sync |= syncs;
+            self.generator.last_was_sync |= syncs;
             self.go(Stage::PassEnd);
             return None;
         }
@@ -159,7 +159,7 @@ impl Runner {
         match self.next {
             Then::Verify => self.go(Stage::Begin),
             Then::Pass => {
-                self.course.begin_pass();
+                self.generator.begin_pass();
                 self.held = None;
                 let renews = self.worker.job.extras.unlinks_each_pass;
                 self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
@@ -188,7 +188,7 @@ impl Runner {
         if self.worker.job.extras.replay.is_some() {
             return false;
         }
-        let (job, issued) = (&self.worker.job, &self.course.issued);
+        let (job, issued) = (&self.worker.job, &self.generator.issued);
         if self.terminated || self.is_over() {
             return false;
         }

@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_script::{Bell, Buffers, Done, Errno, Expect, Io, Script, Stop, Usage};
+use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
-use super::course::{Act, Course, Wanted};
+use super::generator::{Act, Generator, Wanted};
 use super::jobfile::{Advice, Engine, Way};
-use super::land::Land;
 use super::layout::names;
 use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
+use super::namespace::Namespace;
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
@@ -82,17 +82,17 @@ enum Then {
 
 /// Who is told that the clone is done.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bells {
+pub(super) struct Deadlines {
     /// Ends it.
-    pub(super) end: Bell,
+    pub(super) end: Deadline,
     /// The time of all is over.
-    pub(super) time: Bell,
+    pub(super) time: Deadline,
     /// What it rings when it is done.
-    pub(super) others: Vec<Bell>,
+    pub(super) others: Vec<Deadline>,
     /// What it rings as well where it failed.
-    pub(super) on_error: Vec<Bell>,
+    pub(super) on_error: Vec<Deadline>,
     /// All of these must have rung before it begins.
-    pub(super) before: Vec<Bell>,
+    pub(super) before: Vec<Deadline>,
     /// Its share of what several do together.
     pub(super) flow: Option<FlowShare>,
 }
@@ -100,11 +100,11 @@ pub(super) struct Bells {
 /// The script.
 pub(super) struct Runner {
     worker: Arc<Worker>,
-    land: Arc<Land>,
+    namespace: Arc<Namespace>,
     names: Vec<CString>,
     directories: Vec<u16>,
     extents: Arc<Extents>,
-    course: Course,
+    generator: Generator,
     slots: Slots,
     stage: Stage,
     doing: Doing,
@@ -118,7 +118,7 @@ pub(super) struct Runner {
     flow: Option<FlowShare>,
     watch: Option<Box<RateWatch>>,
     clock: Clock,
-    bells: Bells,
+    deadlines: Deadlines,
     place: usize,
     /// Lines of a log that were done, and whether the pause before the next one was.
     replayed: usize,
@@ -134,14 +134,14 @@ pub(super) struct Runner {
 impl Runner {
     pub(super) fn new(
         worker: Arc<Worker>,
-        land: Arc<Land>,
+        namespace: Arc<Namespace>,
         extents: Arc<Extents>,
-        bells: Bells,
+        deadlines: Deadlines,
     ) -> Self {
         let job = &worker.job;
-        let course = Course::new(Arc::clone(job), &extents, &worker.hashes, worker.seeds);
+        let generator = Generator::new(Arc::clone(job), &extents, &worker.hashes, worker.seeds);
         Self {
-            names: names(&land),
+            names: names(&namespace),
             directories: worker.directories(),
             slots: Slots::new(worker.files.len()),
             stage: Stage::Directories,
@@ -151,11 +151,11 @@ impl Runner {
             queued: Queued::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
-            flow: bells.flow.clone(),
+            flow: deadlines.flow.clone(),
             watch: RateWatch::of(job),
-            contents: Contents::of(&worker, land.classic),
+            contents: Contents::of(&worker, namespace.classic),
             clock: Clock::new(job),
-            bells,
+            deadlines,
             place: 0,
             replayed: 0,
             waited: false,
@@ -163,9 +163,9 @@ impl Runner {
             loops_left: job.loops - 1,
             next: Then::End,
             terminated: false,
-            course,
+            generator,
             worker,
-            land,
+            namespace,
             extents,
         }
     }
@@ -186,7 +186,7 @@ impl Runner {
             (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
-            (Doing::Sync { counts: true, data_only: true, .. }, _) if self.land.classic => {
+            (Doing::Sync { counts: true, data_only: true, .. }, _) if self.namespace.classic => {
                 self.tally.ways[Way::Read.place()].short += 1;
             }
             (Doing::Sync { counts: true, .. }, _) => {
@@ -199,7 +199,7 @@ impl Runner {
         }
         if self.clock.ends_ramp() {
             self.tally.clear();
-            self.course.count_anew();
+            self.generator.count_anew();
         }
     }
 
@@ -260,7 +260,7 @@ impl Runner {
 
     /// A file was made, looked at or removed: that is what latencies are told of.
     fn opened(&mut self) {
-        let way = if self.worker.job.deed.reads { Way::Read } else { Way::Write };
+        let way = if self.worker.job.rw.reads { Way::Read } else { Way::Write };
         if let Some(ns) = self.clock.took() {
             self.tally.took(way.place(), ns);
         }
@@ -323,14 +323,14 @@ impl Runner {
     fn is_over(&self) -> bool {
         self.terminated
             || self.clock.is_over()
-            || self.bells.end.has_rung()
-            || self.bells.time.has_rung()
+            || self.deadlines.end.is_reached()
+            || self.deadlines.time.is_reached()
     }
 
     /// Whether all bytes of the pass have been issued.
     #[inline]
     fn is_issued(&self) -> bool {
-        let (job, issued) = (&self.worker.job, &self.course.issued);
+        let (job, issued) = (&self.worker.job, &self.generator.issued);
         if self.is_reading_again() || job.extras.replay.is_some() {
             // What is read again, or stands in a log, tells its end itself.
             return false;
@@ -343,7 +343,7 @@ impl Runner {
         }
         if job.number_ios > 0 {
             let requests = issued.total_requests();
-            let each = if job.deed.is_trim_write() { 2 } else { 1 };
+            let each = if job.rw.is_trim_write() { 2 } else { 1 };
             if requests >= job.number_ios.saturating_mul(job.loops * each) {
                 return true;
             }
@@ -353,18 +353,18 @@ impl Runner {
         // As the original: without a queue a pass ends only where nothing is left in the files.
         let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
         // What is trimmed is written too, and counts once.
-        let done = if job.deed.is_trim_write() { issued.bytes[1] } else { issued.total() };
+        let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
         done >= limit || ends
     }
 
     /// Bytes after which a pass ends.
     fn bytes_of_pass(&self) -> u64 {
         let job = &self.worker.job;
-        let overwrites = job.deed.writes && job.deed.random && !job.draws.random_map;
+        let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
         let size = self.extents.size;
         let once = job.io_bytes(size).filter(|_| overwrites);
         let once = once.map_or(size, |bytes| bytes.max(size));
-        if job.deed.is_trim_write() { once + size } else { once }
+        if job.rw.is_trim_write() { once + size } else { once }
     }
 
     /// The next thing to do while it works.
@@ -381,7 +381,7 @@ impl Runner {
         if let Some(doing) = self.rest() {
             return Some(doing);
         }
-        if self.held.is_none() && !self.course.is_pending() && self.is_issued() {
+        if self.held.is_none() && !self.generator.is_pending() && self.is_issued() {
             self.go(Stage::Drain);
             return None;
         }
@@ -398,7 +398,7 @@ impl Runner {
         }
         let act = self.held.take();
         let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
-        let act = act.unwrap_or_else(|| self.course.next(self.clock.since_start_us()));
+        let act = act.unwrap_or_else(|| self.generator.next(self.clock.since_start_us()));
         self.act(act)
     }
 
@@ -477,7 +477,7 @@ impl Runner {
 
     fn close(&mut self, file: usize) -> Doing {
         let job = &self.worker.job;
-        if job.fsync_on_close && job.deed.writes && !self.course.last_was_sync {
+        if job.fsync_on_close && job.rw.writes && !self.generator.last_was_sync {
             self.todo.push_back(Doing::Close(file));
             return Doing::CloseSync(file);
         }
@@ -542,9 +542,9 @@ impl Script for Runner {
             };
             self.hear(answer, io);
         }
-        self.bells.others.iter().for_each(Bell::ring);
+        self.deadlines.others.iter().for_each(Deadline::reach);
         if self.tally.errno != 0 {
-            self.bells.on_error.iter().for_each(Bell::ring);
+            self.deadlines.on_error.iter().for_each(Deadline::reach);
         }
         self.leave_flow();
         Ok(())
@@ -555,7 +555,7 @@ impl Script for Runner {
         self.tally.usage = [switches, major_faults, minor_faults];
     }
 
-    fn notes(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Vec<u64> {
         let job = &self.worker.job;
         if job.told.disable_bw {
             self.tally.ways.iter_mut().for_each(|way| way.bandwidth = Stat::default());

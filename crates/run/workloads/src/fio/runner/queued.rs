@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use treering_script::{Completion, Request};
 
-use super::super::course::Wanted;
+use super::super::generator::Wanted;
 use super::super::jobfile::Way;
 use super::doing::length;
 use super::{Doing, Runner};

@@ -1,6 +1,6 @@
 //! A clone that does what stands in a log: the next line when its time has come.
 
-use super::super::course::{Act, Wanted};
+use super::super::generator::{Act, Wanted};
 use super::super::replay::{Asked, Entry};
 use super::Runner;
 
@@ -37,8 +37,8 @@ impl Runner {
             }
             Asked::Sync { file, data_only } => Act::Sync { file, data_only },
             Asked::Move { file, way, offset, bytes } => {
-                self.course.issued.requests[way.place()] += 1;
-                self.course.issued.bytes[way.place()] += bytes;
+                self.generator.issued.requests[way.place()] += 1;
+                self.generator.issued.bytes[way.place()] += bytes;
                 Act::Request(Wanted { file, way, offset, bytes, again: None })
             }
         })

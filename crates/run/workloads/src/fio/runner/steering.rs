@@ -1,4 +1,4 @@
-//! What steers a clone from outside its own course: its share of a flow, and rates that must not
+//! What steers a clone from outside its own generator: its share of a flow, and rates that must not
 //! fall too low.
 
 use std::sync::atomic::Ordering;

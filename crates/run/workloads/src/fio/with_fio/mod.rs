@@ -15,7 +15,7 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 use super::headline::Headline;
 use super::job::{FileJob, Source, refuse_leftovers};
 use super::jobfile::{Relayed, Way, relay};
-use super::land::{Land, directory};
+use super::namespace::{Namespace, directory};
 use super::options::{JOB_FILE, NATIVE};
 pub use program::installed;
 use program::{Fio, NAME, OPTION};
@@ -104,10 +104,10 @@ impl ForeignJob {
         let jobs = source.parsed(relay)?;
         let runtime = settings.number(NATIVE, "runtime", 1..=1_000_000)?;
         let fio = Fio::ask(path)?;
-        let mut land = Land::new(false);
+        let mut namespace = Namespace::new(false);
         let mut text = String::new();
         for (number, job) in jobs.iter().enumerate() {
-            let (directories, names) = land.relayed(&job.section)?;
+            let (directories, names) = namespace.relayed(&job.section)?;
             let mut more = Vec::new();
             let mut add = |key: &str, value: String| more.push((key.to_owned(), value));
             directories.into_iter().for_each(|value| add("directory", value));
@@ -127,7 +127,7 @@ impl ForeignJob {
         parameters.extend(runtime.map(|seconds| ("runtime".to_owned(), seconds.to_string())));
         parameters.extend(contents(&jobs));
         let native = FileJob::native(settings).ok();
-        let directories = land.directories.len() + 1;
+        let directories = namespace.directories.len() + 1;
         Ok(Self { fio, jobs, text, directories, parameters, native })
     }
 }

@@ -1,11 +1,11 @@
 //! One run of the original: its directories are made, it is started, and what it told is taken.
 
 use treering_model::{Fact, Metric, Op, TaskTotals};
-use treering_script::{Phase, Program, ProgramEnd, Session, Task, ToldPhase, Wave};
+use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, Session, Task, ToldPhase};
 
 use super::super::headline::Headline;
-use super::super::land::directory;
 use super::super::layout::MakeDirectories;
+use super::super::namespace::directory;
 use super::super::session::{DIRECTORIES, SETUP};
 use super::ForeignJob;
 use super::told::{document, told};
@@ -47,12 +47,12 @@ impl Session for ForeignSession<'_> {
         })
     }
 
-    fn next_wave(&mut self) -> Option<Wave> {
+    fn next_group(&mut self) -> Option<ParallelGroup> {
         (self.part == Part::Setup).then(|| {
             self.part = Part::Program;
             let script = MakeDirectories::of(self.job.directories);
             let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
-            Wave { tasks: vec![task], ..Wave::default() }
+            ParallelGroup { tasks: vec![task], ..ParallelGroup::default() }
         })
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Told {
     pub(super) headline: Option<Headline>,
 }
 
-/// The document in what a program said: notes may stand before it.
+/// The document in what a program said: counters may stand before it.
 pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     let begins = |at: &usize| *at == 0 || output[at - 1] == b'\n';
     let starts = output.iter().enumerate().filter(|(_, byte)| **byte == b'{');
@@ -156,7 +156,7 @@ fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
         cpu: Cpu { user_ns: tally.user_ns, system_ns: tally.system_ns },
         bytes: ops.iter().fold(0, |sum, op| sum.saturating_add(op.bytes)),
         ops,
-        notes: tally.words(),
+        counters: tally.words(),
         ..TaskTotals::default()
     }
 }

@@ -107,10 +107,10 @@ fn throughput(chart: &TraceChart) -> Measure {
 }
 
 fn line(run: &TraceChartRun, class: String, of: Value, points: usize) -> Line {
-    let course = run.digest.course.in_slots(points);
+    let timeline = run.digest.timeline.in_slots(points);
     let span_ns = run.digest.figures.span_ns as f64;
-    let slot_ns = course.slot_ns as f64;
-    let points = course.slots.iter().enumerate().filter_map(|(place, slot)| {
+    let slot_ns = timeline.slot_ns as f64;
+    let points = timeline.slots.iter().enumerate().filter_map(|(place, slot)| {
         let begin = place as f64 * slot_ns;
         // The last slice ends with the run; what is left of it must not look like a peak.
         let length = (span_ns - begin).clamp(slot_ns / 2.0, slot_ns);

@@ -7,7 +7,7 @@ use treering_script::{Call, CreateHow, Dir, Expect, File, Io, OpenHow, Script, S
 
 /// A step that owns its names. Numbers are slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum Operation {
     OpenDir(u16, CString, u16),
     CloseDir(u16),
     ReadDir(u16),
@@ -39,7 +39,7 @@ pub(crate) enum Deed {
     Sync,
 }
 
-impl Deed {
+impl Operation {
     pub(crate) fn call(&self) -> Call<'_> {
         match self {
             Self::OpenDir(at, path, into) => Call::OpenDir { at: Dir(*at), path, into: Dir(*into) },
@@ -95,40 +95,46 @@ impl Deed {
     }
 }
 
-/// A name, for deeds.
+/// A name, for operations.
 pub(crate) fn name(text: &str) -> CString {
     CString::new(text).unwrap()
 }
 
 /// Makes a directory with so many files of so many bytes, and syncs.
-pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Deed> {
-    let mut deeds = vec![Deed::MakeDir(0, name(tree)), Deed::OpenDir(0, name(tree), 1)];
+pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Operation> {
+    let mut operations =
+        vec![Operation::MakeDir(0, name(tree)), Operation::OpenDir(0, name(tree), 1)];
     for number in 0..files {
-        deeds.push(Deed::Create(1, name(&format!("file-{number}")), CreateHow::Exclusive, 0));
-        deeds.push(Deed::Write(0, bytes, 0));
-        deeds.push(Deed::Close(0));
+        operations.push(Operation::Create(
+            1,
+            name(&format!("file-{number}")),
+            CreateHow::Exclusive,
+            0,
+        ));
+        operations.push(Operation::Write(0, bytes, 0));
+        operations.push(Operation::Close(0));
     }
-    deeds.extend([Deed::CloseDir(1), Deed::Sync]);
-    deeds
+    operations.extend([Operation::CloseDir(1), Operation::Sync]);
+    operations
 }
 
-/// A script of deeds, done so many times over.
-pub(crate) struct DeedScript {
-    deeds: Vec<Deed>,
+/// A script of operations, done so many times over.
+pub(crate) struct OperationScript {
+    operations: Vec<Operation>,
     rounds: usize,
 }
 
-impl DeedScript {
-    pub(crate) fn new(deeds: Vec<Deed>, rounds: usize) -> Self {
-        Self { deeds, rounds }
+impl OperationScript {
+    pub(crate) fn new(operations: Vec<Operation>, rounds: usize) -> Self {
+        Self { operations, rounds }
     }
 }
 
-impl Script for DeedScript {
+impl Script for OperationScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for _round in 0..self.rounds {
-            for deed in &self.deeds {
-                io.call(&deed.call())?;
+            for operation in &self.operations {
+                io.call(&operation.call())?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
-use treering_campaign::{Crew as Conducting, PlannedCell, Stage, observing_rounds, rounds};
+use treering_campaign::{PlannedCell, Runner as Conducting, Stage, observing_rounds, rounds};
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
@@ -17,7 +17,7 @@ use super::following::Following;
 use super::forecast::Forecast;
 use super::ledger::Ledger;
 use crate::arguments::{AnyRunArgs, CompareArgs};
-use crate::classic_voice::say;
+use crate::classic_output::say;
 use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
@@ -28,7 +28,7 @@ use crate::storage::Keeping;
 use treering_script::with_causes;
 
 /// Runs a plan's trials into the store.
-pub(super) struct Crew<'a> {
+pub(super) struct Runner<'a> {
     plan: &'a Plan,
     args: &'a CompareArgs,
     ledger: Ledger,
@@ -47,7 +47,7 @@ pub(super) fn planned_cells(plan: &Plan) -> usize {
     rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
-impl<'a> Crew<'a> {
+impl<'a> Runner<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         args: &'a CompareArgs,
@@ -155,7 +155,7 @@ impl<'a> Crew<'a> {
     }
 }
 
-impl Conducting for Crew<'_> {
+impl Conducting for Runner<'_> {
     type Error = Failure;
 
     fn has(&self, cell: &PlannedCell) -> bool {

@@ -4,9 +4,9 @@ use super::super::jobfile::{Section, Service};
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};
-use super::law::Law;
+use super::drawing::Drawing;
 use super::register::Register;
-use super::{Act, Course};
+use super::{Act, Generator};
 
 /// Where a file stands.
 #[derive(Debug)]
@@ -22,13 +22,13 @@ pub(super) struct FileState {
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
     /// By which its places are drawn, where they are not drawn alike.
-    pub(super) law: Option<Law>,
+    pub(super) drawing: Option<Drawing>,
     /// By which they are drawn each once: `random_generator=lfsr`.
     pub(super) register: Option<Register>,
 }
 
 impl FileState {
-    pub(super) fn new(extent: Extent, law: Option<Law>) -> Self {
+    pub(super) fn new(extent: Extent, drawing: Option<Drawing>) -> Self {
         let last_end = [extent.offset; 3];
         Self {
             extent,
@@ -38,7 +38,7 @@ impl FileState {
             last_start: [None; 3],
             last_end,
             map: None,
-            law,
+            drawing,
             register: None,
         }
     }
@@ -104,7 +104,7 @@ impl Turn {
     }
 }
 
-impl Course {
+impl Generator {
     /// The file of the next request, which is open then, or why there is none.
     pub(super) fn next_file(&mut self) -> Result<usize, Act> {
         if self.turn.done >= self.files.len() {

@@ -5,19 +5,18 @@ use std::path::Path;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Room, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Room, Said, Settings, Witness,
 };
 
-use super::account::Notes;
+use super::account::Counters;
 use super::classic_output::{Row, closing, header};
 use super::config::ClassicConfig;
 use crate::cautions;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots: config.dirs.clone(),
         make_roots: MakeRoots::OneLevel,
         log: Some(config.log.clone()),
@@ -26,7 +25,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         // The version after 3.3 finishes its iteration and ends well.
         signal_exit: 0,
         catches_sigint: true,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             config,
             present: Vec::new(),
             expected: 0,
@@ -36,10 +35,10 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     })
 }
 
-struct Voice {
+struct Output {
     config: ClassicConfig,
     /// What the workers of the present iteration took down.
-    present: Vec<Notes>,
+    present: Vec<Counters>,
     expected: usize,
     /// Files so far.
     count: u64,
@@ -47,9 +46,9 @@ struct Voice {
     rates: Vec<f64>,
 }
 
-impl Voice {
+impl Output {
     fn task(&mut self, task: &TaskTotals) {
-        self.present.extend(Notes::from_words(&task.notes));
+        self.present.extend(Counters::from_words(&task.counters));
     }
 
     fn row(&mut self, witness: &mut dyn Witness) -> Said {
@@ -58,7 +57,7 @@ impl Voice {
         if present.is_empty() || present.len() < self.expected {
             return Said::default();
         }
-        if present.iter().any(|notes| notes.no_room) {
+        if present.iter().any(|counters| counters.no_room) {
             // What is said instead is said at the end.
             return Said::default();
         }
@@ -78,7 +77,7 @@ fn used_percent(room: Room) -> u64 {
     u64::try_from(percent).unwrap_or(100)
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, verbose, .. } = &self.config;
         let text = |is_log| header(&scene.words, &scene.started, shape, *verbose, is_log);

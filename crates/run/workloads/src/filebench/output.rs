@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
 use super::job::{Understood, understand_classic};
-use super::land::roots;
+use super::namespace::roots;
 use super::prepare::REUSED;
 use super::report::report;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
@@ -17,7 +17,7 @@ use super::wml::{Action, CUSTOM, Value, Variable};
 use crate::cautions;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (understood, manner) = understand_classic(settings)?;
     let only = settings.text("cvars").map(custom_variables).transpose()?;
     let (paths, _) = roots(&understood.plan);
@@ -27,7 +27,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         paths => paths.iter().map(PathBuf::from).collect(),
     };
     let rows = understood.plan.rows.len();
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots,
         make_roots: MakeRoots::WithParents,
         log: None,
@@ -35,7 +35,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: manner.seed,
         signal_exit: 1,
         catches_sigint: true,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             understood,
             only,
             sums: vec![Tally::default(); rows],
@@ -71,7 +71,7 @@ fn custom_variables(asked: &str) -> Result<String, ConfigError> {
     ))
 }
 
-struct Voice {
+struct Output {
     understood: Understood,
     /// All that is to be said.
     only: Option<String>,
@@ -108,9 +108,9 @@ fn since(now: &[Tally], before: &[Tally]) -> Vec<Tally> {
     now.iter().zip(before).map(one).collect()
 }
 
-impl Voice {
+impl Output {
     fn begins_anew(&self) -> bool {
-        self.understood.plan.course.period.is_some_and(|(_, anew)| anew)
+        self.understood.plan.run_length.period.is_some_and(|(_, anew)| anew)
     }
 
     fn filesets_begin(at_ns: u64) -> Said {
@@ -131,8 +131,8 @@ impl Voice {
         let name = task.subject.escape_debug().to_string();
         let found = self.understood.plan.filesets.iter().find(|one| one.name == task.subject);
         let Some(fileset) = found else { return Said::default() };
-        let bytes = task.notes.get(1).copied().unwrap_or(0);
-        let depth = task.notes.get(2).copied().map_or(0.0, f64::from_bits);
+        let bytes = task.counters.get(1).copied().unwrap_or(0);
+        let depth = task.counters.get(2).copied().map_or(0.0, f64::from_bits);
         let mut words = line(
             task.began_ns,
             &format!(
@@ -144,7 +144,7 @@ impl Voice {
                 bytes as f64 / 1_048_576.0
             ),
         );
-        if task.notes.first() == Some(&REUSED) {
+        if task.counters.first() == Some(&REUSED) {
             words += &line(at_ns, &format!("Reusing existing {name} tree"));
         } else {
             words += &line(task.began_ns, &format!("Removing {name} tree (if exists)"));
@@ -188,7 +188,7 @@ impl Voice {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-        if let Some(account) = Account::from_words(&task.notes) {
+        if let Some(account) = Account::from_words(&task.counters) {
             account.add_to(&mut self.sums);
         }
     }
@@ -210,8 +210,8 @@ impl Voice {
     }
 
     /// A period of a `psrun` is over.
-    fn snapshot(&mut self, notes: &[u64], at_ns: u64) -> Said {
-        let Some(account) = Account::from_words(notes) else { return Said::default() };
+    fn snapshot(&mut self, counters: &[u64], at_ns: u64) -> Said {
+        let Some(account) = Account::from_words(counters) else { return Said::default() };
         let mut sums = vec![Tally::default(); self.sums.len()];
         account.add_to(&mut sums);
         let words = self.results(&sums, at_ns, account.began_ns);
@@ -258,7 +258,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn only_says(&self) -> Option<String> {
         self.only.clone()
     }
@@ -322,8 +322,8 @@ impl ClassicVoice for Voice {
                 self.worked(task);
                 Said::default()
             }
-            TrialEvent::Ticked { notes, at_ns, .. } if !notes.is_empty() => {
-                self.snapshot(notes, *at_ns)
+            TrialEvent::Ticked { counters, at_ns, .. } if !counters.is_empty() => {
+                self.snapshot(counters, *at_ns)
             }
             TrialEvent::PhaseEnded(phase) => {
                 Self::phase_ended(&phase.name, phase.began_ns + phase.wall_ns)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Spans,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Spans,
     Witness,
 };
 
@@ -18,7 +18,7 @@ use super::session::PLAY;
 use crate::cautions;
 
 /// How a classic command line is run. What is wrong with it was told when the job was made.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let number = |name, default| -> Result<u64, ConfigError> {
         Ok(settings.number(CLASSIC, name, 0..=u64::MAX)?.unwrap_or(default))
     };
@@ -28,7 +28,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     let once = settings.flag("run-once");
     let labels = [("sync", "sync open"), ("sync-dir", "sync dirs"), ("fsync", "fsync")];
     let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".");
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots: vec![settings.file(directory)],
         make_roots: MakeRoots::Never,
         log: None,
@@ -36,7 +36,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: number("seed", settings.started_unix_ms)?,
         signal_exit: 130,
         catches_sigint: false,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             load: settings.text_or_default(CLASSIC, LOADFILE).unwrap_or_default().to_owned(),
             seconds,
             warmup: number("warmup", seconds / 5)?,
@@ -62,7 +62,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     })
 }
 
-struct Voice {
+struct Output {
     load: String,
     seconds: u64,
     warmup: u64,
@@ -88,7 +88,7 @@ fn out(words: String) -> Said {
     Said { out: words, ..Said::default() }
 }
 
-impl Voice {
+impl Output {
     fn tick(&mut self, tick: Tick) -> Said {
         match tick.part {
             Part::WarmUp => {}
@@ -109,7 +109,7 @@ impl Voice {
     }
 
     fn task_ended(&mut self, task: &TaskTotals) {
-        if let Some(account) = Account::from_words(&task.notes) {
+        if let Some(account) = Account::from_words(&task.counters) {
             self.accounts.extend(account.clients);
             self.messages.extend(account.messages);
             self.untold += account.untold;
@@ -193,7 +193,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let header = output::header(self.seconds, &self.load, self.warmup);
         out(header + &output::releasing(self.processes))
@@ -215,8 +215,8 @@ impl ClassicVoice for Voice {
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
-            TrialEvent::Ticked { notes, .. } => {
-                Tick::from_words(notes).map_or_else(Said::default, |tick| self.tick(tick))
+            TrialEvent::Ticked { counters, .. } => {
+                Tick::from_words(counters).map_or_else(Said::default, |tick| self.tick(tick))
             }
             TrialEvent::TaskEnded(task) => {
                 self.task_ended(task);

@@ -59,7 +59,7 @@ parent.postMessage("SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify({
   before, after: names(),
   drawings: drawings.length,
   forest: count("figure.forest"), rounds: count("figure.ratios"),
-  latencies: count("figure.latencies"), course: count("figure.course"),
+  latencies: count("figure.latencies"), timeline: count("figure.timeline"),
   icons: Math.max(0, ...[...document.querySelectorAll(".legend svg")].map(
     (icon) => icon.getBoundingClientRect().width)),
   aging: count("figure.aging"), details: count("details"), buttons: count("button"),
@@ -210,7 +210,7 @@ fn a_browser_shows_it_all_and_asks_for_nothing() {
         assert_eq!(seen["width"], width, "{said}");
         assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{said}");
         assert!(seen["scroll"].as_u64() <= Some(width.into()), "{said}");
-        let counts = ["forest", "rounds", "latencies", "course", "aging"].map(|sort| &seen[sort]);
+        let counts = ["forest", "rounds", "latencies", "timeline", "aging"].map(|sort| &seen[sort]);
         assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{said}");
         assert_eq!(seen["drawings"], 7, "{said}");
         assert!(seen["titles"].as_u64() > Some(60) && seen["buttons"].as_u64() > Some(2), "{said}");

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use treering_script::{Bell, Dir, Io, MAX_DIRS, Random, Signal, Stop};
+use treering_script::{Deadline, Dir, Io, MAX_DIRS, Random, Signal, Stop};
 
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
@@ -102,8 +102,8 @@ pub(super) struct Watched {
 
 /// What the workers tell each other.
 #[derive(Debug)]
-pub(super) struct Crew {
-    pub(super) bell: Bell,
+pub(super) struct Common {
+    pub(super) deadline: Deadline,
     pub(super) gates: Vec<Gate>,
     /// The first gate of each worker.
     pub(super) first_gate: Vec<usize>,
@@ -125,7 +125,7 @@ pub(super) struct Crew {
     trouble: Mutex<Option<String>>,
 }
 
-impl Crew {
+impl Common {
     fn new(plan: &Plan) -> Self {
         let mut gates = Vec::new();
         let mut first_gate = Vec::new();
@@ -142,7 +142,7 @@ impl Crew {
         }
         let workers = u32::try_from(plan.workers()).unwrap_or(u32::MAX);
         Self {
-            bell: Bell::default(),
+            deadline: Deadline::default(),
             gates,
             first_gate,
             gates_of_row,
@@ -164,7 +164,7 @@ impl Crew {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.get_or_insert(why);
         drop(trouble);
-        self.bell.ring();
+        self.deadline.reach();
     }
 
     /// What went wrong.
@@ -189,10 +189,10 @@ impl Crew {
 
 /// Everything.
 #[derive(Debug)]
-pub(super) struct Land {
+pub(super) struct Namespace {
     pub(super) plan: Plan,
     pub(super) filesets: Vec<Fileset>,
-    pub(super) crew: Crew,
+    pub(super) common: Common,
     pub(super) classic: bool,
     /// Slots of directories that a worker may fill beside those of the filesets.
     pub(super) slots: u32,
@@ -211,7 +211,7 @@ pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
     (roots, of)
 }
 
-impl Land {
+impl Namespace {
     /// That of a plan, drawn from a seed.
     pub(super) fn new(plan: &Plan, classic: bool, seed: u64) -> Self {
         let (_, of) = roots(plan);
@@ -225,7 +225,7 @@ impl Land {
         let share = (OPEN_MAX / plan.workers().max(1)).max(OPEN_MIN);
         let room = u64::from(MAX_DIRS) - u64::from(Self::first_slot(filesets.len()));
         let slots = u32::try_from(share.min(room)).unwrap_or(1).max(1);
-        Self { plan: plan.clone(), filesets, crew: Crew::new(plan), classic, slots }
+        Self { plan: plan.clone(), filesets, common: Common::new(plan), classic, slots }
     }
 
     /// The slot of the directory above a fileset.

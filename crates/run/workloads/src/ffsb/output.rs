@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
 use super::classic_output::{self, GroupReport};
@@ -16,13 +16,13 @@ use super::tally::Tally;
 use crate::cautions;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (_, profile) = read_profile(settings, CLASSIC)?;
     let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
     let roots: Vec<PathBuf> =
         profile.filesystems.iter().map(|filesystem| filesystem.location.clone().into()).collect();
     let groups = vec![Tally::default(); profile.groups.len()];
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots,
         make_roots: MakeRoots::OneLevel,
         log: None,
@@ -30,7 +30,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: seed.unwrap_or(settings.started_unix_ms),
         signal_exit: 130,
         catches_sigint: false,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             shares: vec![0.0; profile.filesystems.len()],
             aging: vec![false; profile.filesystems.len()],
             profile,
@@ -47,7 +47,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     })
 }
 
-struct Voice {
+struct Output {
     profile: Profile,
     /// The share of each filesystem that was used at the start.
     shares: Vec<f64>,
@@ -76,7 +76,7 @@ const fn seconds(ns: u64) -> u64 {
     ns / 1_000_000_000
 }
 
-impl Voice {
+impl Output {
     fn filesystem(&self, location: &str) -> Option<usize> {
         self.profile.filesystems.iter().position(|filesystem| filesystem.location == location)
     }
@@ -90,7 +90,7 @@ impl Voice {
         self.began_ns = Some(began_ns);
         self.until(task);
         let group = (0..self.groups.len()).find(|&group| group_kind(group) == task.kind);
-        if let (Some(group), Some(tally)) = (group, Tally::from_words(&task.notes)) {
+        if let (Some(group), Some(tally)) = (group, Tally::from_words(&task.counters)) {
             self.groups[group].add(&tally);
         }
     }
@@ -116,7 +116,7 @@ impl Voice {
 
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
         if task.kind == PREPARE {
-            return match task.notes.as_slice() {
+            return match task.counters.as_slice() {
                 [0] if self.is_reused(&task.subject) => {
                     out(classic_output::recreating(&task.subject))
                 }
@@ -161,7 +161,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         for (share, room) in self.shares.iter_mut().zip(&scene.rooms) {
             let used = room.capacity_bytes.saturating_sub(room.unused_bytes);

@@ -6,28 +6,28 @@ use super::super::file_hash::hash;
 use super::super::jobfile::{Machine, Surroundings, Way, parse};
 use super::super::sizes::extents;
 use super::super::tausworthe::{Seeds, Use};
-use super::{Act, Course};
+use super::{Act, Generator};
 
-/// A course over new files of a job with these settings.
-fn course(settings: &str) -> Course {
+/// A generator over new files of a job with these settings.
+fn generator(settings: &str) -> Generator {
     let reader = |_: &str, _: &str| Err(String::new());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1 };
     let around = Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
     let text = format!("[a]\n{settings}\n");
     let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
-    let seeds = Seeds::of(&job.draws, job.deed.random, 1, None);
+    let seeds = Seeds::of(&job.draws, job.rw.random, 1, None);
     let found = vec![0; usize::try_from(job.files).unwrap()];
     let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
-    Course::new(job, &extents, &[hash(b"a.0.0")], seeds)
+    Generator::new(job, &extents, &[hash(b"a.0.0")], seeds)
 }
 
 /// Requests until this many bytes are issued.
 fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
-    let mut course = course(settings);
+    let mut generator = generator(settings);
     let mut all = Vec::new();
-    while course.issued.bytes_of_pass < bytes {
-        match course.next(0) {
+    while generator.issued.bytes_of_pass < bytes {
+        match generator.next(0) {
             Act::Request(wanted) => {
                 let way = if wanted.way == Way::Read { 'R' } else { 'W' };
                 all.push((wanted.file, way, wanted.offset, wanted.bytes));
@@ -54,7 +54,7 @@ fn drawn_places_come_each_once_in_the_originals_order() {
 
 #[test]
 fn places_follow_the_laws_as_the_original_has_them() {
-    for (law, expected) in [
+    for (drawing, expected) in [
         ("zipf", "9 15 9 4 9 4 15 11 9 15 10 0 3 9 9 11 4 7 7 0"),
         ("zipf:1.2", "9 4 9 4 9 4 4 0 9 15 15 5 3 9 9 0 4 12 12 5"),
         ("zipf:0.8:0.25", "4 5 4 10 4 5 5 7 15 5 0 1 14 4 4 12 10 8 13 1"),
@@ -68,10 +68,10 @@ fn places_follow_the_laws_as_the_original_has_them() {
         ("zoned:50/5:30/15:20/", "0 0 0 8 7 0 0 0 1 3 13 0 0 0 0 0 0 0 0 0"),
         ("zoned_abs:60/20k:40/40k", "0 3 4 9 9 4 8 1 14 5 13 3 4 1 8 2 2 4 1 3"),
     ] {
-        let settings = format!("rw=randread\nsize=64k\nrandom_distribution={law}");
+        let settings = format!("rw=randread\nsize=64k\nrandom_distribution={drawing}");
         let all = requests(&settings, 80 << 10);
         let places: Vec<String> = blocks(&all).0.iter().map(u64::to_string).collect();
-        assert_eq!(places.join(" "), expected, "{law}");
+        assert_eq!(places.join(" "), expected, "{drawing}");
     }
     let seeded = "rw=randread\nsize=64k\nrandrepeat=0\nrandseed=77\nrandom_distribution=zipf";
     let first = [1, 0, 5, 5, 5, 7, 5, 1, 5, 5, 9, 5, 4, 14, 12, 0];
@@ -86,10 +86,10 @@ fn zones_behind_the_end_of_the_file_end_the_job() {
 
 #[test]
 fn the_smallest_files_have_laws_too() {
-    for law in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
+    for drawing in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
         for size in ["4k", "8k", "12k"] {
-            let settings = format!("rw=randread\nsize={size}\nrandom_distribution={law}");
-            assert!(!requests(&settings, 16 << 10).is_empty(), "{law} of {size}");
+            let settings = format!("rw=randread\nsize={size}\nrandom_distribution={drawing}");
+            assert!(!requests(&settings, 16 << 10).is_empty(), "{drawing} of {size}");
         }
     }
 }
@@ -165,10 +165,10 @@ fn sequential_files_take_turns_and_holes_are_left_out() {
 
 #[test]
 fn files_are_open_as_far_as_the_job_allows() {
-    let mut course = course("rw=read\nnrfiles=5\nsize=40k\nopenfiles=2");
+    let mut generator = generator("rw=read\nnrfiles=5\nsize=40k\nopenfiles=2");
     let (mut open, mut most) = (0_i64, 0);
     loop {
-        match course.next(0) {
+        match generator.next(0) {
             Act::Open(_) => open += 1,
             Act::Close(_) => open -= 1,
             Act::End => break,
@@ -176,15 +176,15 @@ fn files_are_open_as_far_as_the_job_allows() {
         }
         most = most.max(open);
     }
-    assert_eq!((open, most, course.issued.total()), (0, 2, 40 << 10));
+    assert_eq!((open, most, generator.issued.total()), (0, 2, 40 << 10));
 }
 
 #[test]
 fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
-    let mut course = course("rw=randrw\nsize=64k\nfsync=4");
+    let mut generator = generator("rw=randrw\nsize=64k\nfsync=4");
     let mut words = String::new();
-    while course.issued.bytes_of_pass < 64 << 10 {
-        match course.next(0) {
+    while generator.issued.bytes_of_pass < 64 << 10 {
+        match generator.next(0) {
             Act::Request(wanted) => words.push(if wanted.way == Way::Read { 'r' } else { 'w' }),
             Act::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
@@ -195,32 +195,32 @@ fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
 
 #[test]
 fn a_rate_asks_for_pauses() {
-    let mut course = course("rw=write\nsize=1m\nrate=4k");
-    let acts: Vec<Act> = (0..3).map(|_| course.next(0)).collect();
+    let mut generator = generator("rw=write\nsize=1m\nrate=4k");
+    let acts: Vec<Act> = (0..3).map(|_| generator.next(0)).collect();
     assert!(matches!(acts[..], [Act::Open(0), Act::Request(_), Act::Wait(1_000_000)]), "{acts:?}");
-    assert_eq!(course.next(1_000_000), course_request(1));
+    assert_eq!(generator.next(1_000_000), generator_request(1));
 }
 
-fn course_request(block: u64) -> Act {
+fn generator_request(block: u64) -> Act {
     let (file, way, bytes) = (0, Way::Write, 4096);
     Act::Request(super::Wanted { file, way, offset: block * 4096, bytes, again: None })
 }
 
 #[test]
 fn another_pass_repeats_the_draws_or_goes_on_with_them() {
-    let pass = |course: &mut Course| {
+    let pass = |generator: &mut Generator| {
         let mut all = Vec::new();
-        while course.issued.bytes_of_pass < 64 << 10 {
-            if let Act::Request(wanted) = course.next(0) {
+        while generator.issued.bytes_of_pass < 64 << 10 {
+            if let Act::Request(wanted) = generator.next(0) {
                 all.push(wanted.offset);
             }
         }
-        course.begin_pass();
+        generator.begin_pass();
         all
     };
-    let mut repeatable = course("rw=randread\nsize=64k");
+    let mut repeatable = generator("rw=randread\nsize=64k");
     assert_eq!(pass(&mut repeatable), pass(&mut repeatable));
-    let mut other = course("rw=randread\nsize=64k\nrandrepeat=0\nrandseed=7");
+    let mut other = generator("rw=randread\nsize=64k\nrandrepeat=0\nrandseed=7");
     assert_ne!(pass(&mut other), pass(&mut other));
 }
 
@@ -233,9 +233,10 @@ fn what_does_not_fit_ends_the_pass() {
         "rw=write:-60k\nsize=64k",
         "rw=randread\nsize=64k\nbsrange=3k-60k\nbs_unaligned",
     ] {
-        let mut course = course(settings);
-        let ended = (0..2000)
-            .any(|_| matches!(course.next(0), Act::End) || course.issued.bytes_of_pass >= 64 << 10);
+        let mut generator = generator(settings);
+        let ended = (0..2000).any(|_| {
+            matches!(generator.next(0), Act::End) || generator.issued.bytes_of_pass >= 64 << 10
+        });
         assert!(ended, "{settings}");
     }
 }

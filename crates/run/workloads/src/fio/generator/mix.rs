@@ -2,7 +2,7 @@
 
 use super::super::jobfile::Way;
 use super::super::tausworthe::Tausworthe;
-use super::{Course, Turned};
+use super::{Generator, Turned};
 
 /// Reads and writes mixed.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ const fn other(way: Way) -> Way {
     }
 }
 
-impl Course {
+impl Generator {
     /// Which way the next request goes.
     #[inline]
     pub(super) fn direction(&mut self, now_us: u64) -> Turned {
@@ -50,7 +50,7 @@ impl Course {
         }
         let written = self.issued.requests[Way::Write.place()];
         // As long as nothing more is written, each read is followed by another one.
-        if self.job.deed.writes && !self.last_was_sync && written > 0 {
+        if self.job.rw.writes && !self.last_was_sync && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {
                 return Turned::Sync;
@@ -59,12 +59,12 @@ impl Course {
                 return Turned::DataSync;
             }
         }
-        let deed = self.job.deed;
-        let way = if deed.is_mixed() {
+        let rw = self.job.rw;
+        let way = if rw.is_mixed() {
             self.mixed()
-        } else if deed.reads {
+        } else if rw.reads {
             Way::Read
-        } else if deed.writes {
+        } else if rw.writes {
             Way::Write
         } else {
             Way::Trim
@@ -130,7 +130,7 @@ impl Course {
         let other = other(way);
         let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
         let (mut way, mut due) = (way, self.due_us(way));
-        if self.job.deed.is_mixed() && share > 0 {
+        if self.job.rw.is_mixed() && share > 0 {
             let due_other = self.due_us(other);
             if due_other <= now_us || due_other < due {
                 (way, due) = (other, due_other);

@@ -1,6 +1,6 @@
-//! Below the door nobody talks, ends the process, reads the environment or asks for the wall
-//! clock: results are events or values, and what the outside says is handed in. clippy.toml bans
-//! the same; this check also sees what clippy does not expand, and names what would be right.
+//! Below the command line nobody talks, ends the process, reads the environment or asks for the
+//! wall clock: results are events or values, and what the outside says is handed in. clippy.toml
+//! bans the same; this check also sees what clippy does not expand, and names what would be right.
 
 use super::Problem;
 use super::tree::Tree;
@@ -10,8 +10,8 @@ const DOOR: &str = "crates/treering/";
 /// Programs beside a library, which have nobody else to speak for them.
 const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
 
-const SPEAK: &str = "the door speaks: push an event or return an error";
-const HAND_IN: &str = "let the door hand it in";
+const SPEAK: &str = "the command line speaks: push an event or return an error";
+const HAND_IN: &str = "let the command line hand it in";
 
 /// What is forbidden, and what would be right.
 const FORBIDDEN: &[(&str, &str)] = &[
@@ -22,7 +22,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("dbg!", SPEAK),
     ("io::stdout", SPEAK),
     ("io::stderr", SPEAK),
-    ("process::exit", "return an error; only the door ends the process"),
+    ("process::exit", "return an error; only the command line ends the process"),
     ("env::var", HAND_IN),
     ("env::var_os", HAND_IN),
     ("env::vars", HAND_IN),
@@ -49,7 +49,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         }
         for (pattern, right) in FORBIDDEN {
             for token in rust.find(pattern).into_iter().filter(|t| !rust.is_test(t.line)) {
-                let what = format!("`{pattern}` below the door");
+                let what = format!("`{pattern}` below the command line");
                 problems.push(Problem::new(&file.path, token.line, what, *right));
             }
         }
@@ -71,11 +71,11 @@ mod tests {
         let mut lines: Vec<usize> = found.iter().map(|p| p.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, [2, 3, 4, 5]);
-        assert_eq!(found[0].what, "`println!` below the door");
+        assert_eq!(found[0].what, "`println!` below the command line");
     }
 
     #[test]
-    fn the_door_tools_tests_and_compile_time_values_pass() {
+    fn the_cli_tools_tests_and_compile_time_values_pass() {
         let tree = Tree::of(&[
             ("crates/treering/src/main.rs", TALK),
             ("xtask/src/main.rs", TALK),

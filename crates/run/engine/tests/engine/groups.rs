@@ -1,4 +1,4 @@
-//! Waves of several workers: side by side, told in order, stopped together.
+//! ParallelGroups of several workers: side by side, told in order, stopped together.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use treering_engine::{EngineError, MemoryFilesystem, StopFlag, Target};
 use treering_model::Op;
 use treering_script::{Dir, Expect, File, Io, OpenHow, Script, Stop};
 
-use crate::deeds::{Deed, Panicking, Raising, make_tree, name};
-use crate::stage::{Play, endless, perform, task, task_of, wave};
+use crate::operations::{Operation, Panicking, Raising, make_tree, name};
+use crate::stage::{Play, endless, group, perform, task, task_of};
 
 fn trees(count: u32) -> Vec<treering_script::Task> {
     let tree = |number: u32| {
@@ -21,7 +21,7 @@ fn trees(count: u32) -> Vec<treering_script::Task> {
 fn workers_work_side_by_side_and_are_told_in_order() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let mut play = Play::new(vec![("create", vec![wave(trees(2)), wave(trees_from(2, 6))])]);
+    let mut play = Play::new(vec![("create", vec![group(trees(2)), group(trees_from(2, 6))])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
     let order = heard.order();
@@ -58,9 +58,9 @@ fn trees_from(first: u32, end: u32) -> Vec<treering_script::Task> {
 
 #[test]
 fn one_that_fails_stops_the_others_and_the_finished_are_told() {
-    let failing = vec![Deed::Open(0, name("missing"), 0)];
+    let failing = vec![Operation::Open(0, name("missing"), 0)];
     let tasks = vec![endless("a"), task("failing", failing), endless("b")];
-    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
     let stop = StopFlag::new();
     let began = Instant::now();
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
@@ -89,9 +89,9 @@ impl Script for FailsLate {
 fn what_was_finished_before_a_failure_is_told() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let quick = task("quick", vec![Deed::MakeDir(0, name("sign"))]);
+    let quick = task("quick", vec![Operation::MakeDir(0, name("sign"))]);
     let tasks = vec![task_of("late", Box::new(FailsLate)), quick];
-    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { .. })));
     let done: Vec<_> = heard.tasks().iter().map(|task| task.subject.clone()).collect();
@@ -102,7 +102,7 @@ fn what_was_finished_before_a_failure_is_told() {
 #[test]
 fn a_panic_stops_the_others() {
     let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking)), endless("b")];
-    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
     assert_eq!(heard.phases().len(), 1);
@@ -113,7 +113,7 @@ fn a_signal_stops_all() {
     let stop = StopFlag::new();
     let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
-    let mut play = Play::new(vec![("p", vec![wave(tasks)])]);
+    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
     assert_eq!(heard.order(), ["phase 0", "task 0", "task 1", "end of phase 0"]);

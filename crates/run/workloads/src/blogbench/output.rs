@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
 use super::classic_output::{opening, row, scores, starting};
@@ -37,11 +37,11 @@ fn enter(directory: &str) -> Result<(), ConfigError> {
 }
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = Config::read(settings, CLASSIC)?;
     let directory = directory(settings)?;
     enter(&directory)?;
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
         make_roots: MakeRoots::OneLevel,
         log: None,
@@ -49,11 +49,11 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: config.seed,
         signal_exit: 130,
         catches_sigint: false,
-        voice: Box::new(Voice { config, directory, so_far: Sums::default() }),
+        output: Box::new(Output { config, directory, so_far: Sums::default() }),
     })
 }
 
-struct Voice {
+struct Output {
     config: Config,
     directory: String,
     /// When the last row was printed.
@@ -64,9 +64,9 @@ fn out(words: String) -> Said {
     Said { out: words, ..Said::default() }
 }
 
-impl Voice {
-    fn row(&mut self, notes: &[u64]) -> Said {
-        let Some(sums) = Sums::from_notes(notes) else { return Said::default() };
+impl Output {
+    fn row(&mut self, counters: &[u64]) -> Said {
+        let Some(sums) = Sums::from_counters(counters) else { return Said::default() };
         let since = sums.since(self.so_far);
         self.so_far = sums;
         out(row(&sums, &since))
@@ -86,7 +86,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         out(opening(&self.config, &self.directory))
     }
@@ -99,7 +99,7 @@ impl ClassicVoice for Voice {
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(starting(&self.config)),
-            TrialEvent::Ticked { notes, .. } => self.row(notes),
+            TrialEvent::Ticked { counters, .. } => self.row(counters),
             // Also when it failed: what was done before is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
             TrialEvent::Cautioned(caution) => cautions::told(caution, &[CautionCode::MayNotFit]),

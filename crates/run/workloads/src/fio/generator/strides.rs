@@ -1,9 +1,9 @@
 //! Zones of a file that are worked on in turns, with what lies between left out.
 
 use super::super::jobfile::{Strides, Way};
-use super::Course;
+use super::Generator;
 
-impl Course {
+impl Generator {
     /// Goes on to the next zone where enough was moved in this one.
     pub(super) fn enter_zone(&mut self, file: usize, way: Way) {
         let Strides { bytes, range, skip, .. } = self.job.extras.strides;

@@ -2,7 +2,7 @@
 
 use treering_model::TrialEvent;
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, Impersonation, MakeRoots, Meeting, Said, Settings,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Meeting, Said, Settings,
     Witness,
 };
 
@@ -18,11 +18,9 @@ use crate::cautions;
 const SIGNAL_EXIT: u8 = 5;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(
-    settings: &Settings,
-) -> std::result::Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMode, ConfigError> {
     let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots: vec![dir],
         make_roots: MakeRoots::OneLevel,
         log: None,
@@ -30,11 +28,11 @@ pub(super) fn impersonation(
         seed: telling.seed,
         signal_exit: SIGNAL_EXIT,
         catches_sigint: true,
-        voice: Box::new(Voice { shape, telling, begun: 0, measured: Default::default() }),
+        output: Box::new(Output { shape, telling, begun: 0, measured: Default::default() }),
     })
 }
 
-struct Voice {
+struct Output {
     shape: Shape,
     telling: Telling,
     /// Tests of all runs that were begun.
@@ -71,7 +69,7 @@ fn ending(test: Test) -> &'static str {
     }
 }
 
-impl Voice {
+impl Output {
     /// The test that was begun last.
     fn present(&self) -> Option<Test> {
         let tests = &self.shape.tests;
@@ -155,7 +153,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let greeting = self.telling.greeting.map(|who| greeting(who) + "\n").unwrap_or_default();
         let header = match (self.telling.lines_only, self.shape.runs) {
@@ -176,7 +174,7 @@ impl ClassicVoice for Voice {
                 let Some(test) = self.present().filter(|test| test.name() == task.kind) else {
                     return Said::default();
                 };
-                let noted = Noted::from_notes(&task.notes).unwrap_or_default();
+                let noted = Noted::from_counters(&task.counters).unwrap_or_default();
                 self.measured[test.place()].get_or_insert_default().add(task, &noted);
                 if test == Test::Seeks { self.progress("done...") } else { Said::default() }
             }

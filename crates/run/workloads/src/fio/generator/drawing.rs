@@ -1,6 +1,6 @@
-//! Places that are not drawn alike: by a law over the blocks of a file.
+//! Places that are not drawn alike: by a drawing over the blocks of a file.
 //!
-//! Zipf's law after Gray and others, "Quickly generating billion-record synthetic databases",
+//! Zipf's drawing after Gray and others, "Quickly generating billion-record synthetic databases",
 //! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
 //! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
 //! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
@@ -20,7 +20,7 @@ const DRAW_MAX: f64 = 4_294_967_295.0;
 
 /// Draws blocks of one file.
 #[derive(Clone, Debug)]
-pub(super) struct Law {
+pub(super) struct Drawing {
     draws: Tausworthe,
     blocks: u64,
     moved: u64,
@@ -54,8 +54,8 @@ impl Zeta {
     }
 }
 
-impl Law {
-    /// The law of a file with so many blocks; none where all places are alike or go by zones.
+impl Drawing {
+    /// The drawing of a file with so many blocks; none where all places are alike or go by zones.
     pub(super) fn new(
         distribution: &Distribution,
         blocks: u64,

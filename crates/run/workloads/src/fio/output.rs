@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicVoice, ConfigError, DiskCounts, Impersonation, MakeRoots, Said, Settings,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
     Witness,
 };
 
@@ -23,7 +23,7 @@ use super::verify::{state, state_name};
 use crate::cautions;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (_, jobs) = read_jobs(settings, CLASSIC)?;
     let formats = formats(settings)?;
     let terse = settings.choice(CLASSIC, "terse-version")?;
@@ -31,9 +31,9 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
     let scene = Scene::classic(settings, jobs)?;
-    let roots: Vec<PathBuf> = scene.land.directories.iter().map(PathBuf::from).collect();
+    let roots: Vec<PathBuf> = scene.namespace.directories.iter().map(PathBuf::from).collect();
     let output = settings.text("output").map(|output| settings.file(output));
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots,
         make_roots: MakeRoots::OneLevel,
         log: output.clone(),
@@ -41,7 +41,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: 1,
         signal_exit: 128,
         catches_sigint: true,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             done: vec![None; scene.workers.len()],
             scene,
             formats,
@@ -68,7 +68,7 @@ fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
             return Err(ConfigError::new(what).hint("give a larger number"));
         }
     }
-    let writes = jobs.iter().find(|job| job.deed.writes).filter(|_| settings.flag("readonly"));
+    let writes = jobs.iter().find(|job| job.rw.writes).filter(|_| settings.flag("readonly"));
     match writes {
         None => Ok(()),
         Some(job) => {
@@ -98,7 +98,7 @@ fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
     Ok(all)
 }
 
-struct Voice {
+struct Output {
     scene: Scene,
     done: Vec<Option<Tally>>,
     formats: Vec<Format>,
@@ -119,7 +119,7 @@ struct Voice {
     base: PathBuf,
 }
 
-impl Voice {
+impl Output {
     fn say(&self, words: String) -> Said {
         if self.into_file {
             Said { log: words, ..Said::default() }
@@ -187,7 +187,7 @@ impl Voice {
     fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
         let job = &self.scene.workers[number].job;
         let verify = &job.extras.verify;
-        if verify.kind.is_none() || !verify.saves_state || !job.deed.writes {
+        if verify.kind.is_none() || !verify.saves_state || !job.rw.writes {
             return;
         }
         let writes = tally.ways[Way::Write.place()].requests;
@@ -202,9 +202,9 @@ impl Voice {
 
     fn task_ended(&mut self, task: &TaskTotals) -> Said {
         if task.phase > 0 {
-            let wave = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
-            let worker = self.scene.wave(wave).nth(usize::from(task.worker));
-            if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.notes)) {
+            let batch = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
+            let worker = self.scene.batch(batch).nth(usize::from(task.worker));
+            if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.counters)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
                 let mut said = self.logs(number, &std::mem::take(&mut tally.logs));
@@ -220,7 +220,7 @@ impl Voice {
         }
         let worker = self.scene.workers.get(self.laid_out);
         self.laid_out += 1;
-        let Some(worker) = worker.filter(|_| task.notes.first() == Some(&MADE)) else {
+        let Some(worker) = worker.filter(|_| task.counters.first() == Some(&MADE)) else {
             return Said::default();
         };
         let files = worker.files.len();
@@ -269,7 +269,7 @@ impl Voice {
     }
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let mut said = self.say_normally(|| header(&self.scene) + &started(&self.scene));
         if let Some(shown) = self.shown.take() {

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use treering_engine::Target;
 use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_script::{ClassicVoice, DiskCounts, Room, Said, Witness};
+use treering_script::{ClassicOutput, DiskCounts, Room, Said, Witness};
 use treering_sys::{Semaphores, major_minor};
 use treering_trace::Counters;
 
 use crate::clock::local_time;
 
-/// The tool's voice, and where its words go.
+/// The tool's output, and where its words go.
 pub(crate) struct Speaker {
-    voice: Box<dyn ClassicVoice>,
+    output: Box<dyn ClassicOutput>,
     log: Option<File>,
     /// The first root, to ask its filesystem for its room.
     root: Target,
@@ -30,11 +30,11 @@ impl Speaker {
     /// # Errors
     /// When the log cannot be opened.
     pub(crate) fn begin(
-        voice: Box<dyn ClassicVoice>,
+        output: Box<dyn ClassicOutput>,
         log: Option<&Path>,
         root: Target,
     ) -> io::Result<Self> {
-        let anew = voice.log_begins_anew();
+        let anew = output.log_begins_anew();
         let open = |path| {
             let mut options = OpenOptions::new();
             let options =
@@ -42,7 +42,7 @@ impl Speaker {
             options.create(true).open(path)
         };
         let log = log.map(open).transpose()?;
-        Ok(Self { voice, log, root, meetings: None, missed: None })
+        Ok(Self { output, log, root, meetings: None, missed: None })
     }
 
     /// The same, which meets others there.
@@ -55,15 +55,15 @@ impl Speaker {
         self.missed.take()
     }
 
-    /// Lets the voice say something.
+    /// Lets the output say something.
     ///
     /// # Errors
     /// When standard output or the log does not take it. A reader that went away is no error.
     pub(crate) fn speak(
         &mut self,
-        words: impl FnOnce(&mut dyn ClassicVoice) -> Said,
+        words: impl FnOnce(&mut dyn ClassicOutput) -> Said,
     ) -> io::Result<()> {
-        let said = words(self.voice.as_mut());
+        let said = words(self.output.as_mut());
         self.tell(&said)
     }
 
@@ -93,8 +93,8 @@ impl Speaker {
 
 impl TrialSink for &mut Speaker {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let Speaker { voice, root, meetings, missed, .. } = &mut **self;
-        let said = voice.hear(event, &mut Looking { root, meetings: *meetings, missed });
+        let Speaker { output, root, meetings, missed, .. } = &mut **self;
+        let said = output.hear(event, &mut Looking { root, meetings: *meetings, missed });
         if missed.is_some() {
             return Err(SinkError::new("cannot meet others", io::Error::other("see its cause")));
         }

@@ -10,7 +10,7 @@ const SLOT_NS: u64 = 1_000_000;
 
 /// Slices of equal length from the beginning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct Timeline {
     /// Nanoseconds of a slice.
     pub slot_ns: u64,
     /// The slices.
@@ -57,7 +57,7 @@ fn none(number: &u64) -> bool {
     *number == 0
 }
 
-impl Default for Course {
+impl Default for Timeline {
     fn default() -> Self {
         Self { slot_ns: SLOT_NS, slots: Vec::new() }
     }
@@ -83,7 +83,7 @@ impl Slot {
     }
 }
 
-impl Course {
+impl Timeline {
     /// The slice of a time after the beginning.
     pub(super) fn at(&mut self, after_ns: u64) -> &mut Slot {
         if let Some(last) = self.in_last(after_ns, after_ns) {
@@ -177,48 +177,48 @@ impl Course {
 
     /// The same in at most so many slices.
     pub fn in_slots(&self, most: usize) -> Self {
-        let mut course = self.clone();
-        while course.slots.len() > most.max(1) {
-            course.halve();
+        let mut timeline = self.clone();
+        while timeline.slots.len() > most.max(1) {
+            timeline.halve();
         }
-        course
+        timeline
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, SLOT_NS, SLOTS_MAX};
+    use super::{SLOT_NS, SLOTS_MAX, Timeline};
 
     #[test]
     fn nothing_is_lost_when_slices_become_longer() {
-        let mut course = Course::default();
+        let mut timeline = Timeline::default();
         let times = [0, SLOT_NS * 3, SLOT_NS * 2047, SLOT_NS * 5000, SLOT_NS * 4_000_000];
         for time in times {
-            course.at(time).reads += 1;
-            course.at(time).depth_max = time / SLOT_NS;
+            timeline.at(time).reads += 1;
+            timeline.at(time).depth_max = time / SLOT_NS;
         }
-        assert!(course.slots.len() <= SLOTS_MAX);
-        assert_eq!(course.slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
-        assert_eq!(course.slots.iter().map(|slot| slot.depth_max).max(), Some(4_000_000));
-        assert_eq!(course.in_slots(10).slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
-        course.at(u64::MAX).reads += 1;
-        assert!(course.slots.len() <= SLOTS_MAX);
+        assert!(timeline.slots.len() <= SLOTS_MAX);
+        assert_eq!(timeline.slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
+        assert_eq!(timeline.slots.iter().map(|slot| slot.depth_max).max(), Some(4_000_000));
+        assert_eq!(timeline.in_slots(10).slots.iter().map(|slot| slot.reads).sum::<u64>(), 5);
+        timeline.at(u64::MAX).reads += 1;
+        assert!(timeline.slots.len() <= SLOTS_MAX);
     }
 
     #[test]
     fn depth_is_spread_over_the_slices() {
-        let mut course = Course::default();
-        course.depth(2, SLOT_NS / 2, SLOT_NS * 3 + 100);
-        let depths: Vec<u64> = course.slots.iter().map(|slot| slot.depth_ns).collect();
+        let mut timeline = Timeline::default();
+        timeline.depth(2, SLOT_NS / 2, SLOT_NS * 3 + 100);
+        let depths: Vec<u64> = timeline.slots.iter().map(|slot| slot.depth_ns).collect();
         assert_eq!(depths, [SLOT_NS, SLOT_NS * 2, SLOT_NS * 2, 200]);
-        let mut less = course.clone();
+        let mut less = timeline.clone();
         less.one_less(SLOT_NS / 2, SLOT_NS * 3 + 100);
         let depths: Vec<u64> = less.slots.iter().map(|slot| slot.depth_ns).collect();
         assert_eq!(depths, [SLOT_NS / 2, SLOT_NS, SLOT_NS, 100]);
         assert_eq!((less.slots[0].depth_max, less.slots[1].depth_max), (2, 1));
-        course.depth(1, 5, 5);
-        course.depth(0, 0, u64::MAX);
-        course.depth(3, 9, 2);
-        assert_eq!(course.slots[0].depth_ns, SLOT_NS);
+        timeline.depth(1, 5, 5);
+        timeline.depth(0, 0, u64::MAX);
+        timeline.depth(3, 9, 2);
+        assert_eq!(timeline.slots[0].depth_ns, SLOT_NS);
     }
 }

@@ -1,10 +1,10 @@
-//! The course of a clone: which request comes next, decided as fio decides it.
+//! The generator of a clone: which request comes next, decided as fio decides it.
 //!
 //! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
 //! around a request, as opening its file, is told in order, one [`Act`] at a time.
 
+mod drawing;
 mod files;
-mod law;
 mod mix;
 mod place;
 mod register;
@@ -17,8 +17,8 @@ use super::jobfile::{Distribution, Section, Way};
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
+use drawing::{Drawing, Zeta};
 use files::{FileState, Turn};
-use law::{Law, Zeta};
 use mix::Mix;
 use register::Register;
 
@@ -64,9 +64,9 @@ enum Turned {
     Wait(u64),
 }
 
-/// The course of one clone.
+/// The generator of one clone.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct Generator {
     job: Arc<Section>,
     seeds: Seeds,
     files: Vec<FileState>,
@@ -111,7 +111,7 @@ impl Issued {
     }
 }
 
-impl Course {
+impl Generator {
     /// `hashes` are those of the files' paths.
     pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
         let mut zeta = Zeta::default();
@@ -119,12 +119,14 @@ impl Course {
         let mut file = |extent: &Extent| {
             let blocks = extent.bytes.min(extent.file_bytes).div_ceil(job.least_block());
             let seed = seeds.of_file(hashes.next().copied().unwrap_or(0));
-            let law =
-                job.deed.random.then(|| Law::new(&job.draws.distribution, blocks, seed, &mut zeta));
-            FileState::new(*extent, law.flatten())
+            let drawing = job
+                .rw
+                .random
+                .then(|| Drawing::new(&job.draws.distribution, blocks, seed, &mut zeta));
+            FileState::new(*extent, drawing.flatten())
         };
         let files = extents.files.iter().map(&mut file).collect();
-        let mut course = Self {
+        let mut generator = Self {
             turn: Turn::new(&job, &seeds),
             mix: Mix::new(seeds.generator(Use::Mix)),
             blocks: seeds.generator(Use::Block),
@@ -141,14 +143,14 @@ impl Course {
             seeds,
             files,
         };
-        course.begin_registers();
-        course.files.iter_mut().for_each(FileState::reset);
-        course
+        generator.begin_registers();
+        generator.files.iter_mut().for_each(FileState::reset);
+        generator
     }
 
     /// Each file gets a register, where places are drawn by such.
     fn begin_registers(&mut self) {
-        if !(self.job.draws.register && self.job.deed.random) {
+        if !(self.job.draws.register && self.job.rw.random) {
             return;
         }
         for file in 0..self.files.len() {
@@ -172,7 +174,7 @@ impl Course {
                 Err(act) => return self.first(act),
             };
             let way = match self.direction(now_us) {
-                Turned::Data(_) if self.job.deed.is_trim_write() => self.trim_or_write(file),
+                Turned::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
                 Turned::Data(way) => way,
                 Turned::Wait(us) => {
                     self.turn.back();
@@ -273,7 +275,7 @@ impl Course {
 /// a trim, they are drawn alike.
 fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
     let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
-    let trims = if job.deed.is_trim_write() { writes } else { Use::TrimSize };
+    let trims = if job.rw.is_trim_write() { writes } else { Use::TrimSize };
     [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
 }
 

@@ -43,7 +43,7 @@ pub(super) const fn slot(directory: u16) -> Dir {
 
 /// The directories that the jobs name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Land {
+pub(super) struct Namespace {
     /// As they are written, in the order in which they are named.
     pub(super) directories: Vec<String>,
     numbers: HashMap<String, u16>,
@@ -53,7 +53,7 @@ pub(super) struct Land {
     pub(super) allows_devices: bool,
 }
 
-impl Land {
+impl Namespace {
     pub(super) fn new(classic: bool) -> Self {
         Self { classic, ..Self::default() }
     }
@@ -92,7 +92,7 @@ impl Land {
     /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
     /// original gets with `--with-fio`.
     pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
-        if !(job.deed.random && job.draws.distribution.is_by_file()) {
+        if !(job.rw.random && job.draws.distribution.is_by_file()) {
             return Vec::new();
         }
         let below =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicScene, ClassicTraces, ClassicVoice, ConfigError, Impersonation, MakeRoots, Said,
+    ClassicMode, ClassicOutput, ClassicScene, ClassicTraces, ConfigError, MakeRoots, Said,
     Settings, Witness,
 };
 
@@ -14,10 +14,10 @@ use super::options::CLASSIC;
 use super::plan::INITIAL_CREATE;
 
 /// How a classic command line is run.
-pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, ConfigError> {
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let number = |name| settings.number(CLASSIC, name, 0..=u64::MAX).map(Option::unwrap_or_default);
     let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".").to_owned();
-    Ok(Impersonation {
+    Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
         make_roots: MakeRoots::WithParents,
         log: None,
@@ -25,7 +25,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
         seed: number("seed")?,
         signal_exit: 1,
         catches_sigint: true,
-        voice: Box::new(Voice {
+        output: Box::new(Output {
             traces: settings.text("trace").map(|prefix| ClassicTraces {
                 prefix: prefix.to_owned(),
                 device: settings.text("device").map(PathBuf::from),
@@ -43,7 +43,7 @@ pub(super) fn impersonation(settings: &Settings) -> Result<Impersonation, Config
 const TRACES: &[(&str, &str)] =
     &[(INITIAL_CREATE, "create-dirs-0"), ("makej compile", "compile-dirs-0")];
 
-struct Voice {
+struct Output {
     traces: Option<ClassicTraces>,
     directory: String,
     initial_dirs: u64,
@@ -51,7 +51,7 @@ struct Voice {
     summary: ClassicSummary,
 }
 
-impl ClassicVoice for Voice {
+impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let line = opening_line(&self.directory, self.initial_dirs, self.runs);
         let made =

@@ -193,7 +193,7 @@ fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
     program.run(words).ends_with(0);
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("class=\"chart latencies\""), "{text}");
-    // A run of a moment has no course, and the page says so.
+    // A run of a moment has no timeline, and the page says so.
     assert!(text.contains("Rate over time"), "{text}");
     // Which calls take time enough to be drawn, the machine decides.
     let files = std::fs::read_dir(program.home().join("charts")).unwrap();

@@ -3,19 +3,19 @@
 use super::super::jobfile::{Distribution, Way, Zone};
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
-use super::{Act, Course, Wanted};
+use super::{Act, Generator, Wanted};
 
 /// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
 /// be one of millions; of a split perhaps none.
 const DRAWS_MAX: u32 = 1 << 26;
 const SPLIT_DRAWS_MAX: u32 = 10_000;
 
-impl Course {
+impl Generator {
     /// The next request in a file; `None` when nothing is left there.
     #[inline]
     pub(super) fn place(&mut self, file: usize, way: Way) -> Option<Wanted> {
         let (within, random, marks) = self.offset(file, way)?;
-        let trims = self.job.deed.is_trim_write() && self.job.deed.random;
+        let trims = self.job.rw.is_trim_write() && self.job.rw.random;
         let extent = self.files[file].extent;
         if within >= extent.bytes {
             return None;
@@ -32,7 +32,7 @@ impl Course {
         if offset + bytes > extent.file_bytes {
             return None;
         }
-        if self.job.deed.random && self.job.draws.random_map && marks {
+        if self.job.rw.random && self.job.draws.random_map && marks {
             bytes = self.mark(file, way, within, bytes);
         }
         let state = &mut self.files[file];
@@ -59,8 +59,8 @@ impl Course {
         if draws {
             self.until_draw = self.job.sequence;
         }
-        let random = self.job.deed.random;
-        if random && self.job.deed.is_trim_write() && way == Way::Write {
+        let random = self.job.rw.random;
+        if random && self.job.rw.is_trim_write() && way == Way::Write {
             // As the original: the offset in the file, to which that of the job's part is added.
             let begun = self.files[file].last_start[Way::Trim.place()].unwrap_or(0);
             return Some((begun, true, false));
@@ -105,8 +105,8 @@ impl Course {
 
     #[inline]
     fn draw(&mut self, file: usize, way: Way) -> Option<u64> {
-        if let Some(law) = &mut self.files[file].law {
-            return Some(law.draw());
+        if let Some(drawing) = &mut self.files[file].drawing {
+            return Some(drawing.draw());
         }
         let last = self.last_block(file, way)?;
         if self.zones.is_some() {

@@ -1,4 +1,4 @@
-//! How a measure of the layout moves in the course of a run: a line through the layouts.
+//! How a measure of the layout moves in the timeline of a run: a line through the layouts.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use super::mark::{Shape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
 };
-use super::{LayoutCourse, LayoutCourseSide};
+use super::{LayoutTimeline, LayoutTimelineSide};
 use crate::escape::visible;
 use treering_model::Unit;
 
@@ -18,52 +18,52 @@ const POINTS: usize = 400;
 /// Shares and gaps may be 0: the axis is never logarithmic.
 const NEVER: f64 = f64::INFINITY;
 
-pub(super) fn figure(course: &LayoutCourse) -> Figure {
-    let values = course.sides.iter().flat_map(|side| &side.points).map(|(_, value)| *value);
+pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
+    let values = timeline.sides.iter().flat_map(|side| &side.points).map(|(_, value)| *value);
     let up = value_axis(values, NEVER);
-    let measure = visible(&course.measure);
-    let unit = match course.unit {
+    let measure = visible(&timeline.measure);
+    let unit = match timeline.unit {
         Unit::Percent => " in %",
         Unit::Count => "",
         other => other.symbol(),
     };
     Figure {
-        class: "course",
+        class: "timeline",
         title: format!("{measure}{unit}"),
         says: " as the filesystem ages.".to_owned(),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
-        legend: legend(course),
+        legend: legend(timeline),
         spoken: format!("{measure} by the number of tasks that had ended"),
         size: (WIDTH, HEIGHT),
-        drawing: drawing(course, &up),
-        below: visible(&course.trend),
+        drawing: drawing(timeline, &up),
+        below: visible(&timeline.trend),
     }
 }
 
 /// The names of the sides, where there are several.
-fn legend(course: &LayoutCourse) -> Vec<Entry> {
-    let sides = course.sides.len();
-    let entry = |(place, side): (usize, &LayoutCourseSide)| Entry {
+fn legend(timeline: &LayoutTimeline) -> Vec<Entry> {
+    let sides = timeline.sides.len();
+    let entry = |(place, side): (usize, &LayoutTimelineSide)| Entry {
         class: class(place, sides),
         shape: Shape::Circle,
         name: visible(&side.name),
         text: String::new(),
     };
-    course.sides.iter().enumerate().filter(|_| sides > 1).map(entry).collect()
+    timeline.sides.iter().enumerate().filter(|_| sides > 1).map(entry).collect()
 }
 
-fn drawing(course: &LayoutCourse, up: &Axis) -> Markup {
-    let tasks = course.sides.iter().flat_map(|side| &side.points).map(|point| point.0);
+fn drawing(timeline: &LayoutTimeline, up: &Axis) -> Markup {
+    let tasks = timeline.sides.iter().flat_map(|side| &side.points).map(|point| point.0);
     let first = tasks.clone().fold(f64::INFINITY, f64::min);
     let last = tasks.fold(f64::NEG_INFINITY, f64::max);
     let across = Axis::new(Scale::Linear, (first, last), ACROSS);
-    let line = |side: &LayoutCourseSide| -> Vec<(f64, f64)> {
+    let line = |side: &LayoutTimelineSide| -> Vec<(f64, f64)> {
         let points = &side.points;
         let places = spread(points.len(), POINTS).into_iter();
         places.map(|place| (across.place(points[place].0), up.place(points[place].1))).collect()
     };
-    let lines: Vec<Vec<(f64, f64)>> = course.sides.iter().map(line).collect();
+    let lines: Vec<Vec<(f64, f64)>> = timeline.sides.iter().map(line).collect();
     let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();

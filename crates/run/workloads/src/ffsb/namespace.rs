@@ -24,12 +24,12 @@ pub(super) enum Place {
 
 /// The files of all filesystems, and where they are.
 #[derive(Clone, Debug)]
-pub(super) struct Land {
+pub(super) struct Namespace {
     pub(super) filesets: Arc<[Fileset]>,
     pub(super) places: Arc<[Place]>,
 }
 
-impl Land {
+impl Namespace {
     /// The filesystems of a profile, in these places.
     pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
         let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));

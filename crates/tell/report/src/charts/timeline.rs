@@ -1,4 +1,4 @@
-//! The rate of a phase in the course of its time: for each side the median over the rounds as a
+//! The rate of a phase in the timeline of its time: for each side the median over the rounds as a
 //! line, and from the slowest to the fastest round as a swath behind it.
 
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use super::mark::{mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_grid,
 };
-use super::{Course, CourseSide};
+use super::{Timeline, TimelineSide};
 use crate::escape::visible;
 use crate::{Number, Style};
 
@@ -23,59 +23,59 @@ const SPOTS: usize = 24;
 const MINUTES_FROM: f64 = 600.0;
 const HOURS_FROM: f64 = 5.0 * 3600.0;
 
-pub(super) fn figure(course: &Course) -> Figure {
-    let (phase, unit) = (visible(&course.phase), visible(&course.unit));
-    let up = axis(course);
-    let slices = match course.slice_seconds {
+pub(super) fn figure(timeline: &Timeline) -> Figure {
+    let (phase, unit) = (visible(&timeline.phase), visible(&timeline.unit));
+    let up = axis(timeline);
+    let slices = match timeline.slice_seconds {
         1 => String::new(),
         seconds => format!("Means of {} s. ", Number::whole(seconds).text()),
     };
     Figure {
-        class: "course",
+        class: "timeline",
         title: format!("{phase}: {unit}"),
         says: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
-        key: if course.sides.iter().any(|side| side.rounds > 1) {
+        key: if timeline.sides.iter().any(|side| side.rounds > 1) {
             "Line: median over the rounds; swath: from the slowest to the fastest.".to_owned()
         } else {
             String::new()
         },
-        legend: legend(course),
+        legend: legend(timeline),
         spoken: format!("{unit} over the time of {phase}"),
         size: (WIDTH, HEIGHT),
-        drawing: drawing(course, &up),
+        drawing: drawing(timeline, &up),
         below: String::new(),
     }
 }
 
-fn legend(course: &Course) -> Vec<Entry> {
-    let entry = |(place, side): (usize, &CourseSide)| {
+fn legend(timeline: &Timeline) -> Vec<Entry> {
+    let entry = |(place, side): (usize, &TimelineSide)| {
         let rounds = match side.rounds {
             1 => String::new(),
             rounds => format!("median of {rounds} rounds"),
         };
         Entry {
-            class: class(place, course.sides.len()),
+            class: class(place, timeline.sides.len()),
             shape: shape(place),
             name: visible(&side.name),
             text: if side.slices.is_empty() { "too short".to_owned() } else { rounds },
         }
     };
-    course.sides.iter().enumerate().map(entry).collect()
+    timeline.sides.iter().enumerate().map(entry).collect()
 }
 
 /// The axis of the rates, always with zero: a stall is what it is for.
-fn axis(course: &Course) -> Axis {
-    let highs = course.sides.iter().flat_map(|side| &side.slices).map(|slice| slice.2);
+fn axis(timeline: &Timeline) -> Axis {
+    let highs = timeline.sides.iter().flat_map(|side| &side.slices).map(|slice| slice.2);
     let high = highs.fold(0.0, f64::max);
     let high = if high > 0.0 { high * 1.06 } else { 1.0 };
     Axis::new(Scale::Linear, (0.0, high), (DOWN.1, DOWN.0))
 }
 
 /// The axis of the time, with the word of its unit and how many seconds that has.
-fn across(course: &Course) -> (Axis, &'static str, f64) {
-    let most = course.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0).max(1);
-    let seconds = most as f64 * course.slice_seconds as f64;
+fn across(timeline: &Timeline) -> (Axis, &'static str, f64) {
+    let most = timeline.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0).max(1);
+    let seconds = most as f64 * timeline.slice_seconds as f64;
     let (word, unit) = if seconds >= HOURS_FROM {
         ("hours", 3600.0)
     } else if seconds >= MINUTES_FROM {
@@ -86,23 +86,23 @@ fn across(course: &Course) -> (Axis, &'static str, f64) {
     (Axis::new(Scale::Linear, (0.0, seconds / unit), ACROSS), word, unit)
 }
 
-fn drawing(course: &Course, up: &Axis) -> Markup {
-    let (across, word, unit) = across(course);
-    let slice = course.slice_seconds as f64 / unit;
+fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
+    let (across, word, unit) = across(timeline);
+    let slice = timeline.slice_seconds as f64 / unit;
     let x = |place: usize| across.place((place as f64 + 0.5) * slice);
     let ticks = across.ticks(5).into_iter();
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, text)| (across.place(value), trimmed(&text))).collect();
-    let sides = course.sides.len();
+    let sides = timeline.sides.len();
     html! {
         (value_grid(up, |_| None))
         (feet(&ticks, &format!("{word} from the start of the phase")))
-        @for (place, side) in course.sides.iter().enumerate() {
+        @for (place, side) in timeline.sides.iter().enumerate() {
             @if let Some(path) = swath(side, up, x) {
                 g class=(class(place, sides)) { path class="swath" d=(path) {} }
             }
         }
-        @for (place, side) in course.sides.iter().enumerate() {
+        @for (place, side) in timeline.sides.iter().enumerate() {
             @let line: Vec<(f64, f64)> = (side.slices.iter().enumerate())
                 .map(|(slice, (median, ..))| (x(slice), up.place(*median)))
                 .collect();
@@ -116,12 +116,12 @@ fn drawing(course: &Course, up: &Axis) -> Markup {
                 }
             }
         }
-        (spots(course, &across, slice, word))
+        (spots(timeline, &across, slice, word))
     }
 }
 
 /// From the slowest to the fastest round; nothing where there is no room between them.
-fn swath(side: &CourseSide, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
+fn swath(side: &TimelineSide, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
     if side.slices.iter().all(|(_, low, high)| low == high) {
         return None;
     }
@@ -133,8 +133,8 @@ fn swath(side: &CourseSide, up: &Axis, x: impl Fn(usize) -> f64) -> Option<Strin
 }
 
 /// Something to point at all over the plot, which tells the values of every side.
-fn spots(course: &Course, across: &Axis, slice: f64, word: &str) -> Markup {
-    let most = course.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0);
+fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
+    let most = timeline.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0);
     let stride = most.div_ceil(SPOTS).max(1);
     html! {
         @for first in (0..most).step_by(stride) {
@@ -144,8 +144,8 @@ fn spots(course: &Course, across: &Axis, slice: f64, word: &str) -> Markup {
                 width=(px(across.place(to) - across.place(from))) height=(px(DOWN.1 - DOWN.0)) {
                 title {
                     (short(at as f64 * slice)) " " (word)
-                    @for side in &course.sides {
-                        @if let Some(slice) = side.slices.get(at) { (told(side, slice, course)) }
+                    @for side in &timeline.sides {
+                        @if let Some(slice) = side.slices.get(at) { (told(side, slice, timeline)) }
                     }
                 }
             }
@@ -154,11 +154,15 @@ fn spots(course: &Course, across: &Axis, slice: f64, word: &str) -> Markup {
 }
 
 /// The values of a side: `; ext4: 210.5 MiB/s (190.0–230.1)`.
-fn told(side: &CourseSide, &(median, low, high): &(f64, f64, f64), course: &Course) -> String {
+fn told(
+    side: &TimelineSide,
+    &(median, low, high): &(f64, f64, f64),
+    timeline: &Timeline,
+) -> String {
     let text = |value: f64| Number { value, unit: String::new(), style: Style::Measured }.text();
     let range =
         if low < high { format!(" ({}–{})", text(low), text(high)) } else { String::new() };
-    format!("; {}: {} {}{range}", visible(&side.name), text(median), visible(&course.unit))
+    format!("; {}: {} {}{range}", visible(&side.name), text(median), visible(&timeline.unit))
 }
 
 fn short(value: f64) -> String {
