@@ -8,7 +8,7 @@ use super::Problem;
 use super::source::{lines, names};
 use super::tree::Tree;
 
-const RIGHT: &str = "`#[expect(…, reason = \"…\")]`, or mend what it hides";
+const RIGHT: &str = "`#[expect(…, reason = \"…\")]`, or fix what it hides";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();

@@ -22,6 +22,7 @@ mod titles;
 mod tree;
 mod unused_pub;
 mod unwraps;
+mod words;
 
 use std::error::Error;
 use std::fmt;
@@ -50,6 +51,7 @@ const CHECKS: &[Check] = &[
     allow_attributes::check,
     unused_pub::check,
     titles::check,
+    words::check,
     links::check,
     private_words::check,
 ];
@@ -113,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_problem_reads_as_place_what_and_what_would_be_right() {
-        let problem = Problem::new("a/b.rs", 7, "a fault", "mend it");
-        assert_eq!(problem.to_string(), "a/b.rs:7: a fault; mend it");
+        let problem = Problem::new("a/b.rs", 7, "a fault", "fix it");
+        assert_eq!(problem.to_string(), "a/b.rs:7: a fault; fix it");
     }
 
     #[test]

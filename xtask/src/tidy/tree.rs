@@ -158,7 +158,7 @@ impl Tree {
             Err(error) => {
                 let what = format!("cargo cannot read the workspace: {error}");
                 let what = what.trim().replace('\n', " ");
-                self.faults.push(Problem::new(manifest, 1, what, "mend the manifest it names"));
+                self.faults.push(Problem::new(manifest, 1, what, "fix the manifest it names"));
             }
         }
     }

@@ -35,7 +35,7 @@ pub enum Finding {
     Same,
     /// None of these can be said. Not a synonym for "same".
     Unclear {
-        /// About how many rounds (runs per side, if unpaired) would settle it; always more than
+        /// About how many rounds (runs per side, if unpaired) a verdict needs; always more than
         /// there are. `None` when more rounds will not help within reason.
         rounds_needed: Option<u32>,
     },
@@ -230,7 +230,7 @@ fn finding(
     Finding::Unclear { rounds_needed }
 }
 
-/// The rounds that would settle it. Below six rounds nobody knows the noise: the fewest with which
+/// The rounds that a verdict needs. Below six rounds nobody knows the noise: the fewest with which
 /// the family can show anything.
 fn rounds_to_settle(
     comparison: &Comparison,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// So many stand before one another: the time of a recorder before that of the kernel.
 const STAMPS_MOST: usize = 3;
 const ESCAPE: char = '\u{1b}';
-const BELL: char = '\u{7}';
+const BEL: char = '\u{7}';
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -39,8 +39,8 @@ fn behind_sequence(part: &str) -> &str {
             None => "",
         },
         // A title, up to a deadline or the next escape.
-        ']' => match rest.find([BELL, '\n', '\r']) {
-            Some(end) => rest[end..].strip_prefix(BELL).unwrap_or(&rest[end..]),
+        ']' => match rest.find([BEL, '\n', '\r']) {
+            Some(end) => rest[end..].strip_prefix(BEL).unwrap_or(&rest[end..]),
             None => "",
         },
         ' '..='/' => match rest.char_indices().next() {

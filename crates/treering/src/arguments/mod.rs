@@ -233,7 +233,7 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Free what no run that is alive has. Only what treering itself made is touched.
+    /// Release what dead runs left behind. Only what treering itself made is touched.
     Release {
         /// Only say what would be freed.
         #[arg(long)]
@@ -368,10 +368,10 @@ pub(crate) struct NativeRunArgs {
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
     /// Record the requests that the devices get, and tell seeks, latencies and offsets of each
-    /// phase. It takes root.
+    /// phase. Requires root.
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Tell which data are hot: reads and writes as they are issued, by file and by MiB. It costs
+    /// Report hot data: reads and writes as they are issued, by file and by MiB. It costs
     /// CPU with every call.
     #[arg(long)]
     pub(crate) heat: bool,

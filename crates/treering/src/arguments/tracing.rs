@@ -28,7 +28,7 @@ What a program does to the disk that the present directory is on, and a plot of 
   treering trace --out cold.trace -- cp -r linux-6.1 /dev/shm
   treering trace plot cold.trace -o cold.html
 
-The exit code is that of the command. Recording takes root, or CAP_PERFMON and a readable tracefs.";
+The exit code is that of the command. Recording requires root, or CAP_PERFMON and a readable tracefs.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceVerb {

@@ -38,8 +38,9 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });
     let read = serde_json::from_str(&text).or_else(|error| {
         // Old versions divide by nothing, and print what is no JSON.
-        let mended = text.replace(": -nan", ": 0").replace(": nan", ": 0").replace(": inf", ": 0");
-        if mended == text { Err(error) } else { serde_json::from_str(&mended) }
+        let repaired =
+            text.replace(": -nan", ": 0").replace(": nan", ": 0").replace(": inf", ": 0");
+        if repaired == text { Err(error) } else { serde_json::from_str(&repaired) }
     });
     let run = match read {
         Ok(value) => run(&value, &mut |what| say(at + 1, what)),

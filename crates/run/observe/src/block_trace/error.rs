@@ -74,7 +74,7 @@ fn reason(errno: Errno) -> String {
     if !treering_sys::is_root() {
         let paranoid = word("/proc/sys/kernel/perf_event_paranoid");
         return format!(
-            " (it takes root, or CAP_PERFMON and a readable tracefs; perf_event_paranoid is \
+            " (requires root, or CAP_PERFMON and a readable tracefs; perf_event_paranoid is \
              {paranoid})"
         );
     }

@@ -144,7 +144,7 @@ impl Between<'_> {
         if others == 0 {
             return Vec::new();
         }
-        let message = format!("the caches were dropped {others} times by another program");
+        let message = format!("the caches were dropped {} by another program", times(others));
         vec![Caution { code: CautionCode::CachesDroppedOutside, message }]
     }
 
@@ -157,6 +157,11 @@ impl Between<'_> {
         let message = format!("cores were throttled {cores} times, packages {packages} times");
         vec![Caution { code: CautionCode::Throttled, message }]
     }
+}
+
+/// How often, in words.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 #[cfg(test)]
@@ -222,7 +227,7 @@ mod tests {
         after.vm.insert("drop_pagecache".to_owned(), 6);
         let seen = Between { before: &before, after: &after }.seen();
         assert_eq!(seen.cautions[0].code, CautionCode::CachesDroppedOutside);
-        assert!(seen.cautions[0].message.contains("dropped 1 times"), "{seen:?}");
+        assert!(seen.cautions[0].message.contains("dropped once"), "{seen:?}");
         assert!(seen.facts.iter().any(|f| f.name == "conditions.cache_drops" && f.value == "6"));
     }
 

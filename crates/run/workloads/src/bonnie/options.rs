@@ -61,7 +61,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         Some('x'),
         ValueKind::Number,
         None,
-        "How often all is done; lines for each, no table.",
+        "Number of iterations; a line for each, no table.",
     ),
     OptionSpec::new(
         "user",

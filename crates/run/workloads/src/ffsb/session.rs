@@ -70,7 +70,7 @@ enum SetupGroup {
     Fill,
 }
 
-const SETUP_WAVES: [SetupGroup; 5] = [
+const SETUP_GROUPS: [SetupGroup; 5] = [
     SetupGroup::LookThrough,
     SetupGroup::Prepare,
     SetupGroup::Fillers,
@@ -311,7 +311,7 @@ impl Session for BenchSession {
         match self.part? {
             Part::Setup => {
                 // ParallelGroups without tasks are left out.
-                let groups = SETUP_WAVES.iter().enumerate().skip(group);
+                let groups = SETUP_GROUPS.iter().enumerate().skip(group);
                 for (number, &group) in groups {
                     let tasks = self.setup_tasks(group);
                     if !tasks.is_empty() {

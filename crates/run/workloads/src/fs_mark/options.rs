@@ -95,7 +95,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         Some('L'),
         ValueKind::Number,
         Some("0"),
-        "How often all is done; files are kept then.",
+        "Number of iterations; files are kept.",
     ),
     OptionSpec::new(
         "until-full",
@@ -183,13 +183,7 @@ pub(super) const NATIVE: &[OptionSpec] = &[
          fsync, reverse (3): fsync of all afterwards, last one first, sync-reverse (4): sync \
          before that, post (5): in order, sync-post (6): sync before that.",
     ),
-    OptionSpec::new(
-        "iterations",
-        Some('L'),
-        ValueKind::Number,
-        Some("1"),
-        "How often all is done.",
-    ),
+    OptionSpec::new("iterations", Some('L'), ValueKind::Number, Some("1"), "Number of iterations."),
     OptionSpec::new(
         "until-full",
         Some('F'),

@@ -135,7 +135,7 @@ pub(super) struct Shape {
     pub(super) sync: SyncMethod,
     /// Where they are made.
     pub(super) policy: Policy,
-    /// How often all is done.
+    /// Number of iterations.
     pub(super) iterations: u32,
     /// Whether it is done until the filesystem is full instead.
     pub(super) until_full: bool,

@@ -129,7 +129,7 @@ pub struct MetricComparison {
     pub too_few_to_ever_show: bool,
     /// The verdict.
     pub verdict: Verdict,
-    /// About how many rounds would settle an unclear verdict or a single run.
+    /// About how many rounds an unclear verdict or a single run needs.
     pub rounds_needed: Option<u32>,
 }
 

@@ -197,7 +197,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
                  runs and says nothing of how runs differ.";
     }
     if needs {
-        said += " needs: about so many rounds would settle it.";
+        said += " needs: about how many rounds a verdict needs.";
     }
     said
 }

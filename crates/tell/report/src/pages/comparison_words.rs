@@ -199,7 +199,7 @@ fn change(one: &MetricComparison) -> Option<String> {
     Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }
 
-/// About how many rounds would settle what is unclear: those of the one in the middle.
+/// About how many rounds an unclear verdict needs: those of the one in the middle.
 fn needed(found: &[&MetricComparison]) -> String {
     let mut known: Vec<u32> = found.iter().filter_map(|c| c.rounds_needed).collect();
     known.sort_unstable();

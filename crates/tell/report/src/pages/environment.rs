@@ -27,10 +27,10 @@ pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<T
     if differing.is_empty() {
         return None;
     }
-    let caption = "What differs in the environment. differs: the sides are unlike, and it was not \
-                   what they were chosen by; varies: it changes from trial to trial of a side; \
-                   compared: it is what is compared, or comes of it. Names and sizes of the moment, and \
-                   what the machine did meanwhile, are not among them.";
+    let caption = "What differs in the environment. differs: an unintended difference between the \
+                   variants; varies: changes from trial to trial of one variant; compared: what is \
+                   compared, or follows from it. Names, sizes of the moment, and what the machine did \
+                   meanwhile are left out.";
     let mut table = in_columns("environment differences", caption, &differing, sides, SHORT);
     let standing = |fact: &EnvironmentFact| {
         let tone = match fact.standing {

@@ -190,9 +190,9 @@ fn page(path: &Path, findings: &Findings) -> Report {
     let mut page = Report::new(format!("Doctor: {}", path.display()));
     let count = findings.obstacles.len() + warnings.len();
     page.paragraph(match count {
-        0 => "Nothing stands against measuring here.".to_owned(),
-        1 => "One thing stands against measuring here.".to_owned(),
-        count => format!("{count} things stand against measuring here, the worst first."),
+        0 => "No problem affects measurements here.".to_owned(),
+        1 => "One problem affects measurements here.".to_owned(),
+        count => format!("{count} problems affect measurements here, worst first."),
     });
     for line in &findings.plan {
         page.paragraph(line.as_str());

@@ -1,0 +1,107 @@
+//! The words are the field's. What was called by a word of our own is found here, in names and
+//! documents, with the word that is right. The history of changes is not looked at.
+
+use super::Problem;
+use super::tree::Tree;
+
+/// Words of our own, as parts of names too: `wave` is found in `next_wave` and in `SetupWave`.
+const WORDS: &[(&str, &str)] = &[
+    ("bell", "deadline"),
+    ("bells", "deadlines"),
+    ("crew", "workers"),
+    ("deed", "operation"),
+    ("deeds", "operations"),
+    ("disguise", "run-as"),
+    ("impersonate", "run as the original"),
+    ("impersonation", "classic mode"),
+    ("mend", "fix"),
+    ("mended", "fixed"),
+    ("mends", "fixes"),
+    ("stumble", "call error"),
+    ("voice", "output"),
+    ("voices", "outputs"),
+    ("wave", "parallel group"),
+    ("waves", "parallel groups"),
+];
+
+/// Phrases that read as translated, in small letters.
+const PHRASES: &[(&str, &str)] = &[
+    ("how often all is done", "number of iterations"),
+    ("free what no run that is alive has", "release what dead runs left behind"),
+    ("it takes root", "requires root"),
+    ("sides are unlike", "unintended difference between the variants"),
+    ("stand against measuring", "problems affect measurements"),
+    ("stands against measuring", "a problem affects measurements"),
+    ("tell which data are hot", "report hot data"),
+    ("the door", "the command line"),
+    ("would settle it", "a verdict needs"),
+];
+
+/// Where the words stand on purpose: the list, and what was.
+const EXEMPT: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let texts = tree.files.iter().filter(|file| {
+        let is_text = file.rust.is_some() || file.path.ends_with(".md");
+        is_text && !EXEMPT.contains(&file.path.as_str())
+    });
+    let mut problems = Vec::new();
+    for file in texts {
+        for (number, line) in (1..).zip(file.text.lines()) {
+            let small = line.to_lowercase();
+            let mut found: Vec<(&str, &str)> = PHRASES.to_vec();
+            found.retain(|(phrase, _)| small.contains(phrase));
+            let words = parts(line).filter_map(|part| {
+                WORDS.iter().find(|(word, _)| part.eq_ignore_ascii_case(word)).copied()
+            });
+            found.extend(words);
+            problems.extend(found.into_iter().map(|(word, right)| {
+                let what = format!("`{word}` is a word of our own");
+                Problem::new(&file.path, number, what, format!("write `{right}`"))
+            }));
+        }
+    }
+    problems
+}
+
+/// The parts of the names in a line: words between anything that is no letter, and at capitals.
+fn parts(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphabetic()).flat_map(|word| {
+        let capital = |(at, c): (usize, char)| {
+            (at == 0 || (c.is_uppercase() && !word[..at].ends_with(char::is_uppercase)))
+                .then_some(at)
+        };
+        let starts: Vec<usize> = word.char_indices().filter_map(capital).collect();
+        let ends = starts.clone().into_iter().skip(1).chain([word.len()]);
+        starts.into_iter().zip(ends).map(|(start, end)| &word[start..end]).collect::<Vec<_>>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, parts};
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn words_are_found_in_names_comments_and_documents() {
+        let code = "//! A wave.\nfn next_wave() -> SetupWave {}\n";
+        let tree = Tree::of(&[("a.rs", code), ("b.md", "# A\n\nIt takes root.\n")]);
+        let found = check(&tree);
+        let places: Vec<(&str, usize)> = found.iter().map(|p| (p.path.as_str(), p.line)).collect();
+        assert_eq!(places, [("a.rs", 1), ("a.rs", 2), ("a.rs", 2), ("b.md", 3)]);
+        assert!(found[0].to_string().contains("write `parallel group`"), "{}", found[0]);
+    }
+
+    #[test]
+    fn other_words_that_contain_one_pass() {
+        let tree =
+            Tree::of(&[("a.rs", "//! A waveform, labelled, amended.\n"), ("CHANGELOG.md", "wave")]);
+        assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn names_have_parts() {
+        let all: Vec<&str> = parts("let next_wave: SetupWave = HTTPWave;").collect();
+        assert_eq!(all, ["let", "next", "wave", "Setup", "Wave", "HTTPWave"]);
+    }
+}
