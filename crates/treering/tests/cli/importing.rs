@@ -622,8 +622,7 @@ fn scores_of_two_versions_of_blogbench_are_never_compared() {
 fn import_within(program: &Program, kib: u32, file: &str) -> Ran {
     let mut command = Command::new("sh");
     let words = format!("ulimit -d {kib}; exec \"$0\" import \"$1\"");
-    let binary = program.command([""; 0]);
-    command.args(["-c", &words]).arg(binary.get_program()).arg(file);
+    command.args(["-c", &words]).arg(env!("CARGO_BIN_EXE_treering")).arg(file);
     Ran::of(program.prepare(&mut command))
 }
 
