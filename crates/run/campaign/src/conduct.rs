@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use treering_engine::{
     EngineError, EngineOptions, HeatLog, Progress, Renewable, Target, run_on_targets, run_renewing,
 };
-use treering_lab::{LabError, Workplace};
+use treering_lab::{LabError, PlanIdentity, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
@@ -70,7 +70,8 @@ pub fn conduct(
     let admitted = admit(&plan, place, &target_facts)?;
     let cleans = plan.job.mode() == Mode::Native;
     if cleans {
-        place.mark(&plan.beginning.trial.text())?;
+        let of_plan = plan.beginning.cell.as_ref().map(PlanIdentity::from);
+        place.mark(&plan.beginning.trial.text(), of_plan.as_ref())?;
     }
     let mut remains = Vec::new();
     let told = perform(

@@ -12,7 +12,7 @@ use crate::DeviceError;
 use crate::LabError;
 use crate::filesystems::{Availability, Filesystem, availability};
 use crate::machine::{Machine, names};
-use crate::register::{Found, Kind, RecordId, Register, private_directory};
+use crate::register::{Found, Kind, PlanIdentity, RecordId, Register, private_directory};
 use crate::release::{OurMount, free_image, free_mount};
 use crate::tools::ToolPath;
 
@@ -55,6 +55,12 @@ impl Lab {
         Self { images: directory.to_owned(), ..self }
     }
 
+    /// Names this plan in the records of what is made from now on.
+    #[must_use]
+    pub fn for_plan(self, plan: PlanIdentity) -> Self {
+        Self { register: Arc::new(self.register.for_plan(plan)), ..self }
+    }
+
     /// Whether this filesystem can be made and mounted here.
     pub fn availability(&self, filesystem: &dyn Filesystem) -> Availability {
         availability(filesystem, &self.machine, &self.tools)
@@ -85,10 +91,11 @@ impl Lab {
     }
 
     fn leftover(&self, found: Found, table: &MountTable, boot: &str) -> Leftover {
-        let (pid, is_of_this_boot) = match &found.facts {
-            Ok(facts) => (Some(facts.pid), facts.boot == boot),
-            Err(_) => (None, true),
-        };
+        let facts = found.facts.as_ref().ok();
+        let pid = facts.map(|facts| facts.pid);
+        let start = facts.map(|facts| facts.start);
+        let is_of_this_boot = facts.is_none_or(|facts| facts.boot == boot);
+        let plan = facts.and_then(|facts| facts.plan.clone());
         let what = match found.facts {
             Ok(facts) => match facts.kind {
                 Kind::Loop { image, number, .. } => LeftoverKind::Image {
@@ -103,7 +110,8 @@ impl Lab {
             },
             Err(why) => LeftoverKind::Damaged { path: found.path, why },
         };
-        Leftover { id: found.id, what, pid, is_alive: found.is_held, is_of_this_boot }
+        let is_alive = found.is_held;
+        Leftover { id: found.id, what, pid, start, plan, is_alive, is_of_this_boot }
     }
 
     /// Images of ours without a record: the register is gone after a reboot, the disk is not. The
@@ -124,6 +132,8 @@ impl Lab {
                     id,
                     what,
                     pid: None,
+                    start: None,
+                    plan: None,
                     is_alive: false,
                     is_of_this_boot: false,
                 });
@@ -187,6 +197,10 @@ pub struct Leftover {
     pub what: LeftoverKind,
     /// The process that made it, where that is known.
     pub pid: Option<u32>,
+    /// When that process began, in clock ticks since the boot.
+    pub start: Option<u64>,
+    /// The plan that it was made for, where its record names one.
+    pub plan: Option<PlanIdentity>,
     /// Whether the run that made it is alive.
     pub is_alive: bool,
     /// Whether it was made since the machine booted.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, unlinkat};
 
-use crate::{LabError, Workplace};
+use crate::{LabError, PlanIdentity, Workplace};
 
 /// The file that says so.
 const MARK: &str = ".treering-run";
@@ -25,7 +25,11 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    pub(crate) fn leave(dir: &Path, trial: &str) -> Result<Self, LabError> {
+    pub(crate) fn leave(
+        dir: &Path,
+        trial: &str,
+        plan: Option<&PlanIdentity>,
+    ) -> Result<Self, LabError> {
         let path = dir.join(MARK);
         let new = OpenOptions::new().write(true).create_new(true).open(&path);
         let is_empty = || fs::metadata(&path).is_ok_and(|found| found.len() == 0);
@@ -37,7 +41,8 @@ impl Mark {
             made => made,
         };
         let mut file = made.map_err(LabError::io("cannot make", &path))?;
-        writeln!(file, "{HEADER}\ntrial {trial}")
+        let plan = plan.map_or_else(String::new, |plan| format!("plan {}\n", plan.to_text()));
+        file.write_all(format!("{HEADER}\ntrial {trial}\n{plan}").as_bytes())
             .and_then(|()| file.sync_all())
             .map_err(LabError::io("cannot write", &path))?;
         Ok(Self { path })
@@ -60,6 +65,8 @@ impl Mark {
 pub struct Leftovers {
     /// The trial that was killed.
     pub trial: String,
+    /// The plan that it was a cell of, where the mark names one.
+    pub plan: Option<PlanIdentity>,
     /// The trees it left, by name.
     pub trees: Vec<String>,
 }
@@ -81,7 +88,8 @@ pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
         return Ok(None); // somebody else's file of this name
     }
     let trial = lines.next().and_then(|line| line.strip_prefix("trial ")).unwrap_or("unknown");
-    Ok(Some(Leftovers { trial: trial.to_owned(), trees: trees(dir)? }))
+    let plan = lines.next().and_then(|line| PlanIdentity::parse(line.strip_prefix("plan ")?));
+    Ok(Some(Leftovers { trial: trial.to_owned(), plan, trees: trees(dir)? }))
 }
 
 /// Removes what a killed run left, and its mark last. `removing` is told each tree before.
@@ -141,7 +149,7 @@ fn is_tree(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Mark, find_leftovers, is_tree, remove_leftovers};
-    use crate::LabError;
+    use crate::{LabError, PlanIdentity};
 
     #[test]
     fn only_marked_directories_lose_only_their_trees() {
@@ -153,7 +161,7 @@ mod tests {
         std::fs::write(top.path().join("kernel-1"), "a file, not a tree").unwrap();
         let refused = remove_leftovers(top.path(), |_| {});
         assert!(matches!(refused, Err(LabError::NothingLeft { .. })));
-        Mark::leave(top.path(), "0199").unwrap();
+        Mark::leave(top.path(), "0199", None).unwrap();
         let mut told = Vec::new();
         let removed = remove_leftovers(top.path(), |tree| told.push(tree.to_owned())).unwrap();
         assert_eq!(removed.trees, ["kernel-0", "native-0"]);
@@ -164,6 +172,18 @@ mod tests {
             .collect();
         rest.sort();
         assert_eq!(rest, ["kernel-1", "kernel-x", "mine"]);
+    }
+
+    #[test]
+    fn a_mark_names_the_plan_of_its_trial() {
+        let top = tempfile::tempdir().unwrap();
+        let plan = PlanIdentity { name: "a plan\n".to_owned(), digest: "9f3c".to_owned() };
+        for plan in [None, Some(plan)] {
+            let mark = Mark::leave(top.path(), "0199", plan.as_ref()).unwrap();
+            let found = find_leftovers(top.path()).unwrap().unwrap();
+            assert_eq!((found.trial.as_str(), found.plan), ("0199", plan));
+            std::fs::remove_file(mark.path).unwrap();
+        }
     }
 
     #[test]

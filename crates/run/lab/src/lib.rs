@@ -32,6 +32,7 @@ pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, ins
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};
 pub use machine::DeviceNumber;
+pub use register::PlanIdentity;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
 pub use sight::{Sight, SightKind, is_image};
 pub use volume::{FormatRecord, MountRecord, Mounted, Volume};

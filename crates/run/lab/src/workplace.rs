@@ -6,8 +6,8 @@ use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
 use treering_sys::LockError;
 
-use crate::LabError;
 use crate::leftovers::{Mark, find_leftovers};
+use crate::{LabError, PlanIdentity};
 
 /// A directory that is ours until it is dropped.
 ///
@@ -123,14 +123,14 @@ impl Workplace {
         Ok(())
     }
 
-    /// Marks the directory as one in which this trial makes trees, so that they can be found and
-    /// removed if we are killed.
+    /// Marks the directory as one in which this trial, a cell of this plan, makes trees, so that
+    /// they can be found and removed if we are killed.
     ///
     /// # Errors
     /// When a killed run has left its mark, or the directory cannot be written.
-    pub fn mark(&mut self, trial: &str) -> Result<(), LabError> {
+    pub fn mark(&mut self, trial: &str, plan: Option<&PlanIdentity>) -> Result<(), LabError> {
         self.refuse_leftovers()?;
-        self.mark = Some(Mark::leave(self.target.path(), trial)?);
+        self.mark = Some(Mark::leave(self.target.path(), trial, plan)?);
         Ok(())
     }
 
@@ -217,13 +217,15 @@ mod tests {
     fn a_mark_is_found_after_a_kill_and_gone_after_an_end() {
         let top = tempfile::tempdir().unwrap();
         let mut place = Workplace::take(top.path()).unwrap();
-        place.mark("0199").unwrap();
+        place.mark("0199", None).unwrap();
         assert_eq!(find_leftovers(top.path()).unwrap().unwrap().trial, "0199");
         drop(place); // as a killed process would: the lock goes, the mark stays
         let mut again = Workplace::take(top.path()).unwrap();
-        assert!(matches!(again.mark("0200"), Err(LabError::Left { trial, .. }) if trial == "0199"));
+        assert!(
+            matches!(again.mark("0200", None), Err(LabError::Left { trial, .. }) if trial == "0199")
+        );
         std::fs::remove_file(top.path().join(".treering-run")).unwrap();
-        again.mark("0200").unwrap();
+        again.mark("0200", None).unwrap();
         again.unmark().unwrap();
         assert!(find_leftovers(top.path()).unwrap().is_none());
         assert_eq!(again.target().facts().unwrap().existing, Vec::<String>::new());

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use treering_lab::{Availability, Lab, Leftover, filesystems};
+use treering_lab::{Availability, Lab, Leftover, PlanIdentity, filesystems};
 use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
 
@@ -63,10 +63,14 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
 }
 
 fn owner(leftover: &Leftover) -> String {
+    let run = match &leftover.plan {
+        Some(plan) => format!("a run of plan {}", plan.name.escape_debug()),
+        None => "a run".to_owned(),
+    };
     match leftover.pid {
-        Some(pid) if leftover.is_alive => format!("a run that is alive (process {pid})"),
-        Some(pid) => format!("a run that is gone (process {pid})"),
-        None => "a run that is gone".to_owned(),
+        Some(pid) if leftover.is_alive => format!("{run} that is alive (process {pid})"),
+        Some(pid) => format!("{run} that is gone (process {pid})"),
+        None => format!("{run} that is gone"),
     }
 }
 
@@ -113,13 +117,31 @@ fn free(
     failed
 }
 
-/// Frees what killed runs left before a resumed one goes on, and names it on standard error.
-pub(super) fn free_what_is_left(lab: &Lab) {
+/// Frees what killed runs of this plan left before it goes on, and names it on standard error. What
+/// was left by others is only named.
+pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     let all = lab.list().unwrap_or_default();
-    let gone = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
-    let told = |what: &str| note(&format!("freed {what}, which a killed run left"));
-    for what in free(lab, gone, LeftInstance::all(), told) {
-        note(&format!("caution: a killed run left {what}"));
+    let gone = all.into_iter().filter(|leftover| !leftover.is_alive);
+    let (own, foreign): (Vec<_>, Vec<_>) =
+        gone.partition(|leftover| leftover.plan.as_ref() == Some(plan));
+    // Instances of tracefs name a process; its records say which plan it carried out.
+    let is_own = |trace: &LeftInstance| {
+        own.iter().any(|leftover| {
+            leftover.is_of_this_boot
+                && leftover.pid == Some(trace.process)
+                && leftover.start == Some(trace.start)
+        })
+    };
+    let (own_traces, foreign_traces): (Vec<_>, Vec<_>) =
+        LeftInstance::all().into_iter().partition(is_own);
+    let freed = |what: &str| note(&format!("freed {what}, which a killed run of this plan left"));
+    for what in free(lab, own, own_traces, freed) {
+        note(&format!("caution: not freed, which a killed run of this plan left: {what}"));
+    }
+    let foreign = foreign.iter().map(|leftover| leftover.what.to_string());
+    let foreign = foreign.chain(foreign_traces.iter().map(LeftInstance::to_string));
+    for what in foreign {
+        note(&format!("another run that was killed left {what}; `treering lab release` frees it"));
     }
 }
 

@@ -267,17 +267,124 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let (program, results) = (prepared(), Results::new());
-    fs::write(program.home().join("plan.toml"), PLAN).unwrap();
     let store = results.text();
-    let line = ["compare", "plan.toml", "--store", &store];
-    let run = program.start(line);
-    wait_for_trials(&results.path(), 1);
-    run.send("KILL");
-    run.finish();
-    let ran = program.run([&line[..], &["--resume", "--rounds", "1"]].concat()).ends_with(0);
-    assert!(ran.stderr.contains("freed ") && ran.stderr.contains("a killed run left"), "{ran}");
-    let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("that is gone"), "{left}");
+    let line = |plan: &'static str| ["compare", plan, "--store", &store];
+    // A store that the other plan does not share, so that trials can be counted.
+    let elsewhere = Results::new();
+    for (file, name, results) in [("a.toml", "first", &results), ("b.toml", "second", &elsewhere)] {
+        let plan = PLAN.replace("name = \"two\"", &format!("name = \"{name}\""));
+        fs::write(program.home().join(file), plan).unwrap();
+        let run = program.start(["compare", file, "--store", &results.text()]);
+        wait_for_trials(&results.path(), 1);
+        run.send("KILL");
+        run.finish();
+    }
+    let gone = |name: &str| {
+        let listed = program.run(["lab", "list"]).ends_with(0).stdout;
+        listed.contains(&format!("a run of plan {name} that is gone"))
+    };
+    assert!(gone("first") && gone("second"));
+    let ran = program.run([&line("a.toml")[..], &["--resume", "--rounds", "1"]].concat());
+    let ran = ran.ends_with(0);
+    let of_own = |line: &str| {
+        line.contains("freed ") && line.ends_with(", which a killed run of this plan left")
+    };
+    assert!(ran.stderr.lines().any(of_own), "{ran}");
+    // What another plan left is named, with the command that frees it, and stays.
+    let of_other = |line: &str| {
+        line.contains("another run that was killed left image ")
+            && line.ends_with("; `treering lab release` frees it")
+    };
+    assert!(ran.stderr.lines().any(of_other), "{ran}");
+    assert!(!gone("first") && gone("second"));
+    program.run(["lab", "release"]).ends_with(0);
+    assert!(!gone("second"));
+}
+
+#[test]
+fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    program.run(directories(&store, &["--rounds", "1", "--no-warm-up"])).ends_with(0);
+    let resume = directories(&store, &["--rounds", "2", "--no-warm-up", "--resume"]);
+    let work = program.home().join("a/treering-work");
+    fs::create_dir_all(work.join("native-0")).unwrap();
+    for mark in ["treering run 1\ntrial 0199\n", "treering run 1\ntrial 0199\nplan 9f3c other\n"] {
+        fs::write(work.join(".treering-run"), mark).unwrap();
+        let ran = program.run(&resume).ends_with(3);
+        assert!(ran.stderr.contains("treering clean "), "{ran}");
+        assert!(work.join("native-0").exists(), "{ran}");
+    }
+    // None of that counts as a trial that failed.
+    program.run(["clean", "a/treering-work"]).ends_with(0);
+    program.run(&resume).ends_with(0);
+    let all = trials(&results.path());
+    assert!(all.iter().all(|trial| trial.ending == Ending::Completed));
+    assert_eq!(all.len(), 4);
+}
+
+#[test]
+fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let compare = |rounds: &str, more: &[&str]| {
+        let asked = [&["--rounds", rounds, "--no-warm-up", "--format", "json"][..], more].concat();
+        let ran = program.run(directories(&store, &asked)).ends_with(0);
+        let page: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let pairs = page["comparisons"][0]["pairs"].as_u64().unwrap();
+        (ran.stderr.clone(), pairs, page["cautions"].to_string())
+    };
+    compare("3", &[]);
+    let before = trials(&results.path());
+    let cell = |trial: &Trial| trial.beginning.cell.clone().unwrap();
+    let out = before.iter().find(|trial| cell(trial).round == 2).unwrap().beginning.trial;
+    let exclude = ["exclude", &out.text(), "--reason", "a backup ran", "--store", &store];
+    program.run(exclude).ends_with(0);
+
+    let (said, pairs, cautions) = compare("3", &["--resume"]);
+    assert!(said.contains("6 of 6 cells are done"), "{said}");
+    assert!(said.contains("1 of them is excluded") && said.contains("--rounds 4"), "{said}");
+    assert_eq!((pairs, trials(&results.path()).len()), (2, 6));
+    assert!(cautions.contains("trials_excluded") && cautions.contains("a backup ran"));
+
+    // A round more is a whole one, whose trials take turns; the round with the gap stays out.
+    let (said, pairs, _) = compare("4", &["--resume"]);
+    assert_eq!(pairs, 3, "{said}");
+    let after = trials(&results.path());
+    assert!(after.len() == 8 && after[6..].iter().all(|trial| cell(trial).round == 4));
+
+    program.run(["include", &out.text(), "--store", &store]).ends_with(0);
+    let (said, pairs, _) = compare("4", &["--resume"]);
+    assert!(pairs == 4 && !said.contains("excluded"), "{said}");
+}
+
+#[test]
+fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    // So wide that the fewest rounds suffice.
+    let asked = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
+    let fresh = directories(&store, &asked);
+    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    let last_round = || {
+        let all = trials(&results.path());
+        all.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).max().unwrap()
+    };
+    program.run(&fresh).ends_with(0).complains("enough after 6 rounds");
+    assert_eq!((last_round(), trials(&results.path()).len()), (6, 12));
+    program.run(&resume).ends_with(0).complains("nothing to run");
+    assert_eq!(last_round(), 6);
+    for (round, of_round) in [(2, 0), (5, 4)] {
+        let all = trials(&results.path());
+        let out = all[of_round * 2..].iter().map(|one| one.beginning.clone());
+        let out = out.into_iter().find(|one| one.cell.as_ref().unwrap().round == round).unwrap();
+        let reason = ["--reason", "a backup ran", "--store", &store];
+        program.run([&["exclude", &out.trial.text()][..], &reason].concat()).ends_with(0);
+    }
+    // Two of the six are gone, so that two more are measured, and no more than that.
+    program.run(&resume).ends_with(0).complains("enough after 8 rounds");
+    assert_eq!((last_round(), trials(&results.path()).len()), (8, 16));
+    program.run(&resume).ends_with(0).complains("nothing to run");
 }
 
 #[test]

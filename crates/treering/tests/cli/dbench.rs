@@ -272,6 +272,33 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
     assert!(cautions(&last(&program)).contains(&"otherwise_than_recorded"));
 }
 
+#[test]
+fn a_failure_is_told_with_the_first_error_that_came_before_it() {
+    let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
+    let words = |clients| ["run", "dbench", "load.txt", "--dir", "w", "--clients", clients];
+    let fails = |text: &str, clients| {
+        load(&program, text);
+        let ran = program.run(words(clients)).ends_with(4);
+        let why = failure(&last(&program)).to_owned();
+        assert!(ran.stderr.contains(&why), "{ran}");
+        why
+    };
+    let fatal = "unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
+    // A handle that is missing is told and goes on; the first of two is the nearest to the cause.
+    let text = "Mkdir \"/clients\" *\nReadX 7 0 1 1 NT_STATUS_OK\nReadX 8 0 1 1 NT_STATUS_OK\n\
+                Unlink \"/clients/none\" NT_STATUS_OK\n";
+    let why = fails(text, "1");
+    let before = "; before that: [2] handle 7 was not found";
+    assert_eq!(why, format!("client 0 failed at line 4: {fatal}{before}"));
+    // Of several clients any may be the first to fail; what it tells is its own.
+    let why = fails(text, "3");
+    assert!(why.ends_with(&format!(" failed at line 4: {fatal}{before}")), "{why}");
+    // Where nothing came before it, nothing is said of it.
+    let why = fails("Mkdir \"/clients\" *\nUnlink \"/clients/none\" NT_STATUS_OK\n", "1");
+    assert_eq!(why, format!("client 0 failed at line 2: {fatal}"));
+}
+
 /// Runs the original, or says that it is not there.
 fn original(place: &Path, words: &[&str]) -> Option<String> {
     if !Path::new(ORIGINAL).exists() {

@@ -153,16 +153,41 @@ pub(crate) struct Setting {
 impl Setting {
     pub(crate) fn new(path: impl Into<PathBuf>, value: &str) -> Self {
         let path = path.into();
-        let before = fs::read_to_string(&path).expect("the setting can be read");
+        let before = read(&path).expect("the setting can be read");
         fs::write(&path, value).expect("the setting can be changed");
         Self { path, before }
     }
+
+    /// One of two settings of `/proc/sys/vm` that take the place of each other, by their names:
+    /// setting one sets the other to 0, which is not taken back.
+    pub(crate) fn of_pair([ratio, bytes]: [&str; 2], changed: &str, value: &str) -> Self {
+        let folder = Path::new("/proc/sys/vm");
+        let [ratio, bytes] = [ratio, bytes].map(|name| folder.join(name));
+        let is_in_bytes = read(&bytes).expect("the setting can be read") != "0";
+        let path = if is_in_bytes { bytes } else { ratio };
+        let before = read(&path).expect("the setting can be read");
+        fs::write(folder.join(changed), value).expect("the setting can be changed");
+        Self { path, before }
+    }
+
+    /// The value of a file of `/proc` or `/sys`: of several words the one in brackets. Why there
+    /// is none otherwise.
+    pub(crate) fn present(path: &str) -> Result<String, String> {
+        read(Path::new(path)).map_err(|error| format!("{path}: {error}"))
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let text = fs::read_to_string(path)?;
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    Ok(chosen.map_or(text.trim(), |(word, _)| word).to_owned())
 }
 
 impl Drop for Setting {
     fn drop(&mut self) {
-        let restored = fs::write(&self.path, self.before.trim());
-        assert!(restored.is_ok() || std::thread::panicking(), "{}", self.path.display());
+        let restored = fs::write(&self.path, &self.before);
+        let is_restored = restored.is_ok() && read(&self.path).is_ok_and(|now| now == self.before);
+        assert!(is_restored || std::thread::panicking(), "{}", self.path.display());
     }
 }
 

@@ -194,6 +194,114 @@ fn queues_that_are_set_otherwise_are_doubted() {
     assert_eq!(of_places(&program, "base", "same"), BTreeSet::new());
 }
 
+/// Compares a trial while a setting of the machine is changed with one before and one after it.
+fn doubted_while_changed(name: &str, change: impl FnOnce() -> (Setting, String)) {
+    let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
+    let program = prepared();
+    let place = program.home().join("place");
+    trial(&program, &place, "base");
+    let value = {
+        let (_changed, value) = change();
+        trial(&program, &place, "changed");
+        let seen = program.run(["doctor", "--format", "json"]).ends_with(0).stdout;
+        let seen: Value = serde_json::from_str(&seen).unwrap();
+        let seen = seen["environment"].as_array().unwrap().iter().find(|fact| fact["name"] == name);
+        let seen = seen.expect(name)["value"].as_str().unwrap();
+        assert!(seen.contains(&value), "{seen}");
+        value
+    };
+    let found = doubts(&program, "base", "changed");
+    let said = found.iter().find(|(code, _)| code == "kernel_settings_differ");
+    let (_, message) = said.unwrap_or_else(|| panic!("{name}: {found:?}"));
+    assert!(message.contains(name) && message.contains(&value), "{message}");
+    trial(&program, &place, "same");
+    assert!(!of_places(&program, "base", "same").contains("kernel_settings_differ"));
+}
+
+#[test]
+fn huge_pages_that_are_set_otherwise_are_doubted() {
+    require_root!();
+    let file = "/sys/kernel/mm/transparent_hugepage/enabled";
+    if let Err(reason) = Setting::present(file) {
+        return skip(&reason);
+    }
+    doubted_while_changed("memory.transparent_hugepages", || {
+        let other = if Setting::present(file).unwrap() == "always" { "never" } else { "always" };
+        (Setting::new(file, other), format!("[{other}]"))
+    });
+}
+
+#[test]
+fn limits_of_dirty_memory_that_are_set_otherwise_are_doubted() {
+    require_root!();
+    let pair = ["dirty_ratio", "dirty_bytes"];
+    for (name, fact, values) in [
+        ("dirty_ratio", "memory.dirty_ratio", ["31", "32"]),
+        ("dirty_bytes", "memory.dirty_limit_bytes", ["805306368", "939524096"]),
+    ] {
+        doubted_while_changed(fact, || {
+            let present = Setting::present(&format!("/proc/sys/vm/{name}")).unwrap();
+            let other = values.into_iter().find(|value| *value != present).unwrap();
+            (Setting::of_pair(pair, name, other), other.to_owned())
+        });
+    }
+}
+
+/// Compares a trial while the queue of its loop device is set otherwise with one before and one
+/// after it; the doctor is asked, too, of a plan with this place and another.
+fn doubted_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
+    let _settled = settled();
+    let program = prepared();
+    let (place, other_place) = (LoopFs::new("ext4", 64), LoopFs::new("ext4", 64));
+    trial(&program, place.path(), "base");
+    let of_base = last(&program);
+    let device = of_base.facts.iter().find(|fact| fact.name == "device.name").unwrap();
+    let file = format!("/sys/block/{}/queue/{file}", device.value);
+    let present = match Setting::present(&file) {
+        Ok(present) => present,
+        Err(reason) => return skip(&reason),
+    };
+    let other = values.into_iter().find(|value| *value != present).unwrap();
+    let variant = |name: &str, place: &LoopFs| {
+        let device = format!("device = {{ directory = \"{}\" }}", place.path().display());
+        format!("[[variant]]\nname = \"{name}\"\n{device}\n")
+    };
+    let plan = [variant("place 0", &place), variant("place 1", &other_place)].concat();
+    let foreseen = format!("{fact} is {other} for 'place 0' and ");
+    assert!(!doctor(&program, &plan).contains(&foreseen));
+    {
+        let _changed = Setting::new(&file, other);
+        trial(&program, place.path(), "changed");
+        let said = doctor(&program, &plan);
+        assert!(said.contains(&foreseen) && said.contains("(devices_differ)"), "{said}");
+    }
+    assert_eq!(of_places(&program, "base", "changed"), only("devices_differ"));
+    let found = doubts(&program, "base", "changed");
+    let (_, message) = found.iter().find(|(code, _)| code == "devices_differ").unwrap();
+    let difference = format!("{fact} is {present} for 'base' and {other} for 'changed'");
+    assert_eq!(*message, difference);
+    trial(&program, place.path(), "same");
+    assert_eq!(of_places(&program, "base", "same"), BTreeSet::new());
+}
+
+#[test]
+fn queues_of_another_length_are_doubted() {
+    require_loop_fs!("ext4");
+    doubted_while_queue_changed("nr_requests", "device.nr_requests", ["64", "32"]);
+}
+
+#[test]
+fn queues_that_merge_otherwise_are_doubted() {
+    require_loop_fs!("ext4");
+    doubted_while_queue_changed("nomerges", "device.nomerges", ["2", "1"]);
+}
+
+#[test]
+fn queues_that_hold_writing_back_otherwise_are_doubted() {
+    require_loop_fs!("ext4");
+    doubted_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
+}
+
 /// What the doctor says of a plan of these variants, in one line.
 fn doctor(program: &Program, variants: &str) -> String {
     let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";

@@ -19,6 +19,7 @@ use treering_sys::{LockError, lock_exclusive};
 use crate::machine::{DeviceNumber, Machine, names};
 use crate::{DeviceError, LabError};
 
+pub use record::PlanIdentity;
 pub(crate) use record::{Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line};
 
 /// How long we wait for another process that looks through the register.
@@ -34,6 +35,8 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub(crate) struct Register {
     folder: PathBuf,
+    /// Named in the records that are written.
+    plan: Option<PlanIdentity>,
 }
 
 /// A record of ours: its lock is held until it is dropped, its file stays until it is removed.
@@ -60,7 +63,12 @@ impl Register {
         let folder = private_directory(folder)?;
         private_directory(&folder.join("mounts"))?;
         private_directory(&folder.join("devices"))?;
-        Ok(Self { folder })
+        Ok(Self { folder, plan: None })
+    }
+
+    /// The same register, whose new records name this plan.
+    pub(crate) fn for_plan(&self, plan: PlanIdentity) -> Self {
+        Self { folder: self.folder.clone(), plan: Some(plan) }
     }
 
     /// Where the mount point of a record is.
@@ -109,7 +117,7 @@ impl Register {
             let why = "somebody else has locked it".to_owned();
             return Err(DeviceError::Damaged { path: record.path, why }.into());
         }
-        let facts = Facts::new(pid, start, boot, kind(&record.id));
+        let facts = Facts::new(pid, start, boot, kind(&record.id)).of_plan(self.plan.clone());
         record.append(&facts.to_text())?;
         self.sync()?;
         Ok(record)

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use treering_model::Cell;
+
 use crate::machine::DeviceNumber;
 
 /// The first line.
@@ -101,6 +103,35 @@ impl Kind {
     }
 }
 
+/// The plan that a run carries out. What the run makes is recorded with it, so that the plan, when
+/// it is resumed, frees what is its own and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanIdentity {
+    /// Its name, for people.
+    pub name: String,
+    /// The digest by which it is recognised.
+    pub digest: String,
+}
+
+impl From<&Cell> for PlanIdentity {
+    fn from(cell: &Cell) -> Self {
+        Self { name: cell.plan.clone(), digest: cell.digest.clone() }
+    }
+}
+
+impl PlanIdentity {
+    /// As a line of a record or a mark says it, behind the word `plan`.
+    pub(crate) fn to_text(&self) -> String {
+        let part = |text: &str| escape(text.as_bytes());
+        format!("{} {}", part(&self.digest), part(&self.name))
+    }
+
+    pub(crate) fn parse(words: &str) -> Option<Self> {
+        let (digest, name) = words.split_once(' ')?;
+        Some(Self { name: text(name)?, digest: text(digest)? })
+    }
+}
+
 /// All that a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -110,13 +141,19 @@ pub(crate) struct Facts {
     pub(crate) start: u64,
     /// The boot.
     pub(crate) boot: String,
+    /// The plan it was made for; none outside of plans.
+    pub(crate) plan: Option<PlanIdentity>,
     /// The thing.
     pub(crate) kind: Kind,
 }
 
 impl Facts {
     pub(crate) fn new(pid: u32, start: u64, boot: String, kind: Kind) -> Self {
-        Self { pid, start, boot, kind }
+        Self { pid, start, boot, plan: None, kind }
+    }
+
+    pub(crate) fn of_plan(self, plan: Option<PlanIdentity>) -> Self {
+        Self { plan, ..self }
     }
 
     /// As it is written.
@@ -128,6 +165,7 @@ impl Facts {
             format!("start {start}\n"),
             format!("boot {boot}\n"),
         ];
+        lines.extend(self.plan.as_ref().map(|plan| format!("plan {}\n", plan.to_text())));
         match &self.kind {
             Kind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
@@ -184,6 +222,7 @@ struct Lines {
     pid: Option<u32>,
     start: Option<u64>,
     boot: Option<String>,
+    plan: Option<PlanIdentity>,
     kind: Option<String>,
     image: Option<PathBuf>,
     file: Option<FileNumber>,
@@ -199,7 +238,8 @@ impl Lines {
         match key {
             "pid" => self.pid = Some(value.parse().ok()?),
             "start" => self.start = Some(value.parse().ok()?),
-            "boot" => self.boot = Some(String::from_utf8(unescape(value)?).ok()?),
+            "boot" => self.boot = Some(text(value)?),
+            "plan" => self.plan = Some(PlanIdentity::parse(value)?),
             "kind" => self.kind = Some(value.to_owned()),
             "image" => self.image = Some(OsString::from_vec(unescape(value)?).into()),
             "file" => {
@@ -208,7 +248,7 @@ impl Lines {
                 self.file = Some(FileNumber { device, inode });
             }
             "loop" => self.number = Some(value.parse().ok()?),
-            "type" => self.fs_type = Some(String::from_utf8(unescape(value)?).ok()?),
+            "type" => self.fs_type = Some(text(value)?),
             "device" => self.devices.push(value.parse().ok()?),
             "mounted" => self.mounted = Some(value.parse().ok()?),
             _ => return None,
@@ -235,7 +275,8 @@ impl Lines {
             }
             _ => return None,
         };
-        Some(Facts { pid: self.pid?, start: self.start?, boot: self.boot?, kind })
+        let (pid, start, boot) = (self.pid?, self.start?, self.boot?);
+        Some(Facts { pid, start, boot, plan: self.plan, kind })
     }
 }
 
@@ -252,6 +293,11 @@ fn escape(bytes: &[u8]) -> String {
         }
     }
     text
+}
+
+/// Escaped text that is UTF-8.
+fn text(escaped: &str) -> Option<String> {
+    String::from_utf8(unescape(escaped)?).ok()
 }
 
 fn unescape(text: &str) -> Option<Vec<u8>> {
@@ -277,7 +323,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, FileNumber, Kind, RecordId, escape, unescape};
+    use super::{Facts, FileNumber, Kind, PlanIdentity, RecordId, escape, unescape};
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
 
@@ -299,7 +345,11 @@ mod tests {
             Kind::Mount { fs_type: "tmpfs".to_owned(), devices: vec![], mounted: Some(number) },
         ] {
             let facts = facts(kind);
-            assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
+            let plan = PlanIdentity { name: "my plan %\n".to_owned(), digest: "9f3c".to_owned() };
+            let of_plan = facts.clone().of_plan(Some(plan));
+            for facts in [facts, of_plan] {
+                assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
+            }
         }
     }
 

@@ -99,7 +99,7 @@ impl Scratch {
         if let Some(name) = there.iter().find(|name| !FRESH.contains(&name.as_str())) {
             return Err(unfit(format!("{what} is not empty: it has {name}")));
         }
-        place.mark(MARK)?;
+        place.mark(MARK, None)?;
         let top = found.join(TREE);
         std::fs::create_dir(&top).map_err(LabError::io("cannot make", &top))?;
         let held = Held::Theirs(Box::new(place));

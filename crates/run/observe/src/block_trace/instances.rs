@@ -39,6 +39,8 @@ pub struct LeftInstance {
     name: String,
     /// The process that made it.
     pub process: u32,
+    /// When that process began, in clock ticks since the boot.
+    pub start: u64,
 }
 
 impl fmt::Display for LeftInstance {
@@ -64,7 +66,7 @@ impl LeftInstance {
         let process = numbers.next()?.parse().ok()?;
         let then: u64 = numbers.next()?.parse().ok()?;
         let _number: u32 = numbers.next()?.parse().ok()?;
-        (begun(process) != Some(then)).then_some(Self { name, process })
+        (begun(process) != Some(then)).then_some(Self { name, process, start: then })
     }
 
     /// Removes it.

@@ -150,6 +150,23 @@ mod tests {
     }
 
     #[test]
+    fn threads_of_a_core_and_huge_pages_are_read() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places { proc: root.path().join("proc"), sys: root.path().to_owned() };
+        let (smt, huge) = ("devices/system/cpu/smt", "kernel/mm/transparent_hugepage");
+        for (folder, file, text) in
+            [(smt, "active", "1\n"), (huge, "enabled", "always [madvise] never\n")]
+        {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+            fs::write(root.path().join(folder).join(file), text).unwrap();
+        }
+        let facts = facts(&places);
+        let value = |name| &facts.iter().find(|fact| fact.name == name).unwrap().value;
+        assert_eq!(value("cpu.simultaneous_threads"), "1");
+        assert_eq!(value("memory.transparent_hugepages"), "always [madvise] never");
+    }
+
+    #[test]
     fn the_way_of_preemption_is_told() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };

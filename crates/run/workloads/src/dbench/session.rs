@@ -47,6 +47,8 @@ pub(super) struct PlaySession<'j> {
     messages: Vec<String>,
     untold: u64,
     failure: Option<String>,
+    /// What first came out otherwise than the load says in the worker that failed, before it did.
+    before_failure: Option<String>,
 }
 
 impl<'j> PlaySession<'j> {
@@ -62,6 +64,7 @@ impl<'j> PlaySession<'j> {
             messages: Vec::new(),
             untold: 0,
             failure: None,
+            before_failure: None,
         }
     }
 
@@ -176,8 +179,13 @@ impl Session for PlaySession<'_> {
         let Some(account) = Account::from_words(&totals.counters) else { return };
         self.untold += account.untold;
         self.messages.extend(account.messages.iter().cloned());
-        if self.failure.is_none() {
-            self.failure.clone_from(&account.failure);
+        if self.failure.is_none()
+            && let Some(why) = &account.failure
+        {
+            self.failure = Some(why.clone());
+            // Of other workers nothing tells whether theirs came before it.
+            let first = account.messages.first();
+            self.before_failure = first.filter(|message| !is_of_failure(message, why)).cloned();
         }
         if self.stage == Some(Stage::Play) {
             self.headline.played(&account, totals);
@@ -196,13 +204,10 @@ impl Session for PlaySession<'_> {
             return Some(why);
         }
         // A load goes on for a while after the first call that fails: that one tells more.
-        let is_before = |message: &&String| {
-            message.split_once("] ").is_some_and(|(_line, what)| !why.ends_with(what))
-        };
-        match self.messages.iter().find(is_before) {
-            Some(before) => Some(format!("{why}; before that: {before}")),
-            None => Some(why),
-        }
+        Some(match &self.before_failure {
+            Some(before) => format!("{why}; before that: {before}"),
+            None => why,
+        })
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -236,11 +241,32 @@ impl Session for PlaySession<'_> {
     }
 }
 
+/// Whether a message, `[LINE] WHAT`, tells of the failure itself: `client N failed at line LINE:
+/// WHAT`.
+fn is_of_failure(message: &str, why: &str) -> bool {
+    let place = why.split_once(" failed at line ").and_then(|(_, place)| place.split_once(": "));
+    place.is_some_and(|(line, what)| message == format!("[{line}] {what}"))
+}
+
 /// Makes the directory that a native run works in.
 struct MakeBase;
 
 impl Script for MakeBase {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.make_dir(Dir::TARGET, c"dbench-0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_failure;
+
+    #[test]
+    fn the_message_of_a_failure_is_told_from_those_before_it() {
+        let why = "client 3 failed at line 12: rename a: b failed";
+        assert!(is_of_failure("[12] rename a: b failed", why));
+        for other in ["[12] b failed", "[2] rename a: b failed", "rename a: b failed", ""] {
+            assert!(!is_of_failure(other, why), "{other}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! How the numbers of a campaign narrow from round to round, and whether there have been enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use treering_analysis::compare::{
     COMPARED_FACTS, Factor, MetricComparison, Outcome, Side, Terms, compare,
@@ -17,6 +17,14 @@ use crate::storage::{failure, open_to_read};
 
 /// So many primary metrics of a contender are told after each round.
 const TOLD: usize = 4;
+
+/// What the rounds so far say.
+struct Standing {
+    /// `None` when nothing is compared.
+    outcome: Option<Outcome>,
+    /// How many of the rounds have a trial that the user excluded: they count as not measured.
+    incomplete: u32,
+}
 
 /// Looks at what is there after each round.
 pub(super) struct Following<'a> {
@@ -51,11 +59,11 @@ impl<'a> Following<'a> {
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,
     ) -> Result<bool, Failure> {
-        let outcome = self.outcome(done)?;
-        if let Some(outcome) = outcome.as_ref().filter(|_| round > 1 && !self.args.quiet) {
+        let standing = self.standing(done, round)?;
+        if let Some(outcome) = standing.outcome.as_ref().filter(|_| round > 1 && !self.args.quiet) {
             tell(round, outcome);
         }
-        let goes_on = self.wants_more(outcome.as_ref(), round);
+        let goes_on = self.wants_more(&standing, round);
         if !goes_on && !self.args.quiet && round < self.plan.stopping.most_rounds() {
             say(&format!("enough after {round} rounds: {}", self.why()));
         }
@@ -71,14 +79,15 @@ impl<'a> Following<'a> {
         if let StoppingRule::Fixed { rounds } = self.rule {
             return Ok(round < rounds);
         }
-        let so_far = done.iter().filter(|(cell, _)| cell.round <= round);
-        let so_far = so_far.map(|(cell, trial)| (*cell, *trial)).collect();
-        Ok(self.wants_more(self.outcome(&so_far)?.as_ref(), round))
+        Ok(self.wants_more(&self.standing(done, round)?, round))
     }
 
-    fn wants_more(&self, outcome: Option<&Outcome>, round: u32) -> bool {
-        match outcome {
-            Some(outcome) => outcome.wants_more(&self.rule, round),
+    fn wants_more(&self, standing: &Standing, round: u32) -> bool {
+        match &standing.outcome {
+            // The plan has no more rounds than its rule: that ends it, however few are complete.
+            Some(outcome) => {
+                outcome.wants_more(&self.rule, round.saturating_sub(standing.incomplete))
+            }
             // Nothing is compared: the plan's last round ends it.
             None => round < self.plan.stopping.most_rounds(),
         }
@@ -92,33 +101,45 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// What the rounds so far say; `None` when nothing is compared.
-    fn outcome(&self, done: &BTreeMap<PlannedCell, TrialId>) -> Result<Option<Outcome>, Failure> {
+    /// How it stands after this round.
+    fn standing(
+        &self,
+        done: &BTreeMap<PlannedCell, TrialId>,
+        round: u32,
+    ) -> Result<Standing, Failure> {
+        let mut standing = Standing { outcome: None, incomplete: 0 };
         let Some(store) = open_to_read(self.args.page.store.store.as_deref())? else {
-            return Ok(None);
+            return Ok(standing);
         };
+        let mut incomplete = BTreeSet::new();
         let mut sides = Vec::new();
         for (number, variant) in self.plan.variants.iter().enumerate() {
             let of_variant = done
                 .iter()
-                .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round);
+                .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round)
+                .filter(|(cell, _)| cell.round <= round);
             let trials: Vec<TrialId> = of_variant.map(|(_, trial)| *trial).collect();
             let trials = store.load_with_facts(&trials, &COMPARED_FACTS);
             let mut trials = trials.map_err(|error| failure(&error))?;
+            let excluded = trials.iter().filter(|trial| trial.exclusion().is_some());
+            incomplete
+                .extend(excluded.filter_map(|trial| Some(trial.beginning.cell.as_ref()?.round)));
             trials.retain(|trial| trial.exclusion().is_none());
             if !trials.is_empty() {
                 let name = variant.name.clone();
                 sides.push(Side { name, factor: Factor::Variant, trials });
             }
         }
+        standing.incomplete = u32::try_from(incomplete.len()).unwrap_or(u32::MAX);
         let Some((baseline, contenders)) = sides.split_first().filter(|(_, rest)| !rest.is_empty())
         else {
-            return Ok(None);
+            return Ok(standing);
         };
         let judging = &self.plan.judging;
         let terms = Terms { threshold: judging.threshold, primary: judging.primary.clone() };
         let outcome = compare(baseline, contenders, &terms);
-        outcome.map(Some).map_err(|error| Failure::of(Kind::Usage, &error))
+        standing.outcome = Some(outcome.map_err(|error| Failure::of(Kind::Usage, &error))?);
+        Ok(standing)
     }
 }
 

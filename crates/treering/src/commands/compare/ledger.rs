@@ -1,9 +1,10 @@
 //! What is done of a campaign already: its finished cells, from the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use treering_campaign::PlannedCell;
-use treering_campaign::plan::Plan;
+use treering_campaign::plan::{Plan, Stopping};
+use treering_lab::PlanIdentity;
 use treering_model::{Cell, CellRole, Ending, TrialId};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
@@ -52,14 +53,8 @@ impl Ledger {
         let all = super::runner::planned_cells(plan);
         if args.resume {
             say(&format!("resuming campaign {campaign}: {} of {all} cells are done", done.len()));
-            let is_out = |one: &&&TrialSummary| {
-                one.excluded.is_some() && done.values().any(|trial| *trial == one.trial)
-            };
-            let out = of_plan.iter().filter(is_out).count();
-            if out > 0 {
-                say(&format!(
-                    "{out} of them are excluded: they are not repeated, and not compared"
-                ));
+            if let Some(note) = of_excluded(plan, &of_plan, &done) {
+                say(&note);
             }
             ledger.campaign = Some(campaign);
             ledger.done = done;
@@ -71,6 +66,37 @@ impl Ledger {
         }
         Ok(ledger)
     }
+
+    /// What the records of a run of this plan name it by.
+    pub(super) fn identity(&self, plan: &Plan) -> PlanIdentity {
+        PlanIdentity { name: plan.name.clone(), digest: self.digest.clone() }
+    }
+}
+
+/// What becomes of cells whose trials are excluded; `None` where there are none. They are not run
+/// again, since they would not take turns with the rest of their round.
+fn of_excluded(
+    plan: &Plan,
+    trials: &[&TrialSummary],
+    done: &BTreeMap<PlannedCell, TrialId>,
+) -> Option<String> {
+    let excluded: BTreeSet<TrialId> =
+        trials.iter().filter(|one| one.excluded.is_some()).map(|one| one.trial).collect();
+    let cells = || done.iter().filter(|(_, trial)| excluded.contains(trial)).map(|(cell, _)| cell);
+    let what = match cells().count() {
+        0 => return None,
+        1 => "1 of them is excluded: it is not run again and not compared".to_owned(),
+        count => format!("{count} of them are excluded: they are not run again and not compared"),
+    };
+    let measured = cells().filter(|cell| cell.role == CellRole::Round);
+    let incomplete: BTreeSet<u32> = measured.map(|cell| cell.round).collect();
+    Some(match plan.stopping {
+        Stopping::Fixed { rounds } if !incomplete.is_empty() => {
+            let enough = u64::from(rounds) + incomplete.len() as u64;
+            format!("{what}; --rounds {enough} makes up for their rounds")
+        }
+        _ => what,
+    })
 }
 
 /// The cells that have a result. A trial that was interrupted, or still runs, is none.

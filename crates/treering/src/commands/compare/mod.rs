@@ -122,16 +122,18 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let ledger = Ledger::open(plan, args)?;
+    let identity = ledger.identity(plan);
     let mut runner = Runner::new(plan, args, ledger, signals.flag());
     if args.resume {
-        lab::free_what_is_left(lab);
+        lab::free_what_is_left(lab, &identity);
     }
     if let Some(rounds) = runner.rounds_if_finished()? {
         say(&forecast::is_over(plan, rounds));
     } else {
         runner.announce()?;
         let erasing = EraseList::new(args.erase.iter().cloned());
-        conduct_plan(plan, lab, &erasing, &mut runner, signals.flag())?;
+        let lab = lab.clone().for_plan(identity);
+        conduct_plan(plan, &lab, &erasing, &mut runner, signals.flag())?;
     }
     let campaign = runner.campaign();
     if signals.flag().is_raised() {

@@ -122,6 +122,16 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
+    /// Removes what a killed run of this plan left here; one that was killed before it left its
+    /// mark has made nothing yet.
+    fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
+        let own = Some(self.ledger.identity(self.plan));
+        if find_leftovers(work)?.is_some_and(|left| left.plan == own) {
+            remove_leftovers(work, |tree| self.say(&format!("removing {tree}")))?;
+        }
+        Ok(())
+    }
+
     /// What is done, and about how long the rest will take.
     fn progress(&self) -> String {
         let done = self.ledger.done.len();
@@ -170,13 +180,13 @@ impl Conducting for Runner<'_> {
 
     fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let work = stage.work()?;
-        if self.args.resume && find_leftovers(&work)?.is_some() {
-            // What a killed run of this plan left; one that was killed before it left its mark has
-            // made nothing yet.
-            remove_leftovers(&work, |tree| self.say(&format!("removing {tree}")))?;
+        if self.args.resume {
+            self.remove_own_leftovers(&work)?;
         }
         let place = match occupy(&work) {
             Ok(place) => place,
+            // No trial can run here until the user has decided what becomes of these trees.
+            Err(error @ LabError::Left { .. }) => return Err(error.into()),
             Err(error) => return self.failed(planned, &error),
         };
         let (trial, cell) = self.cell(planned);
