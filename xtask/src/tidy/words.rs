@@ -41,10 +41,8 @@ const PHRASES: &[(&str, &str)] = &[
 const EXEMPT: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let texts = tree.files.iter().filter(|file| {
-        let is_text = file.rust.is_some() || file.path.ends_with(".md");
-        is_text && !EXEMPT.contains(&file.path.as_str())
-    });
+    let code = tree.rust().map(|(file, _)| file);
+    let texts = code.chain(tree.documents()).filter(|file| !EXEMPT.contains(&file.path.as_str()));
     let mut problems = Vec::new();
     for file in texts {
         for (number, line) in (1..).zip(file.text.lines()) {

@@ -58,8 +58,9 @@ mod tests {
     #[test]
     fn a_program_that_is_asked_to_end_can_say_so() {
         let script = "trap 'echo told; exit 7' INT; echo there; while :; do sleep 0.01; done";
-        let mut command = Command::new("sh");
-        let command = command.args(["-c", script]).stdout(Stdio::piped());
+        // A shell cannot trap what was ignored when it started.
+        let mut command = Command::new("env");
+        let command = command.args(["--default-signal", "sh", "-c", script]).stdout(Stdio::piped());
         let mut child = leave_with_parent(command).spawn().unwrap();
         let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

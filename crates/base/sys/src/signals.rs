@@ -267,6 +267,8 @@ mod tests {
 
     #[test]
     fn one_signal_raises_the_flag_and_another_ends_the_process() {
+        // SAFETY: no handler is taken away from anybody; a harness may have us ignore it.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
         let watch = SignalWatch::begin().unwrap();
         let flag = watch.flag().clone();
         let send = |signal| kill_process(getpid(), signal).unwrap();

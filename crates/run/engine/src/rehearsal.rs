@@ -74,7 +74,7 @@ impl<C: Caller> Io for Rehearsal<'_, C> {
 pub struct Actor<T> {
     cues: Option<Sender<()>>,
     said: Receiver<T>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Box<dyn Script>>>,
 }
 
 impl<T: Send + 'static> Actor<T> {
@@ -99,9 +99,19 @@ impl<T: Send + 'static> Actor<T> {
                 // What ended it was said as the last call.
                 let _ended = rehearse(script.as_mut(), &mut caller, 1000, &mut watch);
             }
+            script
         };
         let thread = Builder::new().spawn(act).expect("a thread for a task");
         Self { cues: Some(cues), said, thread: Some(thread) }
+    }
+}
+
+impl<T> Actor<T> {
+    /// Ends it where it is and gives the task's code back, with what it took down; `None` where it
+    /// ended in a panic.
+    pub fn end(mut self) -> Option<Box<dyn Script>> {
+        self.cues = None;
+        self.thread.take()?.join().ok()
     }
 }
 

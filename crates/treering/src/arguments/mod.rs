@@ -348,6 +348,10 @@ pub(crate) struct AnyRunArgs {
     /// Print every operation in its order and touch no disk.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// With --dry-run: print every call to the kernel in its order, by worker; the first 1000 of
+    /// each task where time ends the run.
+    #[arg(long, requires = "dry_run")]
+    pub(crate) calls: bool,
 }
 
 /// Options of native runs of any workload.

@@ -42,7 +42,7 @@ pub(crate) fn run(
     let settings = settings(manifest.classic, matches);
     match configure(workload, &settings) {
         Ok((job, _)) if any.dry_run => {
-            outline(job.as_ref(), &TargetFacts::unknown())?;
+            outline(job.as_ref(), &TargetFacts::unknown(), any.calls)?;
             Ok(ExitCode::SUCCESS)
         }
         Ok((job, tool)) => match tool.output.only_says() {

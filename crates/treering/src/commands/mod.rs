@@ -9,6 +9,7 @@ mod compare;
 mod dataset;
 mod dataset_pages;
 mod doctor;
+mod dry_calls;
 mod export;
 mod fio_check;
 mod generate;

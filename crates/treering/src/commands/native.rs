@@ -43,7 +43,7 @@ pub(crate) fn run(
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
-        outline(job.as_ref(), &facts)?;
+        outline(job.as_ref(), &facts, any.calls)?;
         return Ok(ExitCode::SUCCESS);
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;

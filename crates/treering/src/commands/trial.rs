@@ -163,8 +163,11 @@ fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
     beginning
 }
 
-/// Prints what a run would do.
-pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
+/// Prints what a run would do: its operations, or all their calls.
+pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result<(), Failure> {
+    if calls {
+        return super::dry_calls::print(job, facts);
+    }
     super::output::with_writer(None, |out| {
         job.outline(facts).iter().try_for_each(|line| writeln!(out, "{line}"))
     })

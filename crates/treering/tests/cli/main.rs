@@ -46,6 +46,9 @@ mod dbench;
 /// Doubts whose causes are planted, and the doctor.
 mod doubts;
 
+/// Every call of a run, printed without one.
+mod dry_calls;
+
 /// Faults that are planted on the machine.
 mod faults;
 

@@ -111,7 +111,7 @@ impl Script for Layout {
         for number in worker.directories() {
             io.call(&self.namespace.open(number, &self.names[usize::from(number)]))?;
         }
-        for file in worker.files.iter() {
+        for file in &worker.files {
             let size = io.size(file.dir(), &file.name).unless_missing()?;
             self.found.push(size.unwrap_or(0));
         }

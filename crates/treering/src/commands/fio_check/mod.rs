@@ -39,7 +39,7 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
     let both = both_ways(&settings)?;
     if any.dry_run {
         let facts = treering_script::TargetFacts::unknown();
-        outline(both.theirs.as_ref(), &facts)?;
+        outline(both.theirs.as_ref(), &facts, false)?;
         return Ok(ExitCode::SUCCESS);
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;

@@ -175,14 +175,14 @@ impl Parser {
         if let Some(times) = repeated {
             self.open_loop(times, head.place)?;
         }
-        self.to_operation(kind, &templates, values, number_words, status, head)?;
+        self.add_operation(kind, &templates, values, number_words, status, head)?;
         if repeated.is_some() {
             self.close_loop(head.place);
         }
         Ok(())
     }
 
-    fn to_operation(
+    fn add_operation(
         &mut self,
         kind: Kind,
         templates: &[Template],

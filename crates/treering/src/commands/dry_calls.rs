@@ -1,0 +1,181 @@
+//! Every call of a run in its order, made in memory: what `--dry-run --calls` prints.
+//!
+//! The workers of a parallel group take turns, a call each, so that the order is always the same.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
+use treering_script::{
+    Call, CallError, Dir, Done, File, Job, ParallelGroup, Request, Session, Subject, TargetFacts,
+    Task,
+};
+
+use crate::failure::Failure;
+
+/// Calls of each task that are printed where time, and not the parameters, ends it.
+const TIMED_CALLS: usize = 1000;
+
+/// Prints the calls of a job, a line each: worker, operation, path, and what is moved.
+pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
+    let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
+    super::output::with_writer(None, |out| {
+        let mut session = job.begin(facts);
+        let memory = MemoryFilesystem::new(EntryOrder::Creation);
+        if most < usize::MAX {
+            writeln!(out, "# time ends this run: up to {most} calls of each task are shown")?;
+        }
+        let mut number = 0;
+        while let Some(phase) = session.next_phase() {
+            writeln!(out, "phase {}", phase.name)?;
+            while let Some(group) = session.next_group() {
+                perform(session.as_mut(), group, (&memory, number, most), out)?;
+                if let Some(why) = session.failure() {
+                    return writeln!(out, "# it would end here: {why}");
+                }
+            }
+            number += 1;
+        }
+        Ok(())
+    })
+}
+
+/// A call that was made: its line, and what the totals of its task have of it.
+struct Made {
+    line: String,
+    op: Op,
+    is_done: bool,
+    bytes: u64,
+}
+
+/// A task on its way through its calls.
+struct Working {
+    actor: Actor<Made>,
+    file_op: Op,
+    totals: TaskTotals,
+    ops: BTreeMap<&'static str, OpTotals>,
+    calls: usize,
+}
+
+impl Working {
+    fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
+        let mut lines = Lines::default();
+        let describe = move |call: &Call<'_>, done: Result<Done, CallError>| Made {
+            line: lines.of(call),
+            op: call.op(),
+            is_done: done.is_ok(),
+            bytes: if let Ok(Done::Bytes(bytes)) = done { bytes } else { 0 },
+        };
+        let actor = Actor::new(task.script, MemoryCaller::new(memory), describe);
+        let (kind, subject) = (task.kind, task.subject);
+        let totals = TaskTotals { phase, worker, kind, subject, ..TaskTotals::default() };
+        Self { actor, file_op: task.file_op, totals, ops: BTreeMap::new(), calls: 0 }
+    }
+
+    /// Makes its next call, up to so many.
+    fn step(&mut self, most: usize) -> Option<Made> {
+        let made = self.actor.next().filter(|_| self.calls < most)?;
+        self.calls += 1;
+        self.totals.files += u64::from(made.is_done && made.op == self.file_op);
+        self.totals.bytes += made.bytes;
+        let none = |op| OpTotals { op, calls: 0, errors: 0, bytes: 0, latency: Latency::new() };
+        let op = self.ops.entry(made.op.name()).or_insert_with(|| none(made.op));
+        op.calls += 1;
+        op.bytes += made.bytes;
+        op.errors += u64::from(!made.is_done);
+        Some(made)
+    }
+
+    /// What it came to.
+    fn end(self) -> TaskTotals {
+        let counters = self.actor.end().map(|mut script| script.counters()).unwrap_or_default();
+        TaskTotals { counters, ops: self.ops.into_values().collect(), ..self.totals }
+    }
+}
+
+/// Leads the tasks of a group through their calls.
+fn perform(
+    session: &mut dyn Session,
+    group: ParallelGroup,
+    (memory, phase, most): (&MemoryFilesystem, u32, usize),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let tasks = (0..).zip(group.tasks);
+    let mut working: Vec<Option<Working>> =
+        tasks.map(|(worker, task)| Some(Working::new(task, memory, phase, worker))).collect();
+    let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
+    while working.iter().any(Option::is_some) {
+        for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
+            match task.as_mut().map(|task| task.step(most)) {
+                Some(Some(made)) => writeln!(out, "{worker} {}", made.line)?,
+                Some(None) => *end = task.take().map(Working::end),
+                None => {}
+            }
+        }
+    }
+    ended.iter().flatten().for_each(|totals| session.task_ended(totals));
+    Ok(())
+}
+
+/// Makes lines of calls; knows what is open under which slot.
+#[derive(Debug, Default)]
+struct Lines {
+    dirs: HashMap<Dir, String>,
+    files: HashMap<File, String>,
+}
+
+impl Lines {
+    fn of(&mut self, call: &Call<'_>) -> String {
+        let path = match call.subject() {
+            Subject::Below(at, name) => self.below(at, &name.to_string_lossy()),
+            Subject::Directory(dir) => self.dirs.get(&dir).cloned().unwrap_or_default(),
+            Subject::File(file) => self.files.get(&file).cloned().unwrap_or_default(),
+        };
+        match *call {
+            Call::OpenDir { into, .. } => _ = self.dirs.insert(into, path.clone()),
+            Call::Create { into, .. } | Call::Open { into, .. } => {
+                self.files.insert(into, path.clone());
+            }
+            _ => {}
+        }
+        let detail = self.detail(call);
+        let path = if path.is_empty() { ".".to_owned() } else { path.escape_debug().to_string() };
+        format!("{} {path}{detail}", call.op())
+    }
+
+    fn below(&self, at: Dir, name: &str) -> String {
+        match self.dirs.get(&at) {
+            Some(dir) if !dir.is_empty() => format!("{dir}/{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// What a call says beside its path.
+    fn detail(&self, call: &Call<'_>) -> String {
+        match *call {
+            Call::ReadAt { bytes, position, .. }
+            | Call::WriteAt { bytes, position, .. }
+            | Call::ReadMapped { bytes, position, .. }
+            | Call::WriteMapped { bytes, position, .. }
+            | Call::Write { bytes, position, .. }
+            | Call::WriteEach { bytes, position, .. } => format!(" {bytes} at {position}"),
+            Call::Read { bytes, .. } | Call::ReadEach { bytes, .. } => format!(" {bytes}"),
+            Call::Seek { position, .. } => format!(" to {position}"),
+            Call::Truncate { bytes, .. } => format!(" to {bytes}"),
+            Call::Rename { to_at, to, .. } | Call::Link { to_at, to, .. } => {
+                let to = self.below(to_at, &to.to_string_lossy());
+                format!(" to {}", to.escape_debug())
+            }
+            Call::Submit { requests } => {
+                let verb = |writes| if writes { "write" } else { "read" };
+                let request = |one: &Request| {
+                    format!("{} {} at {}", verb(one.writes), one.bytes, one.position)
+                };
+                format!(" {}", requests.iter().map(request).collect::<Vec<_>>().join(", "))
+            }
+            Call::Pause { ns } => format!(" {ns} ns"),
+            _ => String::new(),
+        }
+    }
+}
