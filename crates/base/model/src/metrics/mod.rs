@@ -3,7 +3,7 @@
 //! their metrics from these, and `cargo xtask tidy` refuses their names anywhere else.
 //!
 //! One file for each workload or observer; what several share is in a file by topic.
-//! docs/metrics.md is [`page`].
+//! docs/metrics.md is [`page()`].
 
 pub mod blogbench;
 pub mod bonnie;

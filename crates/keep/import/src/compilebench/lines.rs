@@ -66,7 +66,7 @@ pub(super) fn in_seconds(tally: &str) -> bool {
     tally.starts_with("delete") || tally.starts_with("stat")
 }
 
-/// What [`line`] reads begins with one of these words, or with the rule above the summary.
+/// What [`line()`] reads begins with one of these words, or with the rule above the summary.
 const FIRST_WORDS: [&str; 16] = [
     "using", "native", "create", "patch", "compile", "clean", "read", "stat", "delete", "intial",
     "initial", "no", "run", "creating", "error", "caught",
