@@ -123,6 +123,7 @@ pub enum TrialEvent {
         /// Nanoseconds from the start of the trial.
         at_ns: u64,
         /// What the session says to its output, in a form of theirs.
+        #[serde(rename = "notes")]
         counters: Vec<u64>,
     },
     /// A task ended.

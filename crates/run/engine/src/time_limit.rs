@@ -1,4 +1,4 @@
-//! The time of a group: a thread that waits for its end and rings.
+//! The time of a group: a thread that waits for its end and reaches the deadline.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -1,6 +1,6 @@
 //! A workload as the tool it imitates: where it works, how it runs, what it says.
 //!
-//! A output only turns events into words. Who prints them, reads clocks and looks at filesystems is
+//! An output only turns events into words. Who prints them, reads clocks and looks at filesystems is
 //! the command line.
 
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub struct ClassicTraces {
     pub names: &'static [(&'static str, &'static str)],
 }
 
-/// What a output may know before it begins.
+/// What an output may know before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicScene {
     /// The command line as it was typed, the program's name first.
@@ -124,7 +124,7 @@ impl DiskCounts {
     }
 }
 
-/// What a output may ask while it speaks.
+/// What an output may ask while it speaks.
 pub trait Witness {
     /// The room of the first root's filesystem now.
     fn room(&mut self) -> Option<Room>;

@@ -254,7 +254,7 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
     Ok(ExitCode::from(Kind::Classic.code()))
 }
 
-/// What a output may know before the directories are there.
+/// What an output may know before the directories are there.
 fn scene() -> ClassicScene {
     ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }

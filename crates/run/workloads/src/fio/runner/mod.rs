@@ -89,7 +89,7 @@ pub(super) struct Deadlines {
     pub(super) time: Deadline,
     /// What it rings when it is done.
     pub(super) others: Vec<Deadline>,
-    /// What it rings as well where it failed.
+    /// The deadlines that it reaches as well where it failed.
     pub(super) on_error: Vec<Deadline>,
     /// All of these must have rung before it begins.
     pub(super) before: Vec<Deadline>,
