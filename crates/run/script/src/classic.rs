@@ -1,7 +1,7 @@
 //! A workload as the tool it imitates: where it works, how it runs, what it says.
 //!
-//! An output only turns events into words. Who prints them, reads clocks and looks at filesystems is
-//! the command line.
+//! An output only turns events into words. The command line prints them, reads clocks and looks at
+//! filesystems.
 
 use std::path::{Path, PathBuf};
 
