@@ -225,8 +225,7 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Handlers, INSTALLING, SignalWatch, StopFlag};
-    use std::sync::{Arc, PoisonError};
+    use super::{Handlers, SignalWatch, StopFlag};
 
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
@@ -303,30 +302,5 @@ mod tests {
         assert!(at(libc::SIGINT, 6_000), "later");
         handlers.forget();
         assert!(!at(libc::SIGTERM, 6_001) && !at(libc::SIGTERM, 6_002));
-    }
-
-    #[test]
-    fn an_ignored_sigint_is_watched_only_when_asked_for_and_sigterm_always() {
-        let handlers = Arc::new(Handlers::new(StopFlag::new()));
-        let caught = |all_the_same: &[i32], signal| {
-            // No other thread is installing a handler while this one forks.
-            let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-            in_child(|| {
-                for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                    // SAFETY: a disposition of this child's own.
-                    unsafe { libc::signal(ignored, libc::SIG_IGN) };
-                }
-                handlers.watches.store(1, std::sync::atomic::Ordering::Relaxed);
-                handlers.forget();
-                handlers.install(all_the_same).unwrap();
-                kill_process(getpid(), signal).unwrap();
-                handlers.flag.signal().unwrap_or(0)
-            })
-        };
-        let usual = [libc::SIGTERM];
-        assert_eq!(caught(&usual, Signal::INT), Ok(0));
-        assert_eq!(caught(&usual, Signal::HUP), Ok(0));
-        assert_eq!(caught(&usual, Signal::TERM), Ok(libc::SIGTERM));
-        assert_eq!(caught(&[libc::SIGTERM, libc::SIGINT], Signal::INT), Ok(libc::SIGINT));
     }
 }

@@ -17,7 +17,8 @@ use crate::failure::Failure;
 /// Calls of each task that are printed where time, and not the parameters, ends it.
 const TIMED_CALLS: usize = 1000;
 
-/// Prints the calls of a job, a line each: worker, operation, path, and what is moved.
+/// Prints the calls of a job, a line each: worker, operation, path, what is moved, and the error
+/// of one that fails.
 pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
     let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
     super::output::with_writer(None, |out| {
@@ -62,7 +63,11 @@ impl Working {
     fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
         let mut lines = Lines::default();
         let describe = move |call: &Call<'_>, done: Result<Done, CallError>| Made {
-            line: lines.of(call),
+            line: match done {
+                Ok(_) => lines.of(call),
+                // As it fails in a real directory: expected, or the end of the task.
+                Err(error) => format!("{}: {}", lines.of(call), error.errno),
+            },
             op: call.op(),
             is_done: done.is_ok(),
             bytes: if let Ok(Done::Bytes(bytes)) = done { bytes } else { 0 },

@@ -1,4 +1,4 @@
-//! Steps that own their names, for tests that make them up, and scripts of them.
+//! Calls that own their names, for tests that make them up, and tasks of them.
 
 use std::ffi::CString;
 
