@@ -90,6 +90,14 @@ pub(crate) struct PageArgs {
     pub(crate) charts: Option<PathBuf>,
 }
 
+/// From the shortest time in which anything can be measured to a week.
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: Option<f64> = text.parse().ok();
+    minutes
+        .filter(|minutes| (0.01..=10_080.0).contains(minutes))
+        .ok_or_else(|| "write minutes from 0.01 to 10080, as 3.5".to_owned())
+}
+
 /// What a quick plan is made of.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The quick plan")]
@@ -125,9 +133,14 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', conflicts_with = "plan")]
     pub(crate) primary: Vec<String>,
     /// Rounds; in each every variant runs once. With a plan, instead of what the plan says
-    /// [default: as few as can show a difference in every primary metric, 6 at least].
+    /// [default: as many as fit into --minutes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
+    /// As many rounds as fit into so many minutes, 20 at most, but as many as can show a difference
+    /// in every primary metric (6 at least) in any case [default: 3.5].
+    #[arg(long, value_name = "N", conflicts_with_all = ["plan", "rounds", "precision", "sequential"],
+        value_parser = minutes)]
+    pub(crate) minutes: Option<f64>,
     /// Instead of a fixed number: run until every primary interval is this narrow, as 1.5%.
     #[arg(long, value_name = "N%", conflicts_with_all = ["plan", "rounds", "sequential"])]
     pub(crate) precision: Option<String>,

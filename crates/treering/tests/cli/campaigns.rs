@@ -194,7 +194,10 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
     assert!(dry.stdout.contains("earlier trials"), "{dry}");
     assert!(dry.stderr.contains("at least 6"), "{dry}");
     let enough = program.run(directories(&store, &["--dry-run"])).ends_with(0);
-    assert!(enough.stdout.contains("6 rounds and a warm-up round: 14 trials"), "{enough}");
+    assert!(
+        enough.stdout.contains("6 to 20 rounds and a warm-up round: at most 42 trials"),
+        "{enough}"
+    );
     assert!(!enough.stderr.contains("caution"), "{enough}");
 }
 
@@ -228,7 +231,7 @@ fn the_quick_plan_has_one_question_for_each_workload() {
         let quick = ["compare", "--directories", "a,b", "--workload", workload, "--print-plan"];
         let printed = program.run([&quick[..], options].concat()).ends_with(0).stdout;
         assert!(printed.contains(&format!("primary = [\"{primary}\"]")), "{printed}");
-        assert!(printed.contains("rounds = 6\n"), "{printed}");
+        assert!(printed.contains("minutes = 3.5\nfewest = 6\nmost = 20\n"), "{printed}");
         assert!(printed.contains("control = false\n"), "{printed}");
     }
 }
@@ -384,6 +387,20 @@ fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
     // Two of the six are gone, so that two more are measured, and no more than that.
     program.run(&resume).ends_with(0).complains("enough after 8 rounds");
     assert_eq!((last_round(), trials(&results.path()).len()), (8, 16));
+    program.run(&resume).ends_with(0).complains("nothing to run");
+}
+
+#[test]
+fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let asked = ["--minutes", "0.01", "--no-warm-up"];
+    let fresh = directories(&store, &asked);
+    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    let ran = program.run(&fresh).ends_with(0);
+    ran.complains("6 to 20 rounds").complains("another does not fit into the time");
+    let count = trials(&results.path()).len();
+    assert!((12..40).contains(&count) && count % 2 == 0, "{count}");
     program.run(&resume).ends_with(0).complains("nothing to run");
 }
 

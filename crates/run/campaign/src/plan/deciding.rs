@@ -83,6 +83,13 @@ impl Stopping {
         Self::Precision { half_width, fewest, most: most.max(fewest) }
     }
 
+    /// As many rounds as fit into so many minutes, at most `most`, but as many as such a family
+    /// needs in any case.
+    pub fn time_for(family: u32, minutes: f64, most: u32) -> Self {
+        let fewest = rounds_needed(family, ALPHA);
+        Self::Time { minutes, fewest, most: most.max(fewest) }
+    }
+
     /// The recommended looks, without those at which such a family could show nothing yet.
     pub fn sequential_for(family: u32) -> Self {
         let mut looks = RECOMMENDED_LOOKS.to_vec();
@@ -98,7 +105,7 @@ impl Stopping {
     pub fn first_end(&self) -> u32 {
         match self {
             Self::Fixed { rounds } => *rounds,
-            Self::Precision { fewest, .. } => *fewest,
+            Self::Precision { fewest, .. } | Self::Time { fewest, .. } => *fewest,
             Self::Sequential { looks } => looks.first().copied().unwrap_or_default(),
         }
     }
@@ -106,7 +113,7 @@ impl Stopping {
     /// The level of each test: lower where there are several looks.
     fn level(&self) -> f64 {
         match self {
-            Self::Fixed { .. } | Self::Precision { .. } => ALPHA,
+            Self::Fixed { .. } | Self::Precision { .. } | Self::Time { .. } => ALPHA,
             Self::Sequential { looks } => level_of(looks),
         }
     }

@@ -72,6 +72,15 @@ pub enum Stopping {
         /// The most rounds.
         most: u32,
     },
+    /// As many as fit into a time, which is no look at the results: the level stays what it is.
+    Time {
+        /// How long the measured rounds may take together, in minutes.
+        minutes: f64,
+        /// The fewest rounds, however long they take.
+        fewest: u32,
+        /// The most rounds.
+        most: u32,
+    },
     /// At planned looks, each at a lower level: as soon as every primary metric is decided.
     Sequential {
         /// After how many rounds it looks, rising; the last is the end.
@@ -84,7 +93,7 @@ impl Stopping {
     pub fn most_rounds(&self) -> u32 {
         match self {
             Self::Fixed { rounds } => *rounds,
-            Self::Precision { most, .. } => *most,
+            Self::Precision { most, .. } | Self::Time { most, .. } => *most,
             Self::Sequential { looks } => looks.last().copied().unwrap_or_default(),
         }
     }

@@ -80,6 +80,13 @@ fn stopping(to: &mut String, rule: &Stopping) {
             line(to, "fewest", &fewest.to_string());
             line(to, "most", &most.to_string());
         }
+        Stopping::Time { minutes, fewest, most } => {
+            header(to, "[stopping]");
+            line(to, "rule", "\"time\"");
+            line(to, "minutes", &minutes.to_string());
+            line(to, "fewest", &fewest.to_string());
+            line(to, "most", &most.to_string());
+        }
         Stopping::Sequential { looks } => {
             header(to, "[stopping]");
             line(to, "rule", "\"sequential\"");

@@ -40,6 +40,10 @@ fn rules_look_first_where_something_can_be_shown() {
     let precise = rule("rule = \"precision\"\nhalf-width = \"2%\"\n");
     assert_eq!(precise, Stopping::Precision { half_width: 0.02, fewest: 7, most: 30 });
     assert_eq!(
+        rule("rule = \"time\"\nminutes = 4\n"),
+        Stopping::Time { minutes: 4.0, fewest: 7, most: 30 }
+    );
+    assert_eq!(
         rule("rule = \"sequential\"\n"),
         Stopping::Sequential { looks: vec![10, 15, 20, 30] }
     );

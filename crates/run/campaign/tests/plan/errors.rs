@@ -83,6 +83,8 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     ("an unknown rule", "[stopping]\nrule = \"precise\"\n"),
     ("a key of another rule", "[stopping]\nrule = \"precision\"\nlooks = [6]\n"),
+    ("time without minutes", "[stopping]\nrule = \"time\"\n"),
+    ("no time at all", "[stopping]\nrule = \"time\"\nminutes = 0\n"),
     ("precision without a width", "[stopping]\nrule = \"precision\"\n"),
     ("a percentage without its sign", "[stopping]\nrule = \"precision\"\nhalf-width = 1.5\n"),
     (

@@ -79,6 +79,10 @@ fn stopping() -> impl Strategy<Value = Stopping> {
             let half_width = f64::from(width) / 10_000.0;
             Stopping::Precision { half_width, fewest, most: fewest + more }
         }),
+        (1u32..100_000, 6u32..100, 0u32..100).prop_map(|(hundredths, fewest, more)| {
+            let minutes = f64::from(hundredths) / 100.0;
+            Stopping::Time { minutes, fewest, most: fewest + more }
+        }),
         collection::btree_set(6u32..10_000, 1..20)
             .prop_map(|looks| Stopping::Sequential { looks: looks.into_iter().collect() }),
     ]

@@ -24,6 +24,8 @@ struct Standing {
     outcome: Option<Outcome>,
     /// How many of the rounds have a trial that the user excluded: they count as not measured.
     incomplete: u32,
+    /// From the beginning of the first trial to the end of the last.
+    seconds: f64,
 }
 
 /// Looks at what is there after each round.
@@ -31,12 +33,16 @@ pub(super) struct Following<'a> {
     plan: &'a Plan,
     args: &'a CompareArgs,
     rule: StoppingRule,
+    /// With the rule of time: the fewest rounds, and the time that the rounds may take.
+    time: Option<(u32, f64)>,
 }
 
 impl<'a> Following<'a> {
     pub(super) fn new(plan: &'a Plan, args: &'a CompareArgs) -> Self {
         let rule = match &plan.stopping {
-            Stopping::Fixed { rounds } => StoppingRule::Fixed { rounds: *rounds },
+            Stopping::Fixed { rounds } | Stopping::Time { most: rounds, .. } => {
+                StoppingRule::Fixed { rounds: *rounds }
+            }
             Stopping::Precision { half_width, fewest, most } => StoppingRule::Precision {
                 // The width is measured on the scale of the comparison: log ratios.
                 half_width: half_width.ln_1p(),
@@ -45,7 +51,11 @@ impl<'a> Following<'a> {
             },
             Stopping::Sequential { looks } => StoppingRule::sequential(looks),
         };
-        Self { plan, args, rule }
+        let time = match plan.stopping {
+            Stopping::Time { minutes, fewest, .. } => Some((fewest, minutes * 60.0)),
+            _ => None,
+        };
+        Self { plan, args, rule, time }
     }
 
     /// When it ends.
@@ -76,13 +86,19 @@ impl<'a> Following<'a> {
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,
     ) -> Result<bool, Failure> {
-        if let StoppingRule::Fixed { rounds } = self.rule {
-            return Ok(round < rounds);
+        if let (StoppingRule::Fixed { rounds }, None) = (&self.rule, self.time) {
+            return Ok(round < *rounds);
         }
         Ok(self.wants_more(&self.standing(done, round)?, round))
     }
 
     fn wants_more(&self, standing: &Standing, round: u32) -> bool {
+        if let Some((fewest, seconds)) = self.time {
+            let with_another = standing.seconds * (1.0 + 1.0 / f64::from(round.max(1)));
+            let complete = round.saturating_sub(standing.incomplete);
+            let fits = complete < fewest || with_another <= seconds;
+            return fits && round < self.plan.stopping.most_rounds();
+        }
         match &standing.outcome {
             // The plan has no more rounds than its rule: that ends it, however few are complete.
             Some(outcome) => {
@@ -95,6 +111,9 @@ impl<'a> Following<'a> {
 
     fn why(&self) -> &'static str {
         match self.rule {
+            StoppingRule::Fixed { .. } if self.time.is_some() => {
+                "another does not fit into the time"
+            }
             StoppingRule::Fixed { .. } => "as planned",
             StoppingRule::Precision { .. } => "every primary interval is narrow enough",
             StoppingRule::Sequential { .. } => "every primary metric is decided",
@@ -107,12 +126,13 @@ impl<'a> Following<'a> {
         done: &BTreeMap<PlannedCell, TrialId>,
         round: u32,
     ) -> Result<Standing, Failure> {
-        let mut standing = Standing { outcome: None, incomplete: 0 };
+        let mut standing = Standing { outcome: None, incomplete: 0, seconds: 0.0 };
         let Some(store) = open_to_read(self.args.page.store.store.as_deref())? else {
             return Ok(standing);
         };
         let mut incomplete = BTreeSet::new();
         let mut sides = Vec::new();
+        let (mut begin, mut end) = (f64::INFINITY, 0.0_f64);
         for (number, variant) in self.plan.variants.iter().enumerate() {
             let of_variant = done
                 .iter()
@@ -121,6 +141,11 @@ impl<'a> Following<'a> {
             let trials: Vec<TrialId> = of_variant.map(|(_, trial)| *trial).collect();
             let trials = store.load_with_facts(&trials, &COMPARED_FACTS);
             let mut trials = trials.map_err(|error| failure(&error))?;
+            for trial in &trials {
+                let began = trial.beginning.started_unix_ms as f64 / 1e3;
+                begin = begin.min(began);
+                end = end.max(began + trial.wall_ns as f64 / 1e9);
+            }
             let excluded = trials.iter().filter(|trial| trial.exclusion().is_some());
             incomplete
                 .extend(excluded.filter_map(|trial| Some(trial.beginning.cell.as_ref()?.round)));
@@ -130,6 +155,7 @@ impl<'a> Following<'a> {
                 sides.push(Side { name, factor: Factor::Variant, trials });
             }
         }
+        standing.seconds = (end - begin).max(0.0);
         standing.incomplete = u32::try_from(incomplete.len()).unwrap_or(u32::MAX);
         let Some((baseline, contenders)) = sides.split_first().filter(|(_, rest)| !rest.is_empty())
         else {

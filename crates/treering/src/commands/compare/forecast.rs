@@ -83,9 +83,6 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     let watched = observing_rounds(plan);
     let all = || measured.iter().chain(&watched).flatten();
     let missing: Vec<&PlannedCell> = all().filter(|cell| !is_there(cell)).collect();
-    let seconds = |cells: &[&PlannedCell]| -> Option<f64> {
-        cells.iter().map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
-    };
     let (first, most) = (plan.stopping.first_end(), plan.stopping.most_rounds());
     let rounds = match (first, most) {
         (_, 1) => "1 round".to_owned(),
@@ -103,16 +100,7 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     }
     let beside =
         if beside.is_empty() { String::new() } else { format!(" and {}", beside.join(" and ")) };
-    let time = match seconds(&missing) {
-        None => "how long is not known until the first round".to_owned(),
-        Some(longest) if first == most => format!("about {}", duration(longest)),
-        Some(longest) => {
-            let needed = |cell: &&PlannedCell| cell.round <= first || cell.role != CellRole::Round;
-            let least: Vec<&PlannedCell> = missing.iter().copied().filter(needed).collect();
-            let least = seconds(&least).unwrap_or(longest);
-            format!("about {} to {}", duration(least), duration(longest))
-        }
-    };
+    let time = time(plan, jobs, &missing);
     let count = all().count();
     let left = match missing.len() {
         missing if missing == count => String::new(),
@@ -121,6 +109,30 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     let at_most = if first == most { "" } else { "at most " };
     let trials = if count == 1 { "trial" } else { "trials" };
     format!("{rounds}{beside}: {at_most}{count} {trials}{left}, {time}")
+}
+
+/// About how long these cells take: from the earliest end of the plan to the latest.
+fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
+    let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| -> Option<f64> {
+        let cells = missing.iter().filter(|cell| is_counted(cell));
+        cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
+    };
+    let first = plan.stopping.first_end();
+    let is_of_least = |cell: &PlannedCell| cell.round <= first || cell.role != CellRole::Round;
+    let is_unlimited = |cell: &PlannedCell| cell.role != CellRole::Round;
+    let (Some(all), Some(least), Some(unlimited)) =
+        (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
+    else {
+        return "how long is not known until the first round".to_owned();
+    };
+    let longest = match plan.stopping {
+        Stopping::Time { minutes, .. } => all.min(unlimited + minutes * 60.0).max(least),
+        _ => all,
+    };
+    match (duration(least), duration(longest)) {
+        (least, longest) if least == longest => format!("about {longest}"),
+        (least, longest) => format!("about {least} to {longest}"),
+    }
 }
 
 /// How many comparisons decide, and how many rounds they need at least.
@@ -197,9 +209,11 @@ pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
         Stopping::Fixed { .. } => {
             format!("all {rounds} rounds are there already; nothing to run; more with --rounds M")
         }
-        Stopping::Precision { .. } | Stopping::Sequential { .. } => format!(
-            "all it needs is there already: its rule ended it after {rounds} rounds; nothing to \
+        Stopping::Precision { .. } | Stopping::Sequential { .. } | Stopping::Time { .. } => {
+            format!(
+                "all it needs is there already: its rule ended it after {rounds} rounds; nothing to \
              run; more with --rounds M"
-        ),
+            )
+        }
     }
 }

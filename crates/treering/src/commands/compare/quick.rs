@@ -16,6 +16,9 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
 const GIB: u64 = 1 << 30;
+/// With the warm-up round and the making of images an answer comes within five minutes.
+const USUAL_MINUTES: f64 = 3.5;
+const MOST_IN_TIME: u32 = 20;
 /// The filesystems of the quick plan, as far as they can be made.
 const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
@@ -91,7 +94,7 @@ fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {
         }
         None => match args.rounds {
             Some(rounds) => Stopping::Fixed { rounds: rounds.into() },
-            None => Stopping::fixed_for(family),
+            None => Stopping::time_for(family, args.minutes.unwrap_or(USUAL_MINUTES), MOST_IN_TIME),
         },
     })
 }

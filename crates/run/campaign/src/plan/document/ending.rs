@@ -1,7 +1,7 @@
 //! When a plan ends: `rounds`, or a rule in `[stopping]`.
 
 use super::nearest::nearest;
-use super::quantity::share;
+use super::quantity::{self, share};
 use super::section::{STOPPING, Section, Value};
 use crate::plan::Stopping;
 use crate::plan::error::{Fault, quoted};
@@ -12,10 +12,11 @@ const ROUNDS_MAX: u32 = 10_000;
 const FEWEST_MIN: u32 = 6;
 const LOOKS_MAX: usize = 30;
 /// The rules, and the keys that belong to each.
-const RULES: [(&str, &[&str]); 3] = [
+const RULES: [(&str, &[&str]); 4] = [
     ("fixed", &["rounds"]),
     ("precision", &["half-width", "fewest", "most"]),
     ("sequential", &["looks"]),
+    ("time", &["minutes", "fewest", "most"]),
 ];
 
 /// The rule, its numbers by default such that a family of so many comparisons can be decided.
@@ -41,6 +42,7 @@ pub(super) fn stopping(top: &Section<'_>, family: u32) -> Result<Stopping, Fault
     match rule {
         "precision" => precision(&section, family),
         "sequential" => sequential(&section, family),
+        "time" => time(&section, family),
         _ => fixed(section.get("rounds").as_ref(), family),
     }
 }
@@ -76,6 +78,23 @@ fn precision(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
         return Err(Fault::at(section.span.clone(), message, "").hint(hint));
     };
     let half_width = share(&half_width, 0.0001, 1.0)?;
+    let (fewest, most) = fewest_and_most(section, family)?;
+    Ok(Stopping::Precision { half_width, fewest, most })
+}
+
+fn time(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
+    let Some(minutes) = section.get("minutes") else {
+        let message = "the rule \"time\" needs `minutes`";
+        let hint = "write how long the measured rounds may take together, as minutes = 4";
+        return Err(Fault::at(section.span.clone(), message, "").hint(hint));
+    };
+    let minutes = quantity::minutes(&minutes)?;
+    let (fewest, most) = fewest_and_most(section, family)?;
+    Ok(Stopping::Time { minutes, fewest, most })
+}
+
+/// Between which numbers of rounds a rule may end.
+fn fewest_and_most(section: &Section<'_>, family: u32) -> Result<(u32, u32), Fault> {
     let rounds = |key: &str, default| {
         let value = section.get(key);
         value.map_or(Ok(default), |value| few_rounds(&value)?.whole_u32(1..=ROUNDS_MAX))
@@ -95,7 +114,7 @@ fn precision(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
         }
         return Err(fault.hint(format!("write {fewest} or more")));
     }
-    Ok(Stopping::Precision { half_width, fewest, most })
+    Ok((fewest, most))
 }
 
 /// Refuses a number of rounds that can show nothing, with the reason.

@@ -46,21 +46,29 @@ fn percentage(text: &str) -> Option<f64> {
 
 /// Seconds, whole or not, at most a day.
 pub(super) fn seconds(value: &Value<'_>) -> Result<f64, Fault> {
-    let wanted = "seconds from 0 to 86400";
-    let seconds = match value.value {
+    number(value, "seconds", 0.0, 86_400.0)
+}
+
+/// Minutes, whole or not, from a hundredth to a week.
+pub(super) fn minutes(value: &Value<'_>) -> Result<f64, Fault> {
+    number(value, "minutes", 0.01, 10_080.0)
+}
+
+fn number(value: &Value<'_>, unit: &str, least: f64, most: f64) -> Result<f64, Fault> {
+    let number = match value.value {
         DeValue::Integer(integer) => {
             u32::from_str_radix(integer.as_str(), integer.radix()).ok().map(f64::from)
         }
         DeValue::Float(float) => float.as_str().parse().ok(),
-        _ => return Err(value.wrong("a number of seconds, as 2.5")),
+        _ => return Err(value.wrong(&format!("a number of {unit}, as 2.5"))),
     };
     // Adding 0 makes 0 of -0.
-    seconds
-        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
-        .map(|seconds| seconds + 0.0)
-        .ok_or_else(|| {
+    number.filter(|number| (least..=most).contains(number)).map(|number| number + 0.0).ok_or_else(
+        || {
+            let wanted = format!("{unit} from {least} to {most}");
             value.fault(format!("`{}` is not {wanted}", value.key), format!("write {wanted}"))
-        })
+        },
+    )
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) static PLAN: Schema = Schema {
 };
 pub(super) static STOPPING: Schema = Schema {
     title: "[stopping]",
-    keys: &["rule", "rounds", "half-width", "fewest", "most", "looks"],
+    keys: &["rule", "rounds", "half-width", "fewest", "most", "looks", "minutes"],
 };
 pub(super) static DEVICE: Schema = Schema {
     title: "[device]",
