@@ -6,7 +6,6 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("/dev/sdc1", "$DISK", "a disk of the reader's"),
     ("/dev/sdb", "$DISK", "a disk of the reader's"),
     ("-s /path/of/the/four/datasets", "-s DATASETS", "a placeholder"),
-    ("./ffsb PROFILE", "./ffsb examples/ffsb/mail-server-small.ffsb", "a placeholder"),
     (" [--patched DIR] [--compiled DIR] [--patched-compiled DIR]", "", "not to be typed"),
     (" [--patched DIR]", "", "not to be typed"),
     ("record NAME --clean DIR", "record mine --replace --clean tree", "placeholders"),
