@@ -5,6 +5,7 @@ mod allow_attributes;
 mod below_the_cli;
 mod columns;
 mod dependencies;
+mod filesystem_names;
 mod globs;
 mod headers;
 mod imports;
@@ -45,6 +46,7 @@ const CHECKS: &[Check] = &[
     headers::check,
     names::check,
     metric_names::check,
+    filesystem_names::check,
     globs::check,
     below_the_cli::check,
     unwraps::check,

@@ -18,7 +18,7 @@ struct Point {
 
 const POINTS: &[Point] = &[
     Point { folder: "crates/run/workloads/src", files_count: false },
-    Point { folder: "crates/run/lab/src/filesystems", files_count: false },
+    Point { folder: "crates/base/model/src/filesystems", files_count: true },
     Point { folder: "crates/run/observe/src", files_count: false },
     Point { folder: "crates/keep/import/src", files_count: false },
     Point { folder: "crates/tell/report/src/formats", files_count: true },

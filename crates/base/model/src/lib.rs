@@ -9,6 +9,7 @@ mod artifact;
 mod caution;
 mod cell;
 mod event;
+pub mod filesystems;
 mod fingerprint;
 mod fresh_copy;
 mod heat;

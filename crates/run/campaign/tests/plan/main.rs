@@ -22,7 +22,7 @@ fn read_plan(text: &str) -> Result<Plan, PlanError> {
 }
 
 fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
-    let filesystems: Vec<&str> = filesystems::ALL.iter().map(|each| each.name()).collect();
+    let filesystems = filesystems::names();
     let known = Known {
         workloads: treering_workloads::ALL,
         filesystems: &filesystems,
