@@ -87,7 +87,7 @@ pub enum Making {
 pub struct Mkfs {
     /// Its name.
     pub program: &'static str,
-    /// The package it comes in, by the same name in Debian, Fedora, SUSE and Arch.
+    /// The package it comes in, by its name in Debian.
     pub package: &'static str,
     /// What makes it tell its version.
     pub version_argument: &'static str,
