@@ -7,6 +7,7 @@
 mod btrfs;
 mod ext;
 mod f2fs;
+mod nilfs2;
 mod recognised;
 mod tmpfs;
 mod xfs;
@@ -20,7 +21,7 @@ pub use xfs::XFS;
 /// Every family, in the order in which its members are listed. Of filesystems with one number the
 /// first is the one that is told from the number alone.
 const FAMILIES: &[&[Filesystem]] =
-    &[ext::ALL, xfs::ALL, btrfs::ALL, f2fs::ALL, tmpfs::ALL, recognised::ALL];
+    &[ext::ALL, xfs::ALL, btrfs::ALL, f2fs::ALL, tmpfs::ALL, nilfs2::ALL, recognised::ALL];
 
 /// What is known of one filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

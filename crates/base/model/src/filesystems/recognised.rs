@@ -20,14 +20,6 @@ pub(super) const ALL: &[Filesystem] = &[
         members: Some(Members::Linked("block")),
         ..known("bcachefs", 0xca45_1a4e, &[at("bcachefs", 0x1018, BCACHEFS)])
     },
-    known(
-        "nilfs2",
-        0x3434,
-        &[
-            at("NILFS2", 0x406, &[0x34, 0x34]),
-            Signature { name: "NILFS2", place: Place::LastBlock(6), magic: &[0x34, 0x34] },
-        ],
-    ),
     known("jfs", 0x3153_464a, &[at("JFS", 0x8000, b"JFS1")]),
     known(
         "reiserfs",
