@@ -3,9 +3,11 @@
 
 mod allow_attributes;
 mod below_the_cli;
+mod circles;
 mod columns;
 mod dependencies;
 mod filesystem_names;
+mod folders;
 mod globs;
 mod headers;
 mod imports;
@@ -43,6 +45,8 @@ const CHECKS: &[Check] = &[
     plug_ins::check,
     lengths::check,
     columns::check,
+    folders::check,
+    circles::check,
     headers::check,
     names::check,
     metric_names::check,

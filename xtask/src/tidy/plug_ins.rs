@@ -161,9 +161,9 @@ mod tests {
             ("crates/keep/import/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
             ("crates/keep/import/src/lib.rs", ""),
             ("crates/keep/import/src/fio/mod.rs", ""),
-            ("crates/run/lab/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
-            ("crates/run/lab/src/filesystems/ext4/mod.rs", ""),
-            ("crates/run/lab/src/filesystems/tests.rs", ""),
+            ("crates/base/model/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
+            ("crates/base/model/src/filesystems/ext4/mod.rs", ""),
+            ("crates/base/model/src/filesystems/tests.rs", ""),
         ]);
         assert_eq!(check(&tree), []);
     }

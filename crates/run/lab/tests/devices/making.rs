@@ -1,4 +1,5 @@
-//! Every mkfs as the lab calls it, on a loop device, whether the kernel can mount the result or not.
+//! Every mkfs as the lab calls it, on a loop device, whether the kernel can mount the result or
+//! not.
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
@@ -30,10 +31,12 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
             run(&tool, &given, "").unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         let found = inspect(&disk.node).unwrap().obstacles;
-        let is_own = |obstacle: &Obstacle| {
-            matches!(obstacle, Obstacle::Carries(one) if filesystem.leaves.contains(&one.name))
-        };
-        assert!(found.iter().any(is_own), "{name}: {found:?}");
+        let signatures = found.iter().filter_map(|obstacle| match obstacle {
+            Obstacle::Carries(signature) => Some(signature.name),
+            _ => None,
+        });
+        let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));
+        assert!(own.next().is_some(), "{name}: {found:?}");
         // The image is known for what it is; looking into it needs the kernel.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
         if let Err(error) = Sight::open(&disk.image) {
