@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use treering_engine::{LatencyMode, Target};
 use treering_model::TaskTotals;
+use treering_model::filesystems::name_of;
 use treering_script::Job;
 use treering_sys::sync_filesystem;
 use treering_workloads::compilebench::dataset::{Dataset, library};
@@ -148,7 +149,7 @@ pub fn measure(options: Options) -> Result<Report, Fault> {
     let ways = ways.collect();
     let facts = bench.target.filesystem()?;
     Ok(Report {
-        filesystem: facts.type_name().unwrap_or("unknown"),
+        filesystem: name_of(facts.type_magic).unwrap_or("unknown"),
         files: bench.tree.files,
         dirs: bench.tree.dirs,
         bytes: bench.tree.bytes,

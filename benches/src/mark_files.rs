@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::write;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
+use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
@@ -138,7 +139,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         to_original: original.map(|original| to(number, original)),
     });
     Ok(Report {
-        filesystem: target.filesystem()?.type_name().unwrap_or("unknown"),
+        filesystem: name_of(target.filesystem()?.type_magic).unwrap_or("unknown"),
         files: options.files,
         rounds: options.rounds,
         ways: ways.collect(),

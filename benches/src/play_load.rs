@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 use treering_engine::Target;
+use treering_model::filesystems::name_of;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};
@@ -108,7 +109,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         to_original: original.map(|original| to(number, original)),
     });
     Ok(Report {
-        filesystem: target.filesystem()?.type_name().unwrap_or("unknown"),
+        filesystem: name_of(target.filesystem()?.type_magic).unwrap_or("unknown"),
         clients: options.clients,
         seconds: options.seconds,
         rounds: options.rounds,

@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
+use treering_model::filesystems::name_of;
 use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
@@ -151,7 +152,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         }
     });
     Ok(Report {
-        filesystem: target.filesystem()?.type_name().unwrap_or("unknown"),
+        filesystem: name_of(target.filesystem()?.type_magic).unwrap_or("unknown"),
         operation: options.operation,
         files: options.files,
         rounds: options.rounds,

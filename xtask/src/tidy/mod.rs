@@ -3,8 +3,11 @@
 
 mod allow_attributes;
 mod below_the_cli;
+mod circles;
 mod columns;
 mod dependencies;
+mod filesystem_names;
+mod folders;
 mod globs;
 mod headers;
 mod imports;
@@ -42,9 +45,12 @@ const CHECKS: &[Check] = &[
     plug_ins::check,
     lengths::check,
     columns::check,
+    folders::check,
+    circles::check,
     headers::check,
     names::check,
     metric_names::check,
+    filesystem_names::check,
     globs::check,
     below_the_cli::check,
     unwraps::check,

@@ -18,7 +18,7 @@ struct Point {
 
 const POINTS: &[Point] = &[
     Point { folder: "crates/run/workloads/src", files_count: false },
-    Point { folder: "crates/run/lab/src/filesystems", files_count: false },
+    Point { folder: "crates/base/model/src/filesystems", files_count: true },
     Point { folder: "crates/run/observe/src", files_count: false },
     Point { folder: "crates/keep/import/src", files_count: false },
     Point { folder: "crates/tell/report/src/formats", files_count: true },
@@ -161,9 +161,9 @@ mod tests {
             ("crates/keep/import/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
             ("crates/keep/import/src/lib.rs", ""),
             ("crates/keep/import/src/fio/mod.rs", ""),
-            ("crates/run/lab/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
-            ("crates/run/lab/src/filesystems/ext4/mod.rs", ""),
-            ("crates/run/lab/src/filesystems/tests.rs", ""),
+            ("crates/base/model/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
+            ("crates/base/model/src/filesystems/ext4/mod.rs", ""),
+            ("crates/base/model/src/filesystems/tests.rs", ""),
         ]);
         assert_eq!(check(&tree), []);
     }

@@ -1,103 +1,12 @@
-//! A whole trial: its identity, how it ended, and all its events put together.
-
-use std::fmt;
-use std::str::FromStr;
+//! A whole trial: all its events put together.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use uuid::Uuid;
 
 use crate::{
-    Annotation, Artifact, Beginning, Caution, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent,
+    Annotation, Artifact, Beginning, Caution, Ending, Fact, Metric, PhaseTotals, TaskTotals,
+    TrialEvent,
 };
-
-/// Identity of a trial: a time-ordered UUID (version 7), 36 characters when printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TrialId(Uuid);
-
-impl TrialId {
-    /// A new identity from the time and randomness.
-    pub fn new() -> Self {
-        Self(Uuid::now_v7())
-    }
-
-    /// Its printed form.
-    pub fn text(self) -> String {
-        self.0.to_string()
-    }
-}
-
-impl Default for TrialId {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Display for TrialId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for TrialId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Uuid::from_str(text).map(Self)
-    }
-}
-
-/// How a trial ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "how")]
-pub enum Ending {
-    /// Everything was done.
-    Completed,
-    /// The work failed; what was measured before is kept.
-    Failed {
-        /// Why, with path and the system's words.
-        why: String,
-    },
-    /// The work was done but the numbers mean nothing.
-    Invalid {
-        /// Why.
-        why: String,
-    },
-    /// Stopped from outside, or killed: a trial without an end counts as interrupted.
-    Interrupted,
-}
-
-impl Ending {
-    /// The word used in tables and in the store.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed { .. } => "failed",
-            Self::Invalid { .. } => "invalid",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The reason, empty where there is none.
-    pub fn why(&self) -> &str {
-        match self {
-            Self::Failed { why } | Self::Invalid { why } => why,
-            Self::Completed | Self::Interrupted => "",
-        }
-    }
-
-    /// The ending with this name; unknown names are `None`.
-    pub fn from_parts(name: &str, why: &str) -> Option<Self> {
-        match name {
-            "completed" => Some(Self::Completed),
-            "failed" => Some(Self::Failed { why: why.to_owned() }),
-            "invalid" => Some(Self::Invalid { why: why.to_owned() }),
-            "interrupted" => Some(Self::Interrupted),
-            _ => None,
-        }
-    }
-}
 
 /// A trial with everything that was recorded of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -214,8 +123,8 @@ impl TrialBuilder {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ending, TrialBuilder, TrialId, TrialOrderError};
-    use crate::{Beginning, Mode, TrialEvent};
+    use super::{TrialBuilder, TrialOrderError};
+    use crate::{Beginning, Ending, Mode, TrialEvent, TrialId};
 
     fn beginning() -> TrialEvent {
         TrialEvent::Began(Beginning {

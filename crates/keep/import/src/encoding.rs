@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::io;
 
-use crate::log::Start;
 use crate::source::ImportError;
 
 /// Lines are read in pieces of at least so many bytes.
@@ -24,6 +23,14 @@ pub(crate) enum Encoding {
     Latin1,
     /// To be decoded whole, by [`decode`].
     Other,
+}
+
+/// Where a piece begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) offset: u64,
+    /// Its first line, counted from 0.
+    pub(crate) line: usize,
 }
 
 /// Where the lines of a file are.

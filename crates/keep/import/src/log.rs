@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
-use crate::encoding::{Encoding, decode, is_line_end, survey};
+use crate::encoding::{Encoding, Start, decode, is_line_end, survey};
 use crate::prefix::{Prefixes, without_escapes};
 use crate::source::{ImportError, Source};
 
@@ -16,14 +16,6 @@ const BROKEN_INTO_MOST: usize = 4;
 const SHOWN_CHARS: usize = 60;
 /// A longer file whose characters are escaped or have two bytes is not read: it is decoded whole.
 const DECODED_BYTES_MOST: u64 = 64 << 20;
-
-/// Where a piece begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
-    pub(crate) offset: u64,
-    /// Its first line, counted from 0.
-    pub(crate) line: usize,
-}
 
 /// Some neighbouring lines.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use treering_model::{Annotation, Change, TrialId};
 
 use crate::connection::Place;
 use crate::fields::Fields;
-use crate::format::Version;
+use crate::version::Version;
 use crate::{Store, StoreError};
 
 const READ: &str = "SELECT at_unix_ms, change, text FROM annotations WHERE trial = ?1 \

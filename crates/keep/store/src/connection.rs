@@ -13,7 +13,17 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::{Access, StoreError};
+use crate::StoreError;
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading. The file must be there; nothing is recorded in it.
+    ReadOnly,
+    /// Reading and recording. A missing file is created with its directories, an older format is
+    /// brought up to date.
+    ReadWrite,
+}
 
 /// How long to wait for another process's transaction. They last milliseconds, but the disk they
 /// are written to may be the busy one.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use treering_model::{TrialId, TrialOrderError};
 
-use crate::Version;
+use crate::version::Version;
 
 /// Why a store could not be opened, read or written.
 #[derive(Debug, Error)]

@@ -2,9 +2,8 @@
 //!
 //! A file of an older version is read as it is and brought up to date when it is opened for
 //! writing, by adding only. One of a newer minor version is read but not written, one of a newer
-//! major version is neither. The tables themselves are described in `schema.sql`.
+//! major version is neither. The tables themselves are described in `sql/schema.sql`.
 
-use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -12,15 +11,16 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::StoreError;
 use crate::connection::Place;
+use crate::version::Version;
 
 /// What `PRAGMA application_id` of a store says: `TRng`.
 pub const APPLICATION_ID: u32 = 0x5452_6e67;
 
 /// The tables and indices.
 const SCHEMA: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("artifacts.sql"),
-    include_str!("annotations.sql")
+    include_str!("sql/schema.sql"),
+    include_str!("sql/artifacts.sql"),
+    include_str!("sql/annotations.sql")
 );
 
 /// The tables that versions 1.1 and 1.2 added.
@@ -50,42 +50,6 @@ pub(crate) const RECORDED: [&str; 15] = [
 /// The other tables.
 const OTHERS: [&str; 2] = ["trials", "writers"];
 
-/// A version of the store's format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// Readers refuse one that is newer than theirs.
-    pub major: u32,
-    /// Writers refuse one that is newer than theirs.
-    pub minor: u32,
-}
-
-impl Version {
-    /// What this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 2 };
-
-    /// The first with a table of artifacts.
-    pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
-
-    /// The first with a table of annotations.
-    pub(crate) const WITH_ANNOTATIONS: Self = Self { major: 1, minor: 2 };
-
-    /// From `PRAGMA user_version`: 1000 × major + minor.
-    const fn from_number(number: u32) -> Self {
-        Self { major: number / 1000, minor: number % 1000 }
-    }
-
-    /// For `PRAGMA user_version`.
-    const fn number(self) -> u32 {
-        self.major * 1000 + self.minor
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
 /// A step from the version before to `to`. It may only add.
 struct Migration {
     to: Version,
@@ -98,12 +62,12 @@ struct Migration {
 const MIGRATIONS: [Migration; 2] = [
     Migration {
         to: Version::WITH_ARTIFACTS,
-        statements: include_str!("artifacts.sql"),
+        statements: include_str!("sql/artifacts.sql"),
         tables: &[ARTIFACTS],
     },
     Migration {
         to: Version::WITH_ANNOTATIONS,
-        statements: include_str!("annotations.sql"),
+        statements: include_str!("sql/annotations.sql"),
         tables: &[ANNOTATIONS],
     },
 ];
@@ -256,7 +220,7 @@ mod tests {
     }
 
     /// Every version that was ever released with the digest of its definition. When this fails,
-    /// the tables were changed: raise the version (see `schema.sql`), write a migration, make a
+    /// the tables were changed: raise the version (see `sql/schema.sql`), write a migration, make a
     /// golden store of the new version and add a row. Rows are never changed.
     #[test]
     fn definition_and_version_change_together() {

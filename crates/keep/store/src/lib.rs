@@ -3,7 +3,7 @@
 //! Trials come in as events through [`Recorder`], a `TrialSink`: what it accepted at the end of a
 //! phase is safe on disk. They go out as the model's `Trial`. A trial whose writer was killed stays
 //! as it is and reads as interrupted; nothing is ever repaired, changed or removed. The tables are
-//! meant to be read by people too: `schema.sql` says what every column means.
+//! meant to be read by people too: `sql/schema.sql` says what every column means.
 //!
 //! Importing logs of other tools is the neighbour crate's; what trials mean is told elsewhere.
 
@@ -23,14 +23,16 @@ mod recorder;
 mod rows;
 mod store;
 mod summary;
-
+mod version;
 mod word;
 mod writer;
 
+pub use connection::Access;
 pub use error::StoreError;
 pub use filesystem::same_filesystem;
-pub use format::{APPLICATION_ID, Version};
+pub use format::APPLICATION_ID;
 pub use load::Detail;
 pub use recorder::Recorder;
-pub use store::{Access, Store};
+pub use store::Store;
 pub use summary::{Filter, TrialState, TrialSummary};
+pub use version::Version;

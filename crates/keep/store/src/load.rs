@@ -11,7 +11,7 @@ use treering_model::{
 
 use crate::connection::Place;
 use crate::fields::Fields;
-use crate::format::Version;
+use crate::version::Version;
 use crate::{Access, Store, StoreError, word};
 
 const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \

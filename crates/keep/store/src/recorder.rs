@@ -51,6 +51,13 @@ enum Progress {
     Ended(i64),
 }
 
+impl Store {
+    /// A listener that records one trial.
+    pub fn recorder(&mut self) -> Recorder<'_> {
+        Recorder::new(self)
+    }
+}
+
 impl<'store> Recorder<'store> {
     pub(crate) const fn new(store: &'store mut Store) -> Self {
         Self {

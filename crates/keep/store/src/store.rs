@@ -4,20 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Params, Transaction};
 
-use crate::connection::{self, Place};
+use crate::StoreError;
+use crate::connection::{self, Access, Place};
 use crate::fields::{self, Fields};
-use crate::format::{self, Nature, Version};
-use crate::{Recorder, StoreError};
-
-/// What a store is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reading. The file must be there; nothing is recorded in it.
-    ReadOnly,
-    /// Reading and recording. A missing file is created with its directories, an older format is
-    /// brought up to date.
-    ReadWrite,
-}
+use crate::format::{self, Nature};
+use crate::version::Version;
 
 /// One SQLite file with all trials, append-only.
 ///
@@ -65,11 +56,6 @@ impl Store {
     /// The version of the file's format.
     pub const fn version(&self) -> Version {
         self.version
-    }
-
-    /// A listener that records one trial.
-    pub fn recorder(&mut self) -> Recorder<'_> {
-        Recorder::new(self)
     }
 
     /// Checks SQLite's structure and the references between the tables.

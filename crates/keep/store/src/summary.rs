@@ -5,8 +5,8 @@ use treering_model::{Cell, Ending, Mode, TrialId};
 
 use crate::annotate;
 use crate::fields::Fields;
-use crate::format::Version;
 use crate::load::cell;
+use crate::version::Version;
 use crate::writer::{Living, Writer};
 use crate::{Store, StoreError, word};
 

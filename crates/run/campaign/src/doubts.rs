@@ -2,6 +2,7 @@
 //! how long it took.
 
 use treering_engine::PayloadKind;
+use treering_model::filesystems::is_in_memory;
 use treering_model::{
     Caution, CautionCode, Fact, Op, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
@@ -102,7 +103,7 @@ impl Known<'_> {
 
     /// Files that are in memory and nowhere else: neither doubt is one there.
     fn is_in_memory(&self) -> bool {
-        matches!(self.value("filesystem.type"), Some("tmpfs" | "ramfs"))
+        self.value("filesystem.type").is_some_and(is_in_memory)
     }
 }
 

@@ -10,6 +10,7 @@ use treering_lab::{
     CacheDrop, Device, Doubt, EraseList, Lab, LabError, Mounted, SettleLimits, drop_and_verify,
     settle,
 };
+use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
 use treering_sys::StopFlag;
 
@@ -142,7 +143,7 @@ fn gone() -> LabError {
 }
 
 fn key(variant: &Variant) -> Key {
-    (variant.device.clone(), variant.filesystem == "tmpfs")
+    (variant.device.clone(), is_in_memory(&variant.filesystem))
 }
 
 /// How a place was made, as facts of its trials.

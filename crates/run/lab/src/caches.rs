@@ -11,6 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use treering_model::filesystems::by_magic;
 use treering_sys::{
     DropCachesError, Errno, Residency, StopFlag, drop_caches, filesystem_facts, residency,
     sync_filesystem, sync_machine,
@@ -136,7 +137,7 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
     let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
     let facts = filesystem_facts(&opened)
         .map_err(|errno| LabError::io("cannot look at", root)(errno.into()))?;
-    if matches!(facts.type_name(), Some("tmpfs" | "ramfs")) {
+    if by_magic(facts.type_magic).is_some_and(|filesystem| filesystem.is_in_memory) {
         return Ok(match drop_caches() {
             Ok(()) => CacheDrop::InMemory,
             Err(error) => CacheDrop::Refused(error),

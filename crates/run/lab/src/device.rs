@@ -7,10 +7,11 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use treering_model::filesystems::Filesystem;
 use treering_model::{Caution, CautionCode, DeviceSpec, Variant};
 use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
-use crate::filesystems::{self, Availability, Filesystem, MkfsRequest, OptionRefusal};
+use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
     EraseList, Inspection, clear_signatures, erase, find_signatures, inspect_on, obstacles_to_use,
     what_it_carries,
@@ -147,17 +148,17 @@ impl Device {
         match (&variant.device, filesystem) {
             (DeviceSpec::Directory { path }, None) => Self::directory(path, lab),
             (DeviceSpec::Directory { path }, Some(filesystem)) => {
-                let name = filesystem.name();
+                let name = filesystem.name;
                 Err(unfit(format!(
                     "{} is used as it is: {name} is not made on a directory",
                     path.display()
                 )))
             }
             (_, None) => Err(unfit("a device needs a filesystem".to_owned())),
-            (DeviceSpec::Block { .. }, Some(filesystem)) if filesystem.tool().is_none() => Err(
-                unfit(format!("{} is in memory, no device is needed for it", filesystem.name())),
-            ),
-            (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.tool().is_none() => {
+            (DeviceSpec::Block { .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
+                Err(unfit(format!("{} is in memory, no device is needed for it", filesystem.name)))
+            }
+            (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
                 let held = Held::Memory(*bytes);
                 Ok(Self { lab: lab.clone(), held, doubts: Vec::new() })
@@ -176,10 +177,7 @@ impl Device {
     ///
     /// # Errors
     /// When the filesystem cannot be made or mounted here, or an option is refused.
-    pub fn check(
-        variant: &Variant,
-        lab: &Lab,
-    ) -> Result<Option<&'static dyn Filesystem>, LabError> {
+    pub fn check(variant: &Variant, lab: &Lab) -> Result<Option<&'static Filesystem>, LabError> {
         let filesystem = match variant.filesystem.as_str() {
             "" => return Ok(None),
             name => known(name)?,
@@ -197,11 +195,7 @@ impl Device {
         Ok(Self { lab: lab.clone(), held: Held::Directory(found), doubts: Vec::new() })
     }
 
-    fn images(
-        device: &DeviceSpec,
-        filesystem: &dyn Filesystem,
-        lab: &Lab,
-    ) -> Result<Self, LabError> {
+    fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
         let DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } = device
         else {
             return Err(unfit("no loop image".to_owned()));
@@ -235,7 +229,7 @@ impl Device {
 
     fn blocks(
         paths: &[PathBuf],
-        filesystem: &dyn Filesystem,
+        filesystem: &Filesystem,
         erasing: &EraseList,
         lab: &Lab,
     ) -> Result<Self, LabError> {
@@ -350,13 +344,13 @@ impl Device {
     }
 
     /// Whether each device carries this now, as the guard sees it.
-    pub(crate) fn carries(&self, signature: &str) -> Result<bool, LabError> {
+    pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
             let device = open_device(&member.node, DeviceUse::Look)
                 .map_err(|errno| failed()(errno.into()))?;
             let found = find_signatures(&device, member.bytes).map_err(failed())?;
-            if !found.iter().any(|found| found.name.starts_with(signature)) {
+            if !found.iter().any(|found| signatures.contains(&found.name)) {
                 return Ok(false);
             }
         }
@@ -417,42 +411,42 @@ impl BlockDevice {
 }
 
 /// The filesystem with this name.
-pub(crate) fn known(name: &str) -> Result<&'static dyn Filesystem, LabError> {
+pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
     let found = filesystems::find(name);
     Ok(found.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
 }
 
 /// Refuses at once what `format` and `mount` would refuse.
-fn check_options(filesystem: &dyn Filesystem, variant: &Variant) -> Result<(), LabError> {
+fn check_options(filesystem: &Filesystem, variant: &Variant) -> Result<(), LabError> {
     let devices = [PathBuf::new()];
     let request = MkfsRequest { devices: &devices, label: "", options: &variant.mkfs };
-    filesystem.arguments(&request).map_err(refused)?;
+    filesystems::arguments(filesystem, &request).map_err(refused)?;
     MountOptions::parse(&variant.mount).map_err(DeviceError::MountOption)?;
     Ok(())
 }
 
 /// An option that is not passed on.
 pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
-    DeviceError::OptionRefused { option: refusal.option, why: refusal.why.to_owned() }.into()
+    DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
 /// The program that makes it, with its version, when it can be made and mounted here.
 pub(crate) fn available(
     lab: &Lab,
-    filesystem: &dyn Filesystem,
+    filesystem: &Filesystem,
 ) -> Result<(Option<PathBuf>, Option<String>), LabError> {
     match lab.availability(filesystem) {
         Availability::Ready { tool, version } => Ok((tool, version)),
         Availability::Missing { why, how } => {
-            let filesystem = filesystem.name();
+            let filesystem = filesystem.name;
             Err(DeviceError::Missing { filesystem, why, how }.into())
         }
     }
 }
 
 /// Whether the filesystem can have so many devices.
-pub(crate) fn count_fits(filesystem: &dyn Filesystem, count: usize) -> Result<(), LabError> {
-    let name = filesystem.name();
+pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
+    let name = filesystem.name;
     match (count, filesystem.devices_max()) {
         (0, _) => Err(unfit(format!("{name} needs a device"))),
         (given, 1) if given > 1 => {
@@ -463,8 +457,8 @@ pub(crate) fn count_fits(filesystem: &dyn Filesystem, count: usize) -> Result<()
 }
 
 /// Whether a device of so many bytes is large enough.
-pub(crate) fn large_enough(filesystem: &dyn Filesystem, bytes: u64) -> Result<(), LabError> {
-    let (name, least) = (filesystem.name(), filesystem.bytes_min());
+pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
+    let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
         return Err(unfit(format!("{name} needs {least} bytes, the device has {bytes}")));
     }

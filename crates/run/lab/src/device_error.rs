@@ -159,8 +159,7 @@ impl DeviceError {
             }
             Self::Alive { .. } => Some("wait for it, or end it first".to_owned()),
             Self::UnknownFilesystem { .. } => {
-                let names: Vec<_> =
-                    crate::filesystems::ALL.iter().map(|filesystem| filesystem.name()).collect();
+                let names = crate::filesystems::names();
                 Some(format!("there are {}", names.join(", ")))
             }
             Self::NotOurs { .. } | Self::Damaged { .. } => {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use treering_model::filesystems::by_magic;
 use treering_sys::{
     DeviceUse, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
     flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
@@ -282,7 +283,7 @@ pub(crate) fn check_room(
         }
         doubts.push(Doubt::HostMayFill { directory, needed_bytes, free_bytes });
     }
-    if matches!(host.type_name(), Some("tmpfs" | "ramfs")) {
+    if by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory) {
         doubts.push(Doubt::ImageInMemory { directory: directory.to_owned() });
     }
     Ok(doubts)

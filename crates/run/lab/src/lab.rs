@@ -6,11 +6,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use treering_model::filesystems::Filesystem;
 use treering_sys::{LockError, MountTable, lock_exclusive};
 
 use crate::DeviceError;
 use crate::LabError;
-use crate::filesystems::{Availability, Filesystem, availability};
+use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
 use crate::register::{Found, Kind, PlanIdentity, RecordId, Register, private_directory};
 use crate::release::{OurMount, free_image, free_mount};
@@ -62,7 +63,7 @@ impl Lab {
     }
 
     /// Whether this filesystem can be made and mounted here.
-    pub fn availability(&self, filesystem: &dyn Filesystem) -> Availability {
+    pub fn availability(&self, filesystem: &Filesystem) -> Availability {
         availability(filesystem, &self.machine, &self.tools)
     }
 

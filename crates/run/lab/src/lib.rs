@@ -9,6 +9,7 @@ mod caches;
 mod device;
 mod device_error;
 mod error;
+mod families;
 pub mod filesystems;
 mod guard;
 mod images;
@@ -27,7 +28,7 @@ pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verif
 pub use device::{Device, Doubt, Member};
 pub use device_error::DeviceError;
 pub use error::LabError;
-pub use filesystems::{Availability, Filesystem};
+pub use filesystems::Availability;
 pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, inspect};
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};

@@ -9,30 +9,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use treering_model::filesystems::{UntouchedMount, by_signature};
 use treering_sys::{
     DeviceUse, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
     device_bytes, dir_again, mount_detached, open_device, open_top,
 };
 
 use crate::device::unfit;
+use crate::families::mounted_families;
 use crate::guard::find_signatures;
-use crate::machine::{DeviceNumber, Machine, block_number, names, word};
+use crate::machine::{DeviceNumber, Machine, block_number, word};
 use crate::{DeviceError, LabError};
 
 /// By this a loop device is known as ours.
 const MARK: &str = "treering looks";
 /// Every filesystem takes sectors of this size.
 const SECTOR_BYTES: u32 = 512;
-
-/// What is mounted how to be looked at: the names of its signatures, its type for the kernel, and
-/// the options with which nothing of it is changed, the journal included, and with which a damaged
-/// one makes nothing of the machine stop (its superblock may ask for a panic).
-const TYPES: [(&[&str], &str, &str); 4] = [
-    (&["ext2", "ext3", "ext4"], "ext4", "ro,noload,errors=continue"),
-    (&["XFS"], "xfs", "ro,norecovery,nouuid"),
-    (&["btrfs"], "btrfs", "ro,rescue=nologreplay"),
-    (&["f2fs", "F2FS"], "f2fs", "ro,norecovery"),
-];
 
 /// How a filesystem is looked into.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,8 +113,7 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
     let found = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    let is_known = |name: &str| TYPES.iter().any(|(names, ..)| names.contains(&name));
-    Ok(found.iter().any(|signature| is_known(signature.name)))
+    Ok(found.iter().any(|signature| untouched(signature.name).is_some()))
 }
 
 /// Looks through the mount of a device, if there is one.
@@ -150,15 +141,9 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
     Ok(None)
 }
 
-/// The devices of the mounted btrfs that this one belongs to; else only itself.
+/// The devices of the mounted filesystem of several that this one belongs to; else only itself.
 fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
-    let top = machine.sys.join("fs/btrfs");
-    let of_one = |uuid: String| -> Vec<DeviceNumber> {
-        let folder = top.join(uuid).join("devices");
-        let numbers = names(&folder).into_iter();
-        numbers.filter_map(|name| word(&folder.join(name).join("dev"))?.parse().ok()).collect()
-    };
-    let mut families = names(&top).into_iter().map(of_one);
+    let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
 
@@ -206,12 +191,16 @@ fn needs_root() -> Result<(), LabError> {
     Err(DeviceError::NotRoot { what }.into())
 }
 
+/// How what left this signature is mounted to be looked at.
+fn untouched(signature: &str) -> Option<UntouchedMount> {
+    by_signature(signature)?.untouched
+}
+
 /// What it carries, and how that is mounted.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
     let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    let known = |name: &str| TYPES.iter().find(|(names, ..)| names.contains(&name));
-    if let Some((_, fs_type, options)) = found.iter().find_map(|signature| known(signature.name)) {
-        return Ok((fs_type, options));
+    if let Some(mount) = found.iter().find_map(|signature| untouched(signature.name)) {
+        return Ok((mount.fs_type, mount.options));
     }
     let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();
     let what = if carried.is_empty() {

@@ -5,10 +5,11 @@ use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use treering_model::filesystems::Filesystem;
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::device::{Device, Held, available, count_fits, known, large_enough, refused, unfit};
-use crate::filesystems::{Filesystem, MkfsRequest};
+use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
 use crate::register::{Kind, Record, RecordId, mounted_line};
 use crate::release::{OurMount, free_mount};
@@ -46,7 +47,7 @@ pub struct MountRecord {
 pub struct Volume {
     device: Device,
     /// `None` for a directory that is used as it is.
-    filesystem: Option<&'static dyn Filesystem>,
+    filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
 }
 
@@ -66,7 +67,7 @@ impl Device {
         let members = self.members();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let request = MkfsRequest { devices: &devices, label: LABEL, options };
-        let arguments = filesystem.arguments(&request).map_err(refused)?;
+        let arguments = arguments(filesystem, &request).map_err(refused)?;
         let Some(tool) = tool else {
             return self.in_memory(filesystem);
         };
@@ -78,10 +79,9 @@ impl Device {
         self.prepare()?;
         let run =
             tools::run(&tool, &arguments, &folder).map_err(LabError::io("cannot run", &tool))?;
-        let signature = filesystem.signature();
         let failure = match run.failure {
-            None if self.carries(signature)? => None,
-            None => Some(format!("it made no {}", filesystem.name())),
+            None if self.carries(filesystem.leaves)? => None,
+            None => Some(format!("it made no {}", filesystem.name)),
             failure => failure,
         };
         if let Some(failure) = failure {
@@ -103,14 +103,14 @@ impl Device {
         Ok(Volume { device: self, filesystem: None, record: FormatRecord::default() })
     }
 
-    fn in_memory(self, filesystem: &'static dyn Filesystem) -> Result<Volume, LabError> {
+    fn in_memory(self, filesystem: &'static Filesystem) -> Result<Volume, LabError> {
         match &self.held {
             Held::Memory(_) | Held::Images(..) => {
                 let record = FormatRecord::default();
                 Ok(Volume { device: self, filesystem: Some(filesystem), record })
             }
             Held::Blocks(_) | Held::Directory(_) => {
-                let name = filesystem.name();
+                let name = filesystem.name;
                 Err(unfit(format!("{name} is in memory, no device is needed for it")))
             }
         }
@@ -148,18 +148,18 @@ impl Volume {
             Held::Memory(bytes) | Held::Images(_, bytes) => bytes,
             Held::Blocks(_) | Held::Directory(_) => 0,
         };
-        let is_in_memory = filesystem.tool().is_none();
+        let is_in_memory = filesystem.mkfs().is_none();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
-        let mut all = filesystem.mount_options(&devices, bytes, options);
+        let mut all = mount_options(filesystem, &devices, bytes, options);
         all.extend(options.iter().cloned());
         let parsed = MountOptions::parse(&all).map_err(DeviceError::MountOption)?;
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "mounting" }.into());
         }
         let kind = |_: &RecordId| Kind::Mount {
-            fs_type: filesystem.name().to_owned(),
+            fs_type: filesystem.name.to_owned(),
             devices: numbers.clone(),
             mounted: None,
         };
@@ -180,14 +180,14 @@ impl Volume {
         };
         let made = DirBuilder::new().mode(0o700).create(&mounted.root);
         made.map_err(LabError::io("cannot make the mount point", &mounted.root))?;
-        if let Err(errno) = mount(&source, &mounted.root, filesystem.name(), &parsed) {
-            let words = explain_mount(&source, filesystem.name(), &parsed);
+        if let Err(errno) = mount(&source, &mounted.root, filesystem.name, &parsed) {
+            let words = explain_mount(&source, filesystem.name, &parsed);
             let why = match words {
                 Some(words) => format!("{errno}: {words}"),
                 None => errno.to_string(),
             };
             let (mount_source, options) = (PathBuf::from(source), all.join(","));
-            let fs_type = filesystem.name();
+            let fs_type = filesystem.name;
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
         mounted.note()?;
@@ -256,7 +256,7 @@ impl Mounted {
     /// Whether it can be mounted anew with its files still there.
     pub fn can_remount(&self) -> bool {
         let filesystem = self.volume.as_ref().and_then(|volume| volume.filesystem);
-        filesystem.is_some_and(|filesystem| filesystem.tool().is_some())
+        filesystem.is_some_and(|filesystem| filesystem.mkfs().is_some())
     }
 
     /// Unmounts it, forgets what the kernel holds of its devices, and mounts it with the same
@@ -295,7 +295,7 @@ impl Mounted {
         let Some(volume) = &self.volume else {
             return Ok(());
         };
-        let fs_type = volume.filesystem.map(Filesystem::name).unwrap_or_default();
+        let fs_type = volume.filesystem.map(|filesystem| filesystem.name).unwrap_or_default();
         let ours = OurMount {
             id: record.id(),
             point: &self.root,

@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, statat};
+use treering_model::filesystems::by_magic;
 use treering_sys::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, attributes, dir_again, filesystem_facts,
     open_above, open_subdir, read_numbered_entries, rewind_dir,
@@ -20,10 +21,6 @@ pub use crate::scan::{Scan, ScanError, scan};
 const OPEN_LEVELS: usize = 128;
 /// Names of directories that are kept of one directory; one with more is read once more.
 const KEPT_NAMES: usize = 4096;
-
-/// Filesystems whose directories give every file the number that `stat` gives it. Elsewhere they
-/// may not: overlayfs lists the numbers of its layers, among which different files share one.
-const NUMBERS_HOLD: [&str; 5] = ["ext4", "xfs", "btrfs", "f2fs", "tmpfs"];
 
 /// Something in a directory that is none itself.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +95,9 @@ pub fn traverse<V: Visit>(
 ) -> Result<(), V::Halt> {
     let mut buffer = EntryBuffer::new(256 << 10);
     let opened = dir_again(top).map_err(|errno| WalkError("open", errno))?;
-    let type_name = filesystem_facts(&opened).ok().and_then(|facts| facts.type_name());
-    let numbers_hold = type_name.is_some_and(|name| NUMBERS_HOLD.contains(&name));
+    let facts = filesystem_facts(&opened).ok();
+    let filesystem = facts.and_then(|facts| by_magic(facts.type_magic));
+    let numbers_hold = filesystem.is_some_and(|filesystem| filesystem.lists_inodes);
     let mut levels = vec![enter(opened, None, visitor, &mut buffer, numbers_hold)?];
     while let Some(level) = levels.last_mut() {
         let Some(name) = next_name(level, &mut buffer) else {

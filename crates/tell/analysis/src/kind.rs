@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use treering_model::{TaskTotals, Trial};
 
+use crate::trend::counted_bytes;
 use crate::{Known, Spread, Trend};
 
 /// Bytes of a MiB.
@@ -157,11 +158,6 @@ pub(crate) fn grouped(trial: &Trial) -> Vec<(Key, Vec<(usize, &TaskTotals)>)> {
         }
     }
     groups
-}
-
-/// The bytes by which a task's rate is reckoned.
-pub(crate) fn counted_bytes(task: &TaskTotals) -> u64 {
-    if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes }
 }
 
 fn walled(task: &TaskTotals) -> f64 {

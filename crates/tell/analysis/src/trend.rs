@@ -6,8 +6,6 @@
 use treering_model::TaskTotals;
 use treering_stats::{mann_kendall, theil_sen};
 
-use crate::kind::counted_bytes;
-
 /// Fewer tasks than this have no trend worth naming.
 pub(crate) const TREND_MIN_TASKS: usize = 6;
 
@@ -92,6 +90,11 @@ pub(crate) fn cost(task: &TaskTotals, basis: TrendBasis) -> f64 {
         TrendBasis::Task => 1.0,
     };
     task.wall_ns as f64 / amount
+}
+
+/// The bytes by which a task's rate is reckoned.
+pub(crate) fn counted_bytes(task: &TaskTotals) -> u64 {
+    if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes }
 }
 
 #[cfg(test)]

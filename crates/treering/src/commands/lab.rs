@@ -150,12 +150,12 @@ fn what_there_is(lab: &Lab) -> Report {
     let columns =
         vec![Column::text("filesystem"), Column::text("here"), Column::long_text("with, or how")];
     let mut table = Table::new("filesystems", "", columns);
-    for filesystem in filesystems::ALL {
-        let (here, how) = match lab.availability(*filesystem) {
+    for filesystem in filesystems::makeable() {
+        let (here, how) = match lab.availability(filesystem) {
             Availability::Ready { version, .. } => ("yes", version.unwrap_or_default()),
             Availability::Missing { why, how } => ("no", format!("{why}: {how}")),
         };
-        table.rows.push(vec![Cell::text(filesystem.name()), Cell::text(here), Cell::text(how)]);
+        table.rows.push(vec![Cell::text(filesystem.name), Cell::text(here), Cell::text(how)]);
     }
     page.table(table);
     page

@@ -17,6 +17,7 @@ pub mod latency;
 pub mod layout;
 mod page;
 pub mod rates;
+mod sections;
 mod spec;
 pub mod summary;
 pub mod times;

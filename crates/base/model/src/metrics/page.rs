@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::spec::{MetricSpec, SECTIONS};
+use super::sections::SECTIONS;
+use super::spec::MetricSpec;
 use crate::{Better, Unit};
 
 const HEAD: &str = "\

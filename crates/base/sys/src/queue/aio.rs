@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::{Ended, Raw};
-use crate::entries::last_error;
+use crate::files::entries::last_error;
 
 /// `struct iocb` of `linux/aio_abi.h`.
 #[repr(C)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::LatencyBins;
 use super::map::Map;
+use super::tally::LatencyFigures;
 use super::timeline::Timeline;
 
 /// What a trace, or a part of it, says.
@@ -144,25 +145,6 @@ pub struct KindFigures {
     pub issue_to_complete: LatencyFigures,
     /// From its being asked for to its being done.
     pub queue_to_complete: LatencyFigures,
-}
-
-/// Times in nanoseconds; all 0 without samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LatencyFigures {
-    /// How many were measured.
-    pub samples: u64,
-    /// Their mean.
-    pub mean_ns: f64,
-    /// The time that half of them do not exceed.
-    pub p50_ns: u64,
-    /// That nine tenths do not exceed.
-    pub p90_ns: u64,
-    /// That 99 of 100 do not exceed.
-    pub p99_ns: u64,
-    /// That 999 of 1000 do not exceed.
-    pub p999_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
 }
 
 /// Figures of a device.

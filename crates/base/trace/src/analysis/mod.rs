@@ -14,10 +14,9 @@ mod timeline;
 
 pub use analyst::Analyst;
 pub use counters::{CounterTimeline, Counters};
-pub use digest::{
-    CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures, LatencyFigures, losses,
-};
+pub use digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures, losses};
 pub use latency::{LatencyBin, LatencyBins};
 pub use map::Map;
 pub use summary::{Summary, Window, summarise};
+pub use tally::LatencyFigures;
 pub use timeline::{Slot, Timeline};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
-use super::digest::LatencyFigures;
 use crate::event::{DeviceNumber, Event, Operation};
 
 /// Sectors between requests from which on a disk is said to seek: 64 KiB, as seekwatcher has it.
@@ -152,6 +152,25 @@ impl Order {
         }
         seeks
     }
+}
+
+/// Times in nanoseconds; all 0 without samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyFigures {
+    /// How many were measured.
+    pub samples: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The time that half of them do not exceed.
+    pub p50_ns: u64,
+    /// That nine tenths do not exceed.
+    pub p90_ns: u64,
+    /// That 99 of 100 do not exceed.
+    pub p99_ns: u64,
+    /// That 999 of 1000 do not exceed.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
 }
 
 pub(super) fn figures_of(latency: &Latency) -> LatencyFigures {

@@ -1,8 +1,10 @@
 //! A run of bonnie++ as one form of its output tells it: its figures, how it was run, and what
 //! another form of the same run says differently.
 
-use super::unmarked::VERSION;
 use crate::number::{decimal, nanoseconds};
+
+/// The version of a line without a mark of its form.
+pub(super) const VERSION_UNMARKED: &str = "1.03";
 
 /// So many figures has each row: one for each test.
 pub(super) const TESTS: usize = 12;
@@ -195,7 +197,8 @@ impl Run {
     /// What a table of the same run says differently from this line; `None` when it is another run.
     pub(super) fn differences(&self, table: &Self) -> Option<Vec<String>> {
         // A line of 1.03 does not say which of its letters it is.
-        let is_older = self.version == VERSION && table.version.starts_with(VERSION);
+        let is_older =
+            self.version == VERSION_UNMARKED && table.version.starts_with(VERSION_UNMARKED);
         if self.version != table.version && !is_older {
             return None;
         }

@@ -1,10 +1,8 @@
 //! The line of bonnie++ 1.03, which says neither its format nor its version: it is known by its
 //! 27 fields, and stands by itself.
 
-use super::run::{FILES, Figure, Run, TESTS};
+use super::run::{FILES, Figure, Run, TESTS, VERSION_UNMARKED};
 
-/// The version that such a line has.
-pub(super) const VERSION: &str = "1.03";
 /// A name, a size, six tests of a file, what the files were, six tests of them.
 const FIELDS: usize = 27;
 /// A name is no longer.
@@ -33,8 +31,8 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
         return None;
     }
     let mut run = Run {
-        format: VERSION.to_owned(),
-        version: VERSION.to_owned(),
+        format: VERSION_UNMARKED.to_owned(),
+        version: VERSION_UNMARKED.to_owned(),
         name: name.to_owned(),
         ..Run::default()
     };

@@ -1,55 +1,21 @@
-//! The filesystems the lab can make: one folder each, one line in [`ALL`].
-//!
-//! A filesystem says how its mkfs is called and how it is mounted; it does neither itself. What is
-//! added to the user's options is said in its folder, with the reason; what the user gives wins.
+//! The filesystems the lab can make: those of [`treering_model::filesystems`] that are made by a
+//! program or by the mount. Here they are found out to be there; how their mkfs is called is in
+//! `mkfs`, how the user's options are read in `getopt`.
 
-mod btrfs;
-mod ext;
-mod f2fs;
 mod getopt;
-mod tmpfs;
-mod xfs;
+mod mkfs;
 
-use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
+
+use treering_model::filesystems::{Filesystem, Making, Mkfs, all, by_name};
 
 use crate::machine::Machine;
 use crate::tools::{self, ToolPath};
 
 pub(crate) use getopt::paths_in;
-
-/// Every filesystem, in the order in which they are listed.
-pub const ALL: &[&dyn Filesystem] =
-    &[&ext::EXT4, &ext::EXT3, &ext::EXT2, &xfs::Xfs, &btrfs::Btrfs, &f2fs::F2fs, &tmpfs::Tmpfs];
-
-/// The filesystem with this name.
-pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
-    ALL.iter().copied().find(|filesystem| filesystem.name() == name)
-}
-
-/// The program that makes a filesystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tool {
-    /// Its name.
-    pub program: &'static str,
-    /// The package it comes in, by the same name in Debian, Fedora, SUSE and Arch.
-    pub package: &'static str,
-    /// What makes it tell its version.
-    pub version_argument: &'static str,
-}
-
-/// What mkfs is to do.
-#[derive(Clone, Copy, Debug)]
-pub struct MkfsRequest<'a> {
-    /// The devices, at least one.
-    pub devices: &'a [PathBuf],
-    /// A name for the filesystem, by which people know it again.
-    pub label: &'a str,
-    /// The user's options, an element an argument.
-    pub options: &'a [String],
-}
+pub(crate) use mkfs::mount_options;
+pub use mkfs::{MkfsRequest, arguments};
 
 /// Why options cannot be given to mkfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,43 +23,22 @@ pub struct OptionRefusal {
     /// The option.
     pub option: String,
     /// Why.
-    pub why: &'static str,
+    pub why: String,
 }
 
-/// A filesystem the lab can make.
-pub trait Filesystem: Sync + fmt::Debug {
-    /// Its name, which is also the type it is mounted as.
-    fn name(&self) -> &'static str;
+/// Every filesystem that can be made, in the order in which they are listed.
+pub fn makeable() -> impl Iterator<Item = &'static Filesystem> {
+    all().filter(|filesystem| filesystem.making != Making::Never)
+}
 
-    /// The program that makes it; `None` when it needs neither that nor a device.
-    fn tool(&self) -> Option<&'static Tool>;
+/// Their names.
+pub fn names() -> Vec<&'static str> {
+    makeable().map(|filesystem| filesystem.name).collect()
+}
 
-    /// The option of the kernel's configuration that brings it.
-    fn kernel_option(&self) -> &'static str;
-
-    /// Below this many bytes a device mkfs refuses, or makes something that nobody uses.
-    fn bytes_min(&self) -> u64;
-
-    /// How many devices it may have.
-    fn devices_max(&self) -> usize {
-        1
-    }
-
-    /// What it is called where signatures are found; empty when it leaves none.
-    fn signature(&self) -> &'static str;
-
-    /// The arguments of its mkfs.
-    ///
-    /// # Errors
-    /// When the user's options would do something else than make this filesystem on these devices.
-    fn arguments(&self, request: &MkfsRequest<'_>) -> Result<Vec<OsString>, OptionRefusal>;
-
-    /// Mount options it needs besides the user's: for several devices their names, for none its
-    /// size in bytes.
-    fn mount_options(&self, devices: &[PathBuf], bytes: u64, user: &[String]) -> Vec<String> {
-        let (_devices, _bytes, _user) = (devices, bytes, user);
-        Vec::new()
-    }
+/// The filesystem with this name, if it can be made.
+pub fn find(name: &str) -> Option<&'static Filesystem> {
+    by_name(name).filter(|filesystem| filesystem.making != Making::Never)
 }
 
 /// Whether a filesystem can be made and mounted here.
@@ -118,12 +63,12 @@ pub enum Availability {
 /// Finds out whether a filesystem can be made and mounted here. The module of the kernel is loaded
 /// when there is one.
 pub(crate) fn availability(
-    filesystem: &dyn Filesystem,
+    filesystem: &Filesystem,
     machine: &Machine,
     tools: &ToolPath,
 ) -> Availability {
     let mut found = None;
-    if let Some(tool) = filesystem.tool() {
+    if let Some(tool) = filesystem.mkfs() {
         let Some(path) = tools.find(tool.program) else {
             let package = tool.package;
             let how = format!("install the package {package} (apt install {package})");
@@ -134,14 +79,14 @@ pub(crate) fn availability(
         };
         found = Some((path, tool));
     }
-    let name = filesystem.name();
+    let name = filesystem.name;
     if !kernel_has(name, machine) {
         load_module(name, tools);
     }
     if !kernel_has(name, machine) {
         let release = crate::machine::word(&machine.proc.join("sys/kernel/osrelease"));
         let release = release.unwrap_or_else(|| "this kernel".to_owned());
-        let option = filesystem.kernel_option();
+        let option = filesystem.kernel_option;
         return Availability::Missing {
             why: format!("the running kernel ({release}) has no {name}"),
             how: format!("boot a kernel that is built with {option}, or install its module {name}"),
@@ -152,7 +97,7 @@ pub(crate) fn availability(
 }
 
 /// The first line that a tool says when it is asked for its version.
-fn version(path: &std::path::Path, tool: &Tool) -> Option<String> {
+fn version(path: &std::path::Path, tool: &Mkfs) -> Option<String> {
     let run = tools::run(path, &[tool.version_argument.into()], "/".as_ref()).ok()?;
     run.output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
@@ -171,29 +116,28 @@ fn load_module(name: &str, tools: &ToolPath) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Availability, MkfsRequest, availability, find};
+    use super::{Availability, MkfsRequest, arguments, availability, find, makeable};
     use crate::machine::Machine;
     use crate::tools::ToolPath;
     use std::ffi::OsStr;
     use std::path::PathBuf;
 
     #[test]
-    fn every_filesystem_is_found_by_its_name_and_formats_its_devices_only() {
-        for filesystem in ALL {
-            assert_eq!(find(filesystem.name()).unwrap().name(), filesystem.name());
+    fn every_filesystem_formats_its_devices_only() {
+        for filesystem in makeable() {
             let devices = [PathBuf::from("/dev/a"), PathBuf::from("/dev/b")];
             let devices = &devices[..filesystem.devices_max().min(2)];
             let request = MkfsRequest { devices, label: "treering", options: &[] };
-            let arguments = filesystem.arguments(&request).unwrap();
-            if filesystem.tool().is_some() {
-                let tail = &arguments[arguments.len() - devices.len()..];
+            let given = arguments(filesystem, &request).unwrap();
+            if filesystem.mkfs().is_some() {
+                let tail = &given[given.len() - devices.len()..];
                 assert!(tail.iter().map(PathBuf::from).eq(devices.iter().cloned()));
                 let operand = ["/dev/sda".to_owned()];
                 let request = MkfsRequest { options: &operand, ..request };
-                assert!(filesystem.arguments(&request).is_err(), "{}", filesystem.name());
+                assert!(arguments(filesystem, &request).is_err(), "{}", filesystem.name);
             }
         }
-        assert!(find("ntfs").is_none());
+        assert!(find("ntfs").is_none() && find("nfs").is_none());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use treering_sys::{Mount, MountTable};
 
 use super::Obstacle;
 use super::below::below;
+use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number, names, word};
 
 /// Partitions of a device: names and numbers.
@@ -112,23 +113,11 @@ impl Search<'_> {
         }
     }
 
-    /// Filesystems of several devices list them by their names.
+    /// Filesystems of several devices list them.
     fn look_at_members(&mut self, name: &str) {
-        let fs = self.machine.sys.join("fs");
-        for uuid in names(&fs.join("btrfs")) {
-            if names(&fs.join("btrfs").join(&uuid).join("devices")).iter().any(|n| n == name) {
-                let of = format!("the mounted btrfs {uuid}");
-                self.obstacles.push(Obstacle::Member { name: name.to_owned(), of });
-            }
-        }
-        for uuid in names(&fs.join("bcachefs")) {
-            let folder = fs.join("bcachefs").join(&uuid);
-            let is_member = |member: &String| {
-                let block = folder.join(member).join("block").canonicalize();
-                block.is_ok_and(|path| path.file_name() == Some(name.as_ref()))
-            };
-            if names(&folder).iter().any(is_member) {
-                let of = format!("the mounted bcachefs {uuid}");
+        for family in mounted_families(self.machine) {
+            if family.devices.iter().any(|device| device == name) {
+                let of = format!("the mounted {} {}", family.filesystem, family.uuid);
                 self.obstacles.push(Obstacle::Member { name: name.to_owned(), of });
             }
         }

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use treering_model::DeviceSpec;
+use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, Place, Signature, XFS, ext_signature};
 use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 
 use crate::device::unfit;
@@ -34,6 +35,13 @@ pub struct Likeness {
     problem: Option<String>,
 }
 
+/// What a superblock tells: the bytes of the filesystem, and options of its mkfs.
+type Reader = fn(&File) -> Option<(u64, Vec<String>)>;
+
+/// Who reads which superblock.
+const SUPERBLOCKS: &[(&str, Reader)] =
+    &[(EXT2.name, ext), (EXT3.name, ext), (EXT4.name, ext), (XFS.name, xfs), (BTRFS.name, btrfs)];
+
 /// Numbers in a superblock.
 struct Superblock(Vec<u8>);
 
@@ -46,6 +54,17 @@ impl Superblock {
 
     fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
         self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
+    }
+
+    /// Whether one of these stands in this block, which begins so far into the device.
+    fn has(&self, at: u64, signatures: &[Signature]) -> bool {
+        signatures.iter().any(|signature| {
+            let Place::Begin(offset) = signature.place else { return false };
+            let begin = offset.checked_sub(at).and_then(|begin| usize::try_from(begin).ok());
+            begin
+                .and_then(|begin| self.0.get(begin..))
+                .is_some_and(|rest| rest.starts_with(signature.magic))
+        })
     }
 
     fn little(&self, at: usize) -> u64 {
@@ -103,12 +122,8 @@ impl Likeness {
                 return self.problem = Some(format!("cannot open {}: {error}", source.display()));
             }
         };
-        let known = match self.fs_type.as_str() {
-            "ext2" | "ext3" | "ext4" => ext(&file),
-            "xfs" => xfs(&file),
-            "btrfs" => btrfs(&file),
-            _ => None,
-        };
+        let reader = SUPERBLOCKS.iter().find(|(name, _)| *name == self.fs_type);
+        let known = reader.and_then(|(_, read)| read(&file));
         match known {
             Some((bytes, mkfs)) => (self.bytes, self.mkfs) = (Some(bytes), mkfs),
             None if is_device => self.bytes = treering_sys::device_bytes(&file).ok(),
@@ -165,7 +180,7 @@ impl Likeness {
 /// the same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
-    if block.bytes(0x38) != [0x53, 0xef] {
+    if ext_signature(&block.bytes(0)).is_none() {
         return None;
     }
     let block_bytes = 1024_u64.checked_shl(u32::try_from(block.little(0x18)).ok()?)?;
@@ -191,7 +206,7 @@ fn ext(file: &File) -> Option<(u64, Vec<String>)> {
 /// Bytes and options of mkfs.xfs.
 fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 0)?;
-    if block.bytes(0) != *b"XFSB" {
+    if !block.has(0, &XFS.signatures[..1]) {
         return None;
     }
     let block_bytes = block.big(4);
@@ -212,7 +227,7 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
 /// Bytes and options of mkfs.btrfs.
 fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 64 << 10)?;
-    if block.bytes(0x40) != *b"_BHRfS_M" {
+    if !block.has(64 << 10, BTRFS.signatures) {
         return None;
     }
     let sized = |letter: &str, value: u64| [letter.to_owned(), value.to_string()];

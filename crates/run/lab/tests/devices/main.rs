@@ -2,12 +2,14 @@
 //!
 //! `signatures`: what real tools write is known. `guarding`: what is in use or carries something is
 //! refused, what is named is erased. `rounds`: acquire, format, mount, remount, release. `killed`:
-//! what SIGKILL leaves is listed and freed. Without root each says that it is skipped.
+//! what SIGKILL leaves is listed and freed. `making`: each mkfs as the lab calls it.
+//! Without root each says that it is skipped.
 #![expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod guarding;
 mod killed;
+mod making;
 mod rounds;
 mod signatures;
 mod workbench;

@@ -33,9 +33,9 @@ fn every_filesystem_is_made_mounted_remounted_and_made_anew() {
         return;
     }
     let bench = Workbench::new();
-    for filesystem in filesystems::ALL {
-        let name = filesystem.name();
-        let bytes = filesystem.bytes_min().max(64 * MIB);
+    for filesystem in filesystems::makeable() {
+        let name = filesystem.name;
+        let bytes = filesystem.bytes_min.max(64 * MIB);
         let Some(device) = acquire(&bench, name, 1, bytes.max(300 * MIB)) else {
             continue;
         };
@@ -125,9 +125,9 @@ fn btrfs_spans_four_devices() {
 fn what_is_missing_is_told_before_anything_is_made() {
     let bench = Workbench::new();
     let none = EraseList::default();
-    for filesystem in filesystems::ALL {
-        if let Availability::Missing { why, how } = bench.lab.availability(*filesystem) {
-            let variant = on_images(filesystem.name(), 1, 512 * MIB);
+    for filesystem in filesystems::makeable() {
+        if let Availability::Missing { why, how } = bench.lab.availability(filesystem) {
+            let variant = on_images(filesystem.name, 1, 512 * MIB);
             let error = Device::acquire(&variant, &none, &bench.lab).unwrap_err();
             assert!(error.to_string().contains(&why), "{error}");
             assert_eq!(error.hint(), Some(how));

@@ -5,10 +5,11 @@
 //! what its backing file costs elsewhere is not looked at.
 
 use std::collections::BTreeSet;
-use std::fs::{File, read_dir, read_to_string};
+use std::fs::{DirEntry, File, read_dir, read_to_string};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use treering_model::filesystems::{Members, by_name};
 use treering_sys::MountTable;
 use treering_trace::{Device, DeviceNumber};
 
@@ -84,7 +85,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
         return Err(none());
     }
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
-    let all = if mount.fs_type == "btrfs" { btrfs(sys, &mounted) } else { None };
+    let all = members(sys, &mount.fs_type, &mounted);
     bottom(&all.unwrap_or_else(|| vec![mounted]), dir)
 }
 
@@ -113,13 +114,17 @@ fn folder(sys: &Path, (major, minor): (u32, u32)) -> Option<PathBuf> {
     sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
 }
 
-/// All devices of the btrfs of which this is one.
-fn btrfs(sys: &Path, mounted: &Path) -> Option<Vec<PathBuf>> {
-    let filesystems = read_dir(sys.join("fs/btrfs")).ok()?;
-    for filesystem in filesystems.flatten() {
-        let Ok(members) = read_dir(filesystem.path().join("devices")) else { continue };
-        let mut members: Vec<PathBuf> =
-            members.flatten().filter_map(|member| member.path().canonicalize().ok()).collect();
+/// All devices of the filesystem of which this is one, where sysfs lists them.
+fn members(sys: &Path, fs_type: &str, mounted: &Path) -> Option<Vec<PathBuf>> {
+    let listed = by_name(fs_type)?.members?;
+    for filesystem in read_dir(sys.join("fs").join(fs_type)).ok()?.flatten() {
+        let (folder, link) = match listed {
+            Members::Folder(name) => (filesystem.path().join(name), ""),
+            Members::Linked(link) => (filesystem.path(), link),
+        };
+        let Ok(members) = read_dir(folder) else { continue };
+        let device = |member: DirEntry| member.path().join(link).canonicalize().ok();
+        let mut members: Vec<PathBuf> = members.flatten().filter_map(device).collect();
         members.sort();
         if members.iter().any(|member| member == mounted) {
             return Some(members);
@@ -192,7 +197,7 @@ mod tests {
 
     use treering_trace::{Device, DeviceNumber};
 
-    use super::{TracedDevice, bottom, btrfs, device_at, devices_under, folder};
+    use super::{TracedDevice, bottom, device_at, devices_under, folder, members};
     use crate::block_trace::BlockTraceError;
 
     fn partition() -> TracedDevice {
@@ -273,18 +278,19 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
-        let members = sys.join("fs/btrfs/1-2-3/devices");
-        create_dir_all(&members).unwrap();
+        let listed = sys.join("fs/btrfs/1-2-3/devices");
+        create_dir_all(&listed).unwrap();
         create_dir_all(sys.join("fs/btrfs/features")).unwrap();
         for (name, place) in [("dm-0", "virtual/dm-0"), ("sdb", "pci/sdb")] {
-            symlink(sys.join("devices").join(place), members.join(name)).unwrap();
+            symlink(sys.join("devices").join(place), listed.join(name)).unwrap();
         }
         let mounted = folder(sys, (252, 0)).unwrap();
-        let all = bottom(&btrfs(sys, &mounted).unwrap(), Path::new("/mnt")).unwrap();
+        let all = bottom(&members(sys, "btrfs", &mounted).unwrap(), Path::new("/mnt")).unwrap();
         let names: Vec<&str> = all.iter().map(|one| one.device.name.as_str()).collect();
         // The volume has sdb below it, too.
         assert_eq!(names, ["sdb", "sda1", "sdc"]);
-        assert_eq!(btrfs(sys, &folder(sys, (8, 32)).unwrap()), None, "a member of none");
+        assert_eq!(members(sys, "btrfs", &folder(sys, (8, 32)).unwrap()), None, "a member of none");
+        assert_eq!(members(sys, "ext4", &mounted), None);
     }
 
     #[test]

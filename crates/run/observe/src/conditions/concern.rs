@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use treering_model::filesystems::by_name;
 use treering_sys::MountTable;
 
 use crate::environment::device::names_below;
@@ -28,18 +29,6 @@ const OF_MACHINE: [&str; 16] = [
     "page allocation failure",
     "Hardware Error",
     "clocksource",
-];
-
-/// The beginnings of the messages of filesystems, by their types.
-const DRIVERS: [(&str, &[&str]); 8] = [
-    ("ext2", &["EXT2-fs", "EXT4-fs"]),
-    ("ext3", &["EXT3-fs", "EXT4-fs", "JBD2"]),
-    ("ext4", &["EXT4-fs", "JBD2", "jbd2"]),
-    ("xfs", &["XFS"]),
-    ("btrfs", &["BTRFS"]),
-    ("f2fs", &["F2FS-fs"]),
-    ("nfs", &["NFS", "nfs"]),
-    ("nfs4", &["NFS", "nfs"]),
 ];
 
 /// Where a warning with a place in the kernel's source comes from, for it to concern every disk.
@@ -111,8 +100,8 @@ impl Concern {
             let is_ours = |word: &str| SOURCES.iter().any(|source| word.starts_with(source));
             return places.peek().is_none() || places.any(is_ours);
         }
-        let drivers = DRIVERS.iter().find(|(kind, _)| *kind == self.filesystem);
-        drivers.is_some_and(|(_, words)| words.iter().any(|word| line.starts_with(word)))
+        let prefixes = by_name(&self.filesystem).map_or(&[][..], |found| found.log_prefixes);
+        prefixes.iter().any(|prefix| line.starts_with(prefix))
     }
 }
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
+use treering_model::filesystems::all;
 
 /// Longer than any kernel's configuration.
 const LONGEST: u64 = 4 << 20;
 
-/// Options that cost at every lock, allocation or access of memory.
-const SLOW: [&str; 13] = [
+/// Options that cost at every lock, allocation or access of memory. Filesystems have their own.
+const SLOW: [&str; 11] = [
     "CONFIG_KASAN",
     "CONFIG_KCSAN",
     "CONFIG_KMSAN",
@@ -21,8 +22,6 @@ const SLOW: [&str; 13] = [
     "CONFIG_DEBUG_OBJECTS",
     "CONFIG_SLUB_DEBUG_ON",
     "CONFIG_KCOV",
-    "CONFIG_XFS_DEBUG",
-    "CONFIG_BTRFS_ASSERT",
 ];
 
 /// Those that the running kernel has; `None` when nobody says.
@@ -31,10 +30,12 @@ pub(super) fn slow_options() -> Option<Vec<String>> {
 }
 
 fn slow_in(configuration: &str) -> Vec<String> {
-    let is_set = |name: &&&str| {
-        configuration.lines().any(|line| line.strip_prefix(**name).is_some_and(|rest| rest == "=y"))
+    let is_set = |name: &&str| {
+        configuration.lines().any(|line| line.strip_prefix(*name).is_some_and(|rest| rest == "=y"))
     };
-    SLOW.iter().filter(is_set).map(|name| (*name).to_owned()).collect()
+    let of_filesystems = all().flat_map(|filesystem| filesystem.debug_options);
+    let options = SLOW.iter().chain(of_filesystems).copied();
+    options.filter(is_set).map(str::to_owned).collect()
 }
 
 fn configuration() -> Option<String> {
@@ -58,6 +59,7 @@ mod tests {
         let text = "CONFIG_KASAN=y\n# CONFIG_KCSAN is not set\nCONFIG_KASAN_INLINE=y\n\
                     CONFIG_PROVE_LOCKING=y\nCONFIG_XFS_DEBUG=m\nCONFIG_HAVE_ARCH_KMSAN=y\n";
         assert_eq!(slow_in(text), ["CONFIG_KASAN", "CONFIG_PROVE_LOCKING"]);
+        assert_eq!(slow_in("CONFIG_BTRFS_ASSERT=y\n"), ["CONFIG_BTRFS_ASSERT"]);
         assert!(slow_in("").is_empty());
     }
 }

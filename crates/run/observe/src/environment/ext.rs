@@ -4,10 +4,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use treering_model::filesystems::ext_signature;
+
 /// Where the superblock is, in bytes.
 const PLACE: u64 = 1024;
 const BYTES: usize = 1024;
-const MAGIC: u16 = 0xef53;
 
 /// Feature bits with the words of mke2fs, a list for each of the three fields. What only says that
 /// it is mounted (`needs_recovery`, `orphan_present`) is left out.
@@ -61,8 +62,8 @@ pub(super) struct Superblock([u8; BYTES]);
 pub(super) fn read(device: &Path) -> Option<Superblock> {
     let mut bytes = [0; BYTES];
     File::open(device).ok()?.read_exact_at(&mut bytes, PLACE).ok()?;
-    let superblock = Superblock(bytes);
-    (superblock.short(56) == MAGIC).then_some(superblock)
+    let signature = bytes.first_chunk().and_then(ext_signature);
+    signature.is_some().then_some(Superblock(bytes))
 }
 
 impl Superblock {

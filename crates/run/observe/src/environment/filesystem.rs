@@ -5,10 +5,24 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use treering_model::Fact;
+use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, F2FS, Metadata, SINGLE, XFS, by_name};
 use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 
-use super::{device, ext, fact};
+use super::{device, ext as superblock, fact};
 use crate::places::Places;
+
+/// Reads how a mounted filesystem was made.
+type Reader = fn(&Places, &File, &Mount) -> Option<Made>;
+
+/// Who reads which filesystem.
+const READERS: &[(&str, Reader)] = &[
+    (EXT2.name, ext),
+    (EXT3.name, ext),
+    (EXT4.name, ext),
+    (XFS.name, xfs),
+    (BTRFS.name, btrfs),
+    (F2FS.name, f2fs),
+];
 
 /// What is known of the filesystem that something open is on.
 pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
@@ -29,22 +43,13 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
         }
     }
     let Some(mount) = mount else { return facts };
-    let made = match mount.fs_type.as_str() {
-        "ext2" | "ext3" | "ext4" => ext::read(Path::new(&mount.source)).map(|made| Made {
-            features: made.features(),
-            geometry: made.geometry(),
-            profiles: once(),
-        }),
-        "xfs" => xfs(dir),
-        "btrfs" => btrfs(places, mount),
-        "f2fs" => f2fs(places, mount),
-        _ => None,
-    };
-    // Without root not all of them can be read; that ext keeps one copy is known all the same.
-    let profiles = match (&made, mount.fs_type.as_str()) {
-        (None, "ext2" | "ext3" | "ext4") => once(),
-        (None, _) => Vec::new(),
-        (Some(made), _) => made.profiles.clone(),
+    let reader = READERS.iter().find(|(name, _)| *name == mount.fs_type);
+    let made = reader.and_then(|(_, read)| read(places, dir, mount));
+    // Without root not all of them can be read; what is always stored once is known all the same.
+    let profiles = match &made {
+        Some(made) => made.profiles.clone(),
+        None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == Metadata::Once) => once(),
+        None => Vec::new(),
     };
     if let Some(made) = made {
         facts.push(fact("filesystem.features", made.features));
@@ -64,10 +69,15 @@ struct Made {
 
 /// Metadata are written once.
 fn once() -> Vec<Fact> {
-    vec![fact("filesystem.metadata_profile", "single")]
+    vec![fact("filesystem.metadata_profile", SINGLE)]
 }
 
-fn xfs(dir: &File) -> Option<Made> {
+fn ext(_: &Places, _: &File, mount: &Mount) -> Option<Made> {
+    let made = superblock::read(Path::new(&mount.source))?;
+    Some(Made { features: made.features(), geometry: made.geometry(), profiles: once() })
+}
+
+fn xfs(_: &Places, dir: &File, _: &Mount) -> Option<Made> {
     let made = xfs_geometry(dir).ok()?;
     let mut geometry = format!(
         "inode_bytes={}, sector_bytes={}, directory_block_bytes={}, groups={}, log_bytes={}",
@@ -84,10 +94,10 @@ fn xfs(dir: &File) -> Option<Made> {
     Some(Made { features: made.features.join(" "), geometry, profiles: once() })
 }
 
-fn btrfs(places: &Places, mount: &Mount) -> Option<Made> {
+fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
     let name = device::name_of(places, &mount.source)?;
-    let all = names(&places.sys.join("fs/btrfs"));
-    let folders = all.into_iter().map(|id| places.sys.join("fs/btrfs").join(id));
+    let top = places.sys.join("fs").join(BTRFS.name);
+    let folders: Vec<PathBuf> = names(&top).into_iter().map(|id| top.join(id)).collect();
     let ours = |folder: &PathBuf| folder.join("devices").join(&name).exists();
     Some(made_btrfs(&folders.into_iter().find(ours)?))
 }
@@ -124,9 +134,9 @@ fn made_btrfs(folder: &Path) -> Made {
     Made { features: features.join(" "), geometry: geometry.join(", "), profiles }
 }
 
-fn f2fs(places: &Places, mount: &Mount) -> Option<Made> {
+fn f2fs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
     let name = device::name_of(places, &mount.source)?;
-    let features = places.sys(&format!("fs/f2fs/{name}/features"))?;
+    let features = places.sys(&format!("fs/{}/{name}/features", F2FS.name))?;
     Some(Made { features, geometry: String::new(), profiles: once() })
 }
 

@@ -14,6 +14,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use treering_model::filesystems::name_of;
 use treering_model::{Layout, LayoutMap};
 use treering_stats::layout::{Draws, MapMeasures};
 use treering_sys::{
@@ -104,7 +105,7 @@ pub fn survey(
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
     let layout = Layout {
-        filesystem: type_of(top).or_else(|| facts.type_name().map(str::to_owned)),
+        filesystem: type_of(top).or_else(|| name_of(facts.type_magic).map(str::to_owned)),
         files: met.files,
         directories: met.directories,
         sampled_files: is_sample.then_some(tree.files),
@@ -146,7 +147,7 @@ fn purpose(
 fn halted(halt: Halt, facts: &FilesystemFacts) -> SurveyError {
     match halt {
         Halt::Stopped => SurveyError::Stopped,
-        Halt::NoExtents => SurveyError::NoExtents(facts.type_name()),
+        Halt::NoExtents => SurveyError::NoExtents(name_of(facts.type_magic)),
         Halt::Failed(what, errno) => SurveyError::Failed(what, errno),
     }
 }

@@ -3,11 +3,18 @@
 
 use std::os::fd::BorrowedFd;
 
+use treering_model::filesystems::{BTRFS, name_of};
 use treering_model::{LayoutFree, LayoutFullness, LayoutInodes, LayoutUse};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
 use super::{btrfs, told};
+
+/// Looks at a mounted filesystem in its own way.
+type Reader = fn(BorrowedFd<'_>, Space, Option<&mut MapMeasures>) -> Space;
+
+/// Filesystems that tell more than the kernel's map of space does.
+const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
 
 /// The space of a filesystem.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,13 +40,14 @@ pub(super) fn look(
         ..LayoutFullness::default()
     };
     let space = Space { fullness, ..Space::default() };
-    if facts.type_name() == Some("btrfs") {
-        return btrfs::look(filesystem, space, map);
+    let name = name_of(facts.type_magic);
+    if let Some((_, look)) = READERS.iter().find(|(of, _)| name == Some(*of)) {
+        return look(filesystem, space, map);
     }
     match of_map(filesystem, map) {
         Ok(free) => Space { free: Some(told::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
-            let name = facts.type_name().unwrap_or("this filesystem");
+            let name = name.unwrap_or("this filesystem");
             let problem = format!("{name} does not tell which of its blocks are free");
             Space { problem: Some(problem), ..space }
         }

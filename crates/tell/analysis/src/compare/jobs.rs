@@ -183,3 +183,16 @@ fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
     let telling = own.iter().filter(|parameter| !shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
+
+/// A job in words: its name in the plan that all its trials come from, else the workload with what
+/// tells the job from others.
+pub(super) fn title(job: &Job<'_>) -> String {
+    let all = job.rounds.baseline.iter().chain(&job.rounds.contender);
+    let mut names = all.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));
+    if let Some(Some(name)) = names.next().filter(|name| name.is_some_and(|name| !name.is_empty()))
+        && names.all(|other| other == Some(name))
+    {
+        return name.to_owned();
+    }
+    format!("{} {}", job.workload, job.name).trim_end().to_owned()
+}

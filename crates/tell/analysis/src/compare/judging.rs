@@ -14,19 +14,17 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::drifting;
 use super::fairness::{Seen, of_cautions, of_job, of_places, of_side};
 use super::fill::of_fill;
-use super::jobs::{Job, jobs};
+use super::jobs::{Job, jobs, title};
 use super::opposite::opposite;
 use super::outcome::{
     Decided, Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name,
 };
 use super::quantity;
+use super::question::Asked;
 use super::series::{Series, metrics_of};
 use super::side::{Side, fact, is_completed};
-use super::terms::{Terms, level};
+use super::terms::{DEFAULT_THRESHOLD, Terms, level};
 use super::within::{compare_within, imported_pair, is_paired_within};
-
-/// The smallest relative difference that matters where nothing else is said: 3 %.
-pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
 
 /// A comparison that could not be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,15 +40,6 @@ impl Error for CompareError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.0)
     }
-}
-
-/// A question put to the statistics, and what is known of it beside the numbers.
-pub(super) struct Asked {
-    pub(super) about: MetricComparison,
-    /// `None` where nothing is to be judged: of one run a side, or the same in another unit.
-    pub(super) question: Option<Question>,
-    /// Where the question stands whose quantity this is in another unit.
-    pub(super) leader: Option<usize>,
 }
 
 /// Compares each contender with the baseline.
@@ -210,19 +199,6 @@ fn decided(
     let level = if alone.is_some() { ALPHA } else { level };
     let ends = interval.or(alone).map(|interval| (interval.low, interval.high));
     Ok(Decided { level, interval: ends })
-}
-
-/// A job in words: its name in the plan that all its trials come from, else the workload with what
-/// tells the job from others.
-pub(super) fn title(job: &Job<'_>) -> String {
-    let all = job.rounds.baseline.iter().chain(&job.rounds.contender);
-    let mut names = all.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));
-    if let Some(Some(name)) = names.next().filter(|name| name.is_some_and(|name| !name.is_empty()))
-        && names.all(|other| other == Some(name))
-    {
-        return name.to_owned();
-    }
-    format!("{} {}", job.workload, job.name).trim_end().to_owned()
 }
 
 /// Metrics that were to decide, and that no job has.

@@ -20,6 +20,7 @@ mod outcome;
 mod pairs;
 mod profile;
 mod quantity;
+mod question;
 mod series;
 mod side;
 mod terms;

@@ -12,8 +12,8 @@ use treering_model::metrics::{rates, times};
 use treering_model::{Scope, Trial, Unit, Work};
 use treering_stats::median;
 
-use super::judging::Asked;
 use super::outcome::MetricComparison;
+use super::question::Asked;
 use super::side::fact;
 
 /// By so much, as a logarithm, ratios of one quantity may differ from unit to unit.

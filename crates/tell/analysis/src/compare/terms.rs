@@ -9,6 +9,9 @@ use super::side::{Side, fact};
 /// at a lower one, so that all of them together keep 5 %.
 pub const LEVEL_FACT: &str = "plan.level";
 
+/// The smallest relative difference that matters where nothing else is said: 3 %.
+pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
+
 /// What the user decided beforehand. The default leaves it to the metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {

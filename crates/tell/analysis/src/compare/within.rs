@@ -10,10 +10,11 @@ use treering_model::{
 };
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
-use super::jobs::Job;
-use super::judging::{DEFAULT_THRESHOLD, title};
+use super::jobs::{Job, title};
+
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::side::{fact, is_completed};
+use super::terms::DEFAULT_THRESHOLD;
 
 /// So many pairs are the fewest that can show anything, and are corrected together.
 const PAIRS_FEWEST: usize = 6;

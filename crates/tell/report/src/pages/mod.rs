@@ -1,14 +1,6 @@
 //! The pages of treering: values of the model in, documents out.
 
 pub mod comparison;
-mod comparison_benchstat;
-mod comparison_charts;
-mod comparison_csv;
-mod comparison_json;
-mod comparison_lkp;
-mod comparison_observed;
-mod comparison_tables;
-mod comparison_words;
 pub mod doctor_json;
 mod environment;
 pub mod extents;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use treering_campaign::plan::Plan;
 use treering_campaign::{observing_rounds, rounds};
 use treering_model::DeviceSpec;
+use treering_model::filesystems::is_in_memory;
 
 use super::forecast::Forecast;
 use crate::arguments::CompareArgs;
@@ -49,7 +50,7 @@ fn space(plan: &Plan) -> Vec<String> {
     let mut devices: BTreeSet<String> = BTreeSet::new();
     for variant in &plan.variants {
         let said = match &variant.device {
-            DeviceSpec::Loop { .. } if variant.filesystem == "tmpfs" => {
+            DeviceSpec::Loop { .. } if is_in_memory(&variant.filesystem) => {
                 "memory, as far as it is filled".to_owned()
             }
             DeviceSpec::Loop { bytes, count, sparse, directory, .. } => {

@@ -90,7 +90,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
         Failure::new(Kind::Usage, message).hint("a plan is a TOML document in UTF-8")
     })?;
-    let names: Vec<&str> = filesystems::ALL.iter().map(|one| one.name()).collect();
+    let names = filesystems::names();
     let known = Known {
         workloads: treering_workloads::ALL,
         filesystems: &names,

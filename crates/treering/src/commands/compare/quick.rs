@@ -19,8 +19,6 @@ const GIB: u64 = 1 << 30;
 /// With the warm-up round and the making of images an answer comes within five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
-/// The filesystems of the quick plan, as far as they can be made.
-const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// The plan of these options.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
@@ -151,13 +149,14 @@ fn room(jobs: &[PlannedJob]) -> u64 {
 fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     if args.filesystems.is_empty() {
-        let can_be_made = |name: &str| {
-            let found = filesystems::find(name);
-            found.is_some_and(|one| !matches!(lab.availability(one), Availability::Missing { .. }))
-        };
-        names.extend(USUAL.into_iter().filter(|name| can_be_made(name)).map(str::to_owned));
+        let usual: Vec<_> = filesystems::makeable().filter(|one| one.is_usual).collect();
+        let here = usual
+            .iter()
+            .filter(|one| !matches!(lab.availability(one), Availability::Missing { .. }));
+        names.extend(here.map(|one| one.name.to_owned()));
         if names.len() < 2 {
-            let message = format!("of {} fewer than two can be made here", USUAL.join(", "));
+            let usual: Vec<&str> = usual.iter().map(|one| one.name).collect();
+            let message = format!("of {} fewer than two can be made here", usual.join(", "));
             return Err(Failure::new(Kind::Environment, message)
                 .hint("`treering lab filesystems` says what is missing and how to get it"));
         }
@@ -165,7 +164,7 @@ fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
     }
     for name in &args.filesystems {
         let filesystem = filesystems::find(name).ok_or_else(|| {
-            let known: Vec<&str> = filesystems::ALL.iter().map(|one| one.name()).collect();
+            let known = filesystems::names();
             let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
             Failure::new(Kind::Usage, message)
         })?;

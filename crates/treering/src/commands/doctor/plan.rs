@@ -5,6 +5,7 @@ use std::path::Path;
 use treering_analysis::compare::{ComparisonCautionCode as Code, Factor, Side, Terms, compare};
 use treering_campaign::plan::Plan;
 use treering_lab::{Device, inspect};
+use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
 use treering_observe::{Scene, Wanted, look, look_at_device};
 use treering_report::Warning;
@@ -166,58 +167,8 @@ fn facts(variant: &Variant) -> Vec<Fact> {
     let kind = &variant.filesystem;
     facts.push(fact("filesystem.type", kind.clone()));
     facts.push(fact("mkfs.command", format!("mkfs.{kind} {}", variant.mkfs.join(" "))));
-    let profile = metadata_profile(variant, count);
+    let made = by_name(kind);
+    let profile = made.and_then(|made| made.metadata_profile(&variant.mkfs, count));
     facts.extend(profile.map(|profile| fact("filesystem.metadata_profile", profile)));
     facts
-}
-
-/// How often mkfs will keep metadata: btrfs twice, unless it is told otherwise.
-fn metadata_profile(variant: &Variant, devices: usize) -> Option<String> {
-    match variant.filesystem.as_str() {
-        "ext2" | "ext3" | "ext4" | "xfs" | "f2fs" => Some("single".to_owned()),
-        "btrfs" => {
-            let asked = variant.mkfs.iter().enumerate().find_map(|(place, word)| {
-                let next = || variant.mkfs.get(place + 1).cloned();
-                match word.as_str() {
-                    "-m" | "--metadata" => next(),
-                    _ => {
-                        let joined = word.strip_prefix("--metadata=");
-                        joined.or_else(|| word.strip_prefix("-m")).map(str::to_owned)
-                    }
-                }
-            });
-            let usual = if devices > 1 { "raid1" } else { "dup" };
-            Some(asked.unwrap_or_else(|| usual.to_owned()))
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::metadata_profile;
-    use treering_model::{DeviceSpec, Variant};
-
-    #[test]
-    fn profiles_are_those_of_mkfs() {
-        let profile = |filesystem: &str, mkfs: &[&str], devices| {
-            let variant = Variant {
-                name: String::new(),
-                kernel: None,
-                device: DeviceSpec::Block { paths: Vec::new() },
-                filesystem: filesystem.to_owned(),
-                mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
-                mount: Vec::new(),
-                handicap_percent: 0,
-            };
-            metadata_profile(&variant, devices)
-        };
-        assert_eq!(profile("ext4", &["-m", "0"], 1).as_deref(), Some("single"));
-        assert_eq!(profile("btrfs", &[], 1).as_deref(), Some("dup"));
-        assert_eq!(profile("btrfs", &[], 2).as_deref(), Some("raid1"));
-        for mkfs in [&["-m", "single"][..], &["-msingle"], &["--metadata=single"]] {
-            assert_eq!(profile("btrfs", mkfs, 1).as_deref(), Some("single"), "{mkfs:?}");
-        }
-        assert_eq!(profile("tmpfs", &[], 0), None);
-    }
 }

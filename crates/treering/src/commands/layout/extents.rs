@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_lab::is_image;
+use treering_model::filesystems::name_of;
 use treering_report::pages::extents::{FileExtents, ListedExtent, json, page};
 use treering_sys::{Errno, ExtentBuffer, file_extents, filesystem_facts, sync_filesystem};
 
@@ -74,7 +75,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
             extents,
         }),
         Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
-            let name = facts.type_name().unwrap_or("its filesystem");
+            let name = name_of(facts.type_magic).unwrap_or("its filesystem");
             let message =
                 format!("{}: {name} does not tell where files lie (no FIEMAP)", path.display());
             Err(Failure::new(Kind::Environment, message))

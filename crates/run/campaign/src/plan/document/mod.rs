@@ -18,6 +18,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use treering_model::filesystems::is_in_memory;
 use treering_model::{DeviceSpec, Metric, Variant};
 use treering_script::Workload;
 
@@ -138,7 +139,8 @@ fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fau
     let remount = flag("remount", default.remount)?;
     if let Some(value) = top.get("remount").filter(|_| remount) {
         let stays = |variant: &&Variant| {
-            matches!(variant.device, DeviceSpec::Directory { .. }) || variant.filesystem == "tmpfs"
+            matches!(variant.device, DeviceSpec::Directory { .. })
+                || is_in_memory(&variant.filesystem)
         };
         if let Some(variant) = variants.iter().find(stays) {
             let message = format!("{} cannot be mounted again", quoted(&variant.name));

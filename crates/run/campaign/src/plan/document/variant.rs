@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use treering_engine::HANDICAP_PERCENT_MAX;
-use treering_lab::filesystems::{Filesystem, MkfsRequest, find};
+use treering_lab::filesystems::{MkfsRequest, arguments, find};
+use treering_model::filesystems::Filesystem;
 use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
@@ -168,19 +169,19 @@ fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> 
 
 /// Says now what the lab would say in the middle of the night.
 fn suits(
-    filesystem: &dyn Filesystem,
+    filesystem: &Filesystem,
     variant: &Variant,
     on: &PlacedDevice,
     section: &Section<'_>,
 ) -> Result<(), Fault> {
-    let name = filesystem.name();
+    let name = filesystem.name;
     let place = || on.span.clone().unwrap_or(section.span.clone());
     let (devices, bytes) = match &variant.device {
         DeviceSpec::Loop { count, bytes, .. } => (usize::from(*count), *bytes),
         DeviceSpec::Block { paths } => (paths.len(), u64::MAX),
         DeviceSpec::Directory { .. } => return Ok(()),
     };
-    if filesystem.tool().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
+    if filesystem.mkfs().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
         let message = format!("{name} is in memory, no block device is needed for it");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));
     }
@@ -189,16 +190,16 @@ fn suits(
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
     }
-    if bytes < filesystem.bytes_min() {
+    if bytes < filesystem.bytes_min {
         let message = format!("{name} cannot be made on {bytes} bytes");
-        let least = filesystem.bytes_min().div_ceil(1 << 20);
+        let least = filesystem.bytes_min.div_ceil(1 << 20);
         return Err(
             Fault::at(place(), message, "too small").hint(format!("write {least}MiB or more"))
         );
     }
     let nodes: Vec<PathBuf> = vec![PathBuf::from("/dev/null"); devices];
     let request = MkfsRequest { devices: &nodes, label: "treering", options: &variant.mkfs };
-    if let (Some(value), Err(refusal)) = (section.get("mkfs"), filesystem.arguments(&request)) {
+    if let (Some(value), Err(refusal)) = (section.get("mkfs"), arguments(filesystem, &request)) {
         let message = format!("{name} cannot be made with {}", quoted(&refusal.option));
         return Err(value.element_with(&refusal.option).fault(message, "").hint(refusal.why));
     }

@@ -1,20 +1,14 @@
-//! Plain magic numbers: what stands where. Nothing here is looked at twice.
+//! Plain magic numbers: those of filesystems, and here the table of all else. Nothing here is
+//! looked at twice.
 //!
 //! Places and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
 
 use std::io;
 
-use super::{Medium, Signature};
+use treering_model::filesystems::Place::{Begin, End};
+use treering_model::filesystems::{Place, all};
 
-/// Where a magic number stands.
-#[derive(Clone, Copy)]
-enum Place {
-    /// So many bytes from the beginning.
-    Begin(u64),
-    /// At the begin of the sector that is so many 512-byte sectors before the end, the last is 1.
-    End(u64),
-}
-use Place::{Begin, End};
+use super::{Medium, Signature};
 
 /// What two bytes at the end of the first sector say.
 pub(super) const MBR: &str = "MBR partition table";
@@ -24,10 +18,14 @@ struct Magic(&'static str, Place, &'static [u8]);
 /// Finds all of the table.
 pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
-    for Magic(name, place, magic) in MAGICS {
-        let offset = match *place {
+    let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
+    let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic));
+    let others = MAGICS.iter().map(|&Magic(name, place, magic)| (name, place, magic));
+    for (name, place, magic) in of_filesystems.chain(others) {
+        let offset = match place {
             Begin(offset) => Some(offset),
             End(back) => medium.sector_from_end(back),
+            Place::LastBlock(offset) => medium.last_block().map(|block| block + offset),
         };
         if let Some(offset) = offset
             && medium.has(offset, magic)?
@@ -38,45 +36,12 @@ pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
+/// What is no filesystem.
 const MAGICS: &[Magic] = &[
-    // Filesystems of Linux.
-    Magic("XFS", Begin(0), b"XFSB"),
-    Magic("XFS log", Begin(0), &[0xfe, 0xed, 0xba, 0xbe]),
-    Magic("btrfs", Begin(0x1_0040), b"_BHRfS_M"),
-    Magic("F2FS", Begin(0x400), &[0x10, 0x20, 0xf5, 0xf2]),
-    Magic("F2FS", Begin(0x1400), &[0x10, 0x20, 0xf5, 0xf2]),
-    Magic("JFS", Begin(0x8000), b"JFS1"),
-    Magic("NILFS2", Begin(0x406), &[0x34, 0x34]),
-    Magic("ReiserFS", Begin(0x1_0034), b"ReIsErFs"),
-    Magic("ReiserFS", Begin(0x1_0034), b"ReIsEr2Fs"),
-    Magic("ReiserFS", Begin(0x1_0034), b"ReIsEr3Fs"),
-    Magic("ReiserFS", Begin(0x2034), b"ReIsErFs"),
-    Magic("ReiserFS", Begin(0x2014), b"ReIsErFs"),
-    Magic("Reiser4", Begin(0x1_0000), b"ReIsEr4"),
-    Magic("GFS", Begin(0x1_0000), &[0x01, 0x16, 0x19, 0x70]),
-    Magic("OCFS2", Begin(0x400), b"OCFSV2"),
-    Magic("OCFS2", Begin(0x800), b"OCFSV2"),
-    Magic("OCFS2", Begin(0x1000), b"OCFSV2"),
-    Magic("OCFS2", Begin(0x2000), b"OCFSV2"),
-    Magic("OCFS", Begin(0x2000), b"OracleCFS"),
-    Magic("SquashFS", Begin(0), b"hsqs"),
-    Magic("SquashFS", Begin(0), b"sqsh"),
-    Magic("SquashFS", Begin(0), b"hsqt"),
-    Magic("EROFS", Begin(0x400), &[0xe2, 0xe1, 0xf5, 0xe0]),
-    Magic("cramfs", Begin(0), &[0x45, 0x3d, 0xcd, 0x28]),
-    Magic("cramfs", Begin(0), &[0x28, 0xcd, 0x3d, 0x45]),
-    Magic("cramfs", Begin(0x200), &[0x45, 0x3d, 0xcd, 0x28]),
-    Magic("romfs", Begin(0), b"-rom1fs-"),
-    Magic("BFS", Begin(0), &[0xce, 0xfa, 0xad, 0x1b]),
-    Magic("zonefs", Begin(0), b"SFOZ"),
     Magic("UBI", Begin(0), b"UBI#"),
-    Magic("UBIFS", Begin(0), &[0x31, 0x18, 0x10, 0x06]),
-    Magic("scoutfs", Begin(0x1_0004), &[0x8b, 0x42, 0x3c, 0x10]),
     Magic("mpool", Begin(0), b"mpoolDev"),
-    Magic("exfs", Begin(0), b"EXFS"),
     // Caches, encryption, volumes, clusters.
     Magic("bcache", Begin(0x1018), BCACHE),
-    Magic("bcachefs", Begin(0x1018), BCACHEFS),
     Magic("LUKS", Begin(0), b"LUKS\xba\xbe"),
     Magic("LUKS2 (second header)", Begin(0x4000), LUKS_SECOND),
     Magic("LUKS2 (second header)", Begin(0x8000), LUKS_SECOND),
@@ -109,32 +74,8 @@ const MAGICS: &[Magic] = &[
     Magic("VMFS volume", Begin(0x10_0000), &[0x0d, 0xd0, 0x01, 0xc0]),
     // Hibernation.
     Magic("TuxOnIce", Begin(0), &[0xed, 0xc3, 0x02, 0xe9, 0x98, 0x56, 0xe5, 0x0c]),
-    // Filesystems of other systems.
-    Magic("FAT", Begin(0x36), b"FAT12   "),
-    Magic("FAT", Begin(0x36), b"FAT16   "),
-    Magic("FAT", Begin(0x36), b"FAT     "),
-    Magic("FAT", Begin(0x36), b"MSDOS"),
-    Magic("FAT", Begin(0x52), b"FAT32   "),
-    Magic("FAT", Begin(0x52), b"MSWIN"),
-    Magic("exFAT", Begin(3), b"EXFAT   "),
-    Magic("NTFS", Begin(3), b"NTFS    "),
-    Magic("ReFS", Begin(0), b"\0\0\0ReFS\0"),
-    Magic("HPFS", Begin(0x2000), &[0x49, 0xe8, 0x95, 0xf9]),
-    Magic("APFS", Begin(0x20), b"NXSB"),
-    Magic("HFS", Begin(0x400), b"BD"),
-    Magic("HFS+", Begin(0x400), b"H+"),
-    Magic("HFS+", Begin(0x400), b"HX"),
-    Magic("ISO 9660", Begin(0x8001), b"CD001"),
-    Magic("High Sierra", Begin(0x8009), b"CDROM"),
-    Magic("BeFS", Begin(0x20), b"BFS1"),
-    Magic("BeFS", Begin(0x20), b"1SFB"),
-    Magic("BeFS", Begin(0x220), b"BFS1"),
-    Magic("BeFS", Begin(0x220), b"1SFB"),
-    Magic("VxFS", Begin(0x400), &[0xf5, 0xfc, 0x01, 0xa5]),
-    Magic("VxFS", Begin(0x2000), &[0xa5, 0x01, 0xfc, 0xf5]),
+    // Of other systems.
     Magic("NetWare NSS", Begin(0x1000), b"SPB5"),
-    Magic("Xenix", Begin(0x7f9), &[0x2b, 0x55, 0x44]),
-    Magic("Xenix", Begin(0x7f8), &[0x44, 0x55, 0x2b]),
     // Partition tables.
     Magic(MBR, Begin(0x1fe), &[0x55, 0xaa]),
     Magic("GPT partition table", Begin(0x200), b"EFI PART"),
@@ -170,4 +111,3 @@ const MAGICS: &[Magic] = &[
 const LUKS_SECOND: &[u8] = b"SKUL\xba\xbe";
 const BSD_LABEL: &[u8] = &[0x57, 0x45, 0x56, 0x82];
 const BCACHE: &[u8] = b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
-const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";

@@ -12,6 +12,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use treering_model::filesystems::all;
+
 /// Something known that a device carries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
@@ -26,9 +28,6 @@ impl fmt::Display for Signature {
         write!(f, "{} at byte {}", self.name, self.offset)
     }
 }
-
-/// Filesystems that begin with a boot sector.
-const BOOT_SECTORS: [&str; 3] = ["FAT", "exFAT", "NTFS"];
 
 /// A device or image that is searched.
 struct Medium<'a> {
@@ -57,6 +56,17 @@ impl Medium<'_> {
     fn sector_from_end(&self, back: u64) -> Option<u64> {
         (self.bytes / 512).checked_sub(back).map(|sector| sector * 512)
     }
+
+    /// The begin of the last whole block of 4 KiB.
+    fn last_block(&self) -> Option<u64> {
+        (self.bytes & !0xfff).checked_sub(0x1000)
+    }
+}
+
+/// Whether a signature is that of a filesystem that begins with a boot sector.
+fn is_boot_sector(signature: &str) -> bool {
+    let mut with_one = all().filter(|filesystem| filesystem.has_boot_sector);
+    with_one.any(|filesystem| filesystem.signatures.iter().any(|one| one.name == signature))
 }
 
 /// All known signatures on a device or image of so many bytes, in the order of their places.
@@ -70,7 +80,7 @@ pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
         probe(&medium, &mut found)?;
     }
     // The two bytes at its end belong to the boot sector of these, which is told already.
-    if found.iter().any(|signature| BOOT_SECTORS.contains(&signature.name)) {
+    if found.iter().any(|signature| is_boot_sector(signature.name)) {
         found.retain(|signature| signature.name != magics::MBR);
     }
     found.sort();

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use treering_model::filesystems::{FAT, ZFS, ext_signature};
+
 use super::{Medium, Signature};
 
 type Probe = fn(&Medium<'_>, &mut Vec<Signature>) -> io::Result<()>;
@@ -13,27 +15,10 @@ pub(super) const ALL: &[Probe] = &[
 ];
 
 fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
-    let Some(block) = medium.at(0x400, 0x68)? else {
-        return Ok(());
-    };
-    if block[0x38..0x3a] != [0x53, 0xef] {
-        return Ok(());
+    let superblock = medium.at(0x400, 104)?.and_then(|bytes| bytes.try_into().ok());
+    if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
+        found.push(Signature { offset: 0x438, name });
     }
-    let word =
-        |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
-    let (compatible, incompatible, read_only) = (word(0x5c), word(0x60), word(0x64));
-    // What ext3 has: file types, recovery, meta groups; sparse and large files, hashed directories.
-    let beyond_ext3 = incompatible & !0x16 != 0 || read_only & !0x7 != 0;
-    let name = if incompatible & 0x8 != 0 {
-        "ext journal"
-    } else if beyond_ext3 {
-        "ext4"
-    } else if compatible & 0x4 != 0 {
-        "ext3"
-    } else {
-        "ext2"
-    };
-    found.push(Signature { offset: 0x438, name });
     Ok(())
 }
 
@@ -85,7 +70,7 @@ fn zfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         });
         if let Some(at) = at {
             let offset = label + RING + at as u64 * 1024;
-            found.push(Signature { offset, name: "ZFS" });
+            found.extend(ZFS.leaves.iter().map(|name| Signature { offset, name }));
         }
     }
     Ok(())
@@ -150,10 +135,7 @@ fn ends(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             found.push(Signature { offset, name: "GPT partition table (backup)" });
         }
     }
-    if let Some(block) = (medium.bytes & !0xfff).checked_sub(0x1000) {
-        if medium.has(block + 6, &[0x34, 0x34])? {
-            found.push(Signature { offset: block + 6, name: "NILFS2" });
-        }
+    if let Some(block) = medium.last_block() {
         for version in [0x8374_026a_u32, 0x8374_026b, 0x8374_026c, 0x8374_026d] {
             if medium.has(block + 60, &version.to_be_bytes())? {
                 found.push(Signature { offset: block + 60, name: "DRBD" });
@@ -206,8 +188,10 @@ fn fat(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         && boot[14..16] != [0, 0]
         && matches!(boot[16], 1 | 2)
         && (boot[21] == 0xf0 || boot[21] >= 0xf8);
-    if plausible && !found.iter().any(|signature| signature.name == "FAT") {
-        found.push(Signature { offset: 0, name: "FAT" });
+    for name in FAT.leaves.iter().filter(|_| plausible) {
+        if !found.iter().any(|signature| signature.name == *name) {
+            found.push(Signature { offset: 0, name });
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use treering_model::filesystems::{Metadata, all, by_name};
 use treering_model::{
     CautionCode, IMPORT_FACT, Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
@@ -123,9 +124,6 @@ const SIZE_TOLERANCE: f64 = 0.05;
 const MEMORY_TOLERANCE: f64 = 0.01;
 /// So much more of one filesystem may be taken than of the other.
 const FREE_TOLERANCE: f64 = 0.1;
-/// Filesystems of disks: elsewhere a "block" is something else (a request of NFS, a record of ZFS).
-const WITH_BLOCKS: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"];
-
 /// A side with the facts of all its trials by their names: they are asked for again and again.
 pub(super) struct Place<'t> {
     side: Seen<'t>,
@@ -296,7 +294,8 @@ impl Pair<'_> {
                 // Variants of a plan are made as the plan says.
                 let is_planned = factor == Factor::Variant && is_made;
                 let types = both.iter().flat_map(|side| side.values(TYPE));
-                let has_blocks = types.into_iter().all(|one| WITH_BLOCKS.contains(&one));
+                let has_blocks =
+                    types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
                 let is_asked = |side: &&Place<'_>| side.mkfs_has("", " -b ");
                 match name {
                     // Groups and logs grow with the filesystem; its size has a doubt of its own.
@@ -398,7 +397,12 @@ impl Pair<'_> {
             self.baseline.side.name, self.contender.side.name
         );
         let is_asked = |side: &Place<'_>| {
-            side.mkfs_has("btrfs", " -m") || side.mkfs_has("btrfs", " --metadata")
+            all().any(|filesystem| match filesystem.metadata {
+                Metadata::Chosen { options, .. } => options
+                    .iter()
+                    .any(|option| side.mkfs_has(filesystem.name, &format!(" {option}"))),
+                Metadata::Once | Metadata::Unknown => false,
+            })
         };
         let asked = is_asked(&self.baseline) || is_asked(&self.contender);
         let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
@@ -471,7 +475,7 @@ fn driver(name: &str) -> &str {
 
 /// Whether a mount option leaves out the flushes that keep the order of writes.
 fn is_barrier_off(option: &str) -> bool {
-    ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"].contains(&option)
+    all().any(|filesystem| filesystem.barrier_off.contains(&option))
 }
 
 /// Whether a difference is what the user asked about.

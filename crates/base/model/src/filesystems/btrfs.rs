@@ -1,0 +1,42 @@
+//! btrfs, on one device or several. The devices beside the first are named in the mount options, so
+//! that nobody has to scan for them.
+
+use super::{Filesystem, Making, Members, Metadata, Mkfs, Place, Signature, UntouchedMount};
+
+pub(super) const ALL: &[Filesystem] = &[BTRFS];
+
+/// btrfs.
+pub const BTRFS: Filesystem = Filesystem {
+    name: "btrfs",
+    magic: 0x9123_683e,
+    signatures: &[Signature { name: "btrfs", place: Place::Begin(0x1_0040), magic: b"_BHRfS_M" }],
+    leaves: &["btrfs"],
+    making: Making::Formatted(&Mkfs {
+        program: "mkfs.btrfs",
+        package: "btrfs-progs",
+        version_argument: "--version",
+        with_value: "AbdlLmnOrRsuU",
+        force: &["-f"],
+        label: &["L", "label"],
+        extended: &[],
+        refused: &[],
+    }),
+    kernel_option: "CONFIG_BTRFS_FS",
+    // Of each device. mkfs takes less for some profiles, and says so itself.
+    bytes_min: 47 << 20,
+    device_option: Some("device"),
+    is_usual: true,
+    has_blocks: true,
+    lists_inodes: true,
+    untouched: Some(UntouchedMount { fs_type: "btrfs", options: "ro,rescue=nologreplay" }),
+    metadata: Metadata::Chosen {
+        options: &["-m", "--metadata"],
+        one_device: "dup",
+        several: "raid1",
+    },
+    members: Some(Members::Folder("devices")),
+    log_prefixes: &["BTRFS"],
+    debug_options: &["CONFIG_BTRFS_ASSERT"],
+    barrier_off: &["nobarrier"],
+    ..Filesystem::UNKNOWN
+};

@@ -1,0 +1,18 @@
+//! tmpfs and ramfs, in memory. A tmpfs is as large as the loop images of the other variants would
+//! be, unless the user gives a size; a ramfs is only recognised.
+
+use super::{Filesystem, Making};
+
+pub(super) const ALL: &[Filesystem] = &[
+    Filesystem {
+        name: "tmpfs",
+        magic: 0x0102_1994,
+        making: Making::Mounted { size: &["size", "nr_blocks"] },
+        kernel_option: "CONFIG_TMPFS",
+        bytes_min: 1 << 20,
+        is_in_memory: true,
+        lists_inodes: true,
+        ..Filesystem::UNKNOWN
+    },
+    Filesystem { name: "ramfs", magic: 0x8584_58f6, is_in_memory: true, ..Filesystem::UNKNOWN },
+];

@@ -1,0 +1,192 @@
+//! The Hodges-Lehmann estimates of a centre and of a shift, with exact intervals.
+//!
+//! What does not live here: logarithms and pairing (`rounds`), p-values (`signed_rank`,
+//! `mann_whitney`). Preferred to mean and t because the interval keeps its promise under outliers
+//! and skew, and to the bootstrap because that one covers .73 to .91 of the time at 5 to 15 rounds
+//! where it promises .95.
+//!
+//! Source: Hodges & Lehmann, Annals of Mathematical Statistics 34, 1963; the intervals as in
+//! Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3rd edition, sections 3.2, 3.3,
+//! 4.2, 4.3.
+
+use crate::describe::{mean, t_interval};
+use crate::error::StatsError;
+use crate::inference::null_counts::{CutRank, rank_sum_cuts, signed_rank_cuts};
+use crate::inference::student::welch_interval;
+use crate::input::{require_count, require_finite, require_probability, sorted};
+use crate::interval::{Interval, IntervalMethod};
+use crate::judging::pair_selection::{AscendingRows, pairwise_differences, walsh_averages};
+
+/// Below this number of rounds no distribution-free 95 per cent statement exists.
+pub const FEWEST_ROUNDS: usize = 6;
+
+/// A Hodges-Lehmann estimate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HodgesLehmann {
+    /// The pseudomedian of one series, or the shift b - a of two; in their unit.
+    pub estimate: f64,
+    /// `None` for a single value: one run allows no inference. Always contains the estimate.
+    pub interval: Option<Interval>,
+    /// The rank at which the sorted averages or differences are cut, from 1; `None` for a t
+    /// interval.
+    pub cut_rank: Option<usize>,
+    /// Too few values for the exact interval: the interval is Student's t and leans on normality.
+    pub few_rounds: bool,
+}
+
+/// The pseudomedian of one series: the median of all averages (x_i + x_j)/2, i <= j.
+///
+/// The interval lies between the k-th smallest and the k-th largest average, k = max(1, smallest k
+/// with P(W <= k) >= alpha/2), W the signed-rank statistic. Where no k holds the confidence (95 per
+/// cent: below six values) Student's t, flagged; for one value none. O(n log^2 n) above a hundred
+/// values.
+pub fn hodges_lehmann(values: &[f64], confidence: f64) -> Result<HodgesLehmann, StatsError> {
+    let [found] = hodges_lehmann_at(values, [confidence])?;
+    Ok(found)
+}
+
+/// The same at several confidences, for the cost of one.
+pub(crate) fn hodges_lehmann_at<const C: usize>(
+    values: &[f64],
+    confidences: [f64; C],
+) -> Result<[HodgesLehmann; C], StatsError> {
+    require_finite(values)?;
+    require_count(values.len(), 1)?;
+    for confidence in confidences {
+        require_probability("confidence", confidence)?;
+    }
+    let ascending = sorted(values);
+    let averages = walsh_averages(&ascending);
+    let cuts = signed_rank_cuts(values.len(), confidences.map(|wanted| (1.0 - wanted) / 2.0));
+    let estimate = averages.median();
+    Ok(std::array::from_fn(|i| {
+        let confidence = confidences[i];
+        let t = || t_interval(values, confidence, IntervalMethod::StudentT);
+        let method = IntervalMethod::SignedRank;
+        estimate_of(&averages, estimate, cuts[i], confidence, method, t)
+    }))
+}
+
+/// The shift from `a` to `b`: the median of all differences b_j - a_i, in the unit of the values.
+///
+/// The interval is cut by the same rule with the distribution of U. Where no k holds the
+/// confidence, Welch's t, flagged; none when a side has a single value.
+pub fn hodges_lehmann_shift(
+    a: &[f64],
+    b: &[f64],
+    confidence: f64,
+) -> Result<HodgesLehmann, StatsError> {
+    let [found] = hodges_lehmann_shift_at(a, b, [confidence])?;
+    Ok(found)
+}
+
+/// The same at several confidences, for the cost of one.
+pub(crate) fn hodges_lehmann_shift_at<const C: usize>(
+    a: &[f64],
+    b: &[f64],
+    confidences: [f64; C],
+) -> Result<[HodgesLehmann; C], StatsError> {
+    require_finite(a)?;
+    require_finite(b)?;
+    require_count(a.len(), 1)?;
+    require_count(b.len(), 1)?;
+    for confidence in confidences {
+        require_probability("confidence", confidence)?;
+    }
+    let (sorted_a, sorted_b) = (sorted(a), sorted(b));
+    let differences = pairwise_differences(&sorted_a, &sorted_b);
+    let cuts = rank_sum_cuts(a.len(), b.len(), confidences.map(|wanted| (1.0 - wanted) / 2.0));
+    let estimate = differences.median();
+    Ok(std::array::from_fn(|i| {
+        let confidence = confidences[i];
+        let t = || welch_interval(a, b, confidence).or_else(|| flat_interval(a, b, confidence));
+        let method = IntervalMethod::RankSum;
+        estimate_of(&differences, estimate, cuts[i], confidence, method, t)
+    }))
+}
+
+/// Two sides without any spread: the interval is the shift itself. `None` with one value on a side.
+fn flat_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
+    let shift = mean(b) - mean(a);
+    let method = IntervalMethod::StudentT;
+    let several = a.len() > 1 && b.len() > 1;
+    several.then_some(Interval { low: shift, high: shift, confidence, achieved: None, method })
+}
+
+fn estimate_of<V: Fn(usize, usize) -> f64>(
+    pairs: &AscendingRows<V>,
+    estimate: f64,
+    cut: Option<CutRank>,
+    confidence: f64,
+    method: IntervalMethod,
+    without_ranks: impl FnOnce() -> Option<Interval>,
+) -> HodgesLehmann {
+    let Some(cut) = cut else {
+        let interval = without_ranks().map(|interval| interval.widened_to(estimate));
+        return HodgesLehmann { estimate, interval, cut_rank: None, few_rounds: true };
+    };
+    let interval = Interval {
+        low: pairs.nth(cut.k - 1),
+        high: pairs.nth(pairs.total() - cut.k),
+        confidence,
+        achieved: cut.achieved,
+        method,
+    };
+    HodgesLehmann {
+        estimate,
+        interval: Some(interval.widened_to(estimate)),
+        cut_rank: Some(cut.k),
+        few_rounds: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::inference::hodges_lehmann::{hodges_lehmann, hodges_lehmann_shift};
+    use crate::interval::IntervalMethod;
+
+    /// Averages of {1, 2, 6}: 1, 1.5, 2, 3.5, 4, 6; the median is 2.75.
+    #[test]
+    fn pseudomedian_by_hand() {
+        let found = hodges_lehmann(&[6.0, 1.0, 2.0], 0.95).unwrap();
+        assert_eq!(found.estimate, 2.75);
+        assert!(found.few_rounds);
+        assert_eq!(found.interval.unwrap().method, IntervalMethod::StudentT);
+    }
+
+    #[test]
+    fn one_value_is_an_estimate_without_inference() {
+        let one = hodges_lehmann(&[7.0], 0.95).unwrap();
+        assert_eq!((one.estimate, one.interval, one.few_rounds), (7.0, None, true));
+        let shift = hodges_lehmann_shift(&[7.0], &[9.0], 0.95).unwrap();
+        assert_eq!((shift.estimate, shift.interval), (2.0, None));
+        assert!(hodges_lehmann(&[], 0.95).is_err());
+    }
+
+    /// At six rounds k = 1: the interval spans all averages, that is all values.
+    #[test]
+    fn six_rounds_span_the_values() {
+        let found = hodges_lehmann(&[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.95).unwrap();
+        let interval = found.interval.unwrap();
+        assert_eq!((interval.low, interval.high), (1.0, 60.0));
+        assert_eq!((interval.achieved, found.few_rounds), (Some(0.968_75), false));
+    }
+
+    #[test]
+    fn three_runs_a_side_fall_back_to_welch() {
+        let found = hodges_lehmann_shift(&[1.0, 2.0, 3.0], &[2.0, 4.0, 5.0], 0.95).unwrap();
+        assert!(found.few_rounds);
+        assert_eq!(found.interval.unwrap().method, IntervalMethod::StudentT);
+        let flat = hodges_lehmann_shift(&[1.0; 3], &[4.0; 3], 0.95).unwrap();
+        assert_eq!((flat.interval.unwrap().low, flat.interval.unwrap().high), (3.0, 3.0));
+    }
+
+    #[test]
+    fn thousands_of_values_are_selected_not_listed() {
+        let values: Vec<f64> = (0..5_000).map(|i| f64::from((i * 7919) % 5_003)).collect();
+        let found = hodges_lehmann(&values, 0.95).unwrap();
+        let interval = found.interval.unwrap();
+        assert!((found.estimate - 2_500.0).abs() < 5.0, "{found:?}");
+        assert!(interval.half_width() < 60.0 && interval.achieved.is_none());
+    }
+}

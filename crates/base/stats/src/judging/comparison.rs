@@ -1,0 +1,332 @@
+//! The comparison of one metric between a variant and the baseline: ratio (or difference),
+//! intervals, exact p-value, spread, drift over the rounds.
+//!
+//! What does not live here: judgement. A comparison is numbers; `verdict` weighs it with the rest
+//! of its family and an effect threshold. Nor pairing of rounds with failures (`rounds`).
+
+use crate::describe::{squared_deviations, variance};
+use crate::error::StatsError;
+use crate::inference::hodges_lehmann::{HodgesLehmann, hodges_lehmann_at, hodges_lehmann_shift_at};
+use crate::inference::mann_whitney::mann_whitney;
+use crate::inference::signed_rank::signed_rank_at;
+use crate::input::{
+    largest_magnitude, require_count, require_finite, require_positive, require_probability,
+};
+use crate::interval::{Interval, TestMethod};
+use crate::judging::rounds::{LOG_RATIO_RESOLUTION, RELATIVE_RESOLUTION, differences, log_ratios};
+use crate::rank::quantised;
+use crate::series::mann_kendall::mann_kendall;
+use crate::series::theil_sen::theil_sen;
+
+/// The chance of a false alarm that treering plans for.
+pub const ALPHA: f64 = 0.05;
+
+/// Fewest rounds in which a drift is looked for.
+const DRIFT_FEWEST_ROUNDS: usize = 5;
+
+/// Logarithms of ratios are held within this, so that an interval from two wild runs stays finite.
+const LARGEST_LOG: f64 = 700.0;
+
+/// How two values of a metric are set against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// variant / baseline: rates, times, sizes. Values must be positive.
+    Ratio,
+    /// variant - baseline in the metric's unit: counters that may be zero or negative.
+    Difference,
+}
+
+/// Whether the runs are paired by rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Design {
+    /// One run of each side per round; what a round has in common cancels.
+    Paired,
+    /// Two unrelated sets of runs, as in imports. Needs more runs to see the same difference.
+    Unpaired,
+}
+
+/// A trend of the differences over the rounds: the two sides moved apart while the campaign ran.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundDrift {
+    /// Theil-Sen slope per round, on the working scale (log ratio or difference).
+    pub slope_per_round: f64,
+    /// Mann-Kendall p-value.
+    pub p_value: f64,
+    /// p below .05: the estimate averages over something that changed.
+    pub drifting: bool,
+}
+
+/// One metric, variant against baseline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// Ratio or difference; says the unit of `estimate` and the intervals.
+    pub scale: Scale,
+    /// Paired or unpaired.
+    pub design: Design,
+    /// Runs of the baseline used (rounds, when paired).
+    pub base_runs: usize,
+    /// Runs of the variant used.
+    pub variant_runs: usize,
+    /// Hodges-Lehmann estimate: a ratio (1.02 is 2 % more) or a difference in the metric's unit.
+    pub estimate: f64,
+    /// The interval of confidence 1 - alpha; `None` for a single run.
+    pub interval: Option<Interval>,
+    /// The interval of confidence 1 - 2 alpha, for the question "is it the same?"
+    pub equivalence_interval: Option<Interval>,
+    /// Two-sided p-value, not corrected for anything; `None` for a single run. Never to be shown
+    /// alone.
+    pub p_value: Option<f64>,
+    /// How the p-value was found.
+    pub method: Option<TestMethod>,
+    /// Standard deviation of the round differences on the working scale (a log ratio of .02 is
+    /// about 2 %). Unpaired: the pooled standard deviation times the square root of 2, which means
+    /// the same. `None` for a single run.
+    pub spread: Option<f64>,
+    /// Rounds without any difference, left out by the test.
+    pub zeros: usize,
+    /// Whether the test met ties.
+    pub ties: bool,
+    /// Too few runs for an exact interval: Student's t was used.
+    pub few_rounds: bool,
+    /// Drift over the rounds; `None` unpaired or below five rounds.
+    pub drift: Option<RoundDrift>,
+}
+
+impl Comparison {
+    /// The estimate on the working scale: the log of the ratio, or the difference itself.
+    pub fn effect(&self) -> f64 {
+        self.scale.to_working(self.estimate)
+    }
+
+    /// The fewer of the two numbers of runs.
+    pub fn runs(&self) -> usize {
+        self.base_runs.min(self.variant_runs)
+    }
+
+    /// One run on a side: a ratio without any inference.
+    pub fn is_single_run(&self) -> bool {
+        self.runs() < 2
+    }
+
+    /// Half the width of the interval on the working scale, for precision stopping.
+    pub fn half_width(&self) -> Option<f64> {
+        let working = |end| self.scale.to_working(end);
+        self.interval.map(|interval| (working(interval.high) - working(interval.low)) / 2.0)
+    }
+}
+
+impl Scale {
+    /// From the reported scale to the one calculated on.
+    pub(crate) fn to_working(self, reported: f64) -> f64 {
+        match self {
+            Self::Ratio => reported.max(f64::MIN_POSITIVE).ln(),
+            Self::Difference => reported,
+        }
+    }
+
+    /// From the scale calculated on to the one reported.
+    pub(crate) fn to_reported(self, working: f64) -> f64 {
+        match self {
+            Self::Ratio => working.clamp(-LARGEST_LOG, LARGEST_LOG).exp(),
+            Self::Difference => working,
+        }
+    }
+}
+
+/// Compares a metric over paired rounds: `base[r]` and `variant[r]` come from the same round, in
+/// the metric's unit, at least one. Exact signed-rank test and interval; below six rounds a flagged
+/// t interval; for one round only the ratio. `alpha` is usually [`ALPHA`].
+pub fn compare_paired(
+    base: &[f64],
+    variant: &[f64],
+    scale: Scale,
+    alpha: f64,
+) -> Result<Comparison, StatsError> {
+    require_alpha(alpha)?;
+    let (working, resolution) = match scale {
+        Scale::Ratio => (log_ratios(base, variant)?, LOG_RATIO_RESOLUTION),
+        Scale::Difference => {
+            let largest = largest_magnitude(base).max(largest_magnitude(variant));
+            (differences(base, variant)?, RELATIVE_RESOLUTION * largest)
+        }
+    };
+    require_count(working.len(), 1)?;
+    let [outer, inner] = hodges_lehmann_at(&working, [1.0 - alpha, 1.0 - 2.0 * alpha])?;
+    let test = signed_rank_at(&working, resolution.max(f64::MIN_POSITIVE))?;
+    let several = working.len() > 1;
+    Ok(Comparison {
+        p_value: several.then_some(test.p_value),
+        method: several.then_some(test.method),
+        spread: several.then(|| variance(&working).sqrt()),
+        zeros: test.zeros,
+        ties: test.ties,
+        drift: round_drift(&working, resolution),
+        ..skeleton(scale, Design::Paired, base.len(), variant.len(), &outer, &inner)
+    })
+}
+
+/// Compares a metric between two unrelated sets of runs, in the metric's unit, at least one each.
+/// Exact Mann-Whitney test and rank-sum interval; below four runs a side a flagged Welch interval;
+/// with one run on a side only the ratio.
+pub fn compare_unpaired(
+    base: &[f64],
+    variant: &[f64],
+    scale: Scale,
+    alpha: f64,
+) -> Result<Comparison, StatsError> {
+    require_alpha(alpha)?;
+    require_count(base.len(), 1)?;
+    require_count(variant.len(), 1)?;
+    let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let (base, variant, resolution) = match scale {
+        Scale::Ratio => {
+            require_positive(base)?;
+            require_positive(variant)?;
+            (logarithms(base), logarithms(variant), LOG_RATIO_RESOLUTION)
+        }
+        Scale::Difference => {
+            require_finite(base)?;
+            require_finite(variant)?;
+            let largest = largest_magnitude(base).max(largest_magnitude(variant));
+            (base.to_vec(), variant.to_vec(), RELATIVE_RESOLUTION * largest)
+        }
+    };
+    let confidences = [1.0 - alpha, 1.0 - 2.0 * alpha];
+    let [outer, inner] = hodges_lehmann_shift_at(&base, &variant, confidences)?;
+    let test = mann_whitney(&quantised(&base, resolution), &quantised(&variant, resolution))?;
+    let several = base.len() > 1 && variant.len() > 1;
+    let pooled = || {
+        let freedom = (base.len() + variant.len() - 2) as f64;
+        ((squared_deviations(&base) + squared_deviations(&variant)) / freedom).sqrt()
+    };
+    Ok(Comparison {
+        p_value: several.then_some(test.p_value),
+        method: several.then_some(test.method),
+        spread: several.then(|| pooled() * std::f64::consts::SQRT_2),
+        ties: test.ties,
+        ..skeleton(scale, Design::Unpaired, base.len(), variant.len(), &outer, &inner)
+    })
+}
+
+fn require_alpha(alpha: f64) -> Result<(), StatsError> {
+    require_probability("alpha", alpha)?;
+    require_probability("1 - 2 alpha", 1.0 - 2.0 * alpha)
+}
+
+fn skeleton(
+    scale: Scale,
+    design: Design,
+    base_runs: usize,
+    variant_runs: usize,
+    outer: &HodgesLehmann,
+    inner: &HodgesLehmann,
+) -> Comparison {
+    let reported = |interval: Option<Interval>| {
+        interval.map(|interval| interval.mapped(|end| scale.to_reported(end)))
+    };
+    Comparison {
+        scale,
+        design,
+        base_runs,
+        variant_runs,
+        estimate: scale.to_reported(outer.estimate),
+        interval: reported(outer.interval),
+        equivalence_interval: reported(inner.interval),
+        p_value: None,
+        method: None,
+        spread: None,
+        zeros: 0,
+        ties: false,
+        few_rounds: outer.few_rounds,
+        drift: None,
+    }
+}
+
+fn round_drift(working: &[f64], resolution: f64) -> Option<RoundDrift> {
+    if working.len() < DRIFT_FEWEST_ROUNDS {
+        return None;
+    }
+    let p_value = mann_kendall(&quantised(working, resolution)).ok()?.p_value;
+    let slope_per_round = theil_sen(working, 1.0 - ALPHA).ok()?.slope;
+    Some(RoundDrift { slope_per_round, p_value, drifting: p_value < ALPHA })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::StatsError;
+    use crate::judging::comparison::{ALPHA, Design, Scale, compare_paired, compare_unpaired};
+
+    const BASE: [f64; 8] = [100.0, 104.0, 97.0, 101.0, 99.0, 103.0, 98.0, 102.0];
+
+    #[test]
+    fn a_constant_factor_is_found_exactly() {
+        let variant = BASE.map(|value| value * 0.9);
+        let found = compare_paired(&BASE, &variant, Scale::Ratio, ALPHA).unwrap();
+        assert!((found.estimate - 0.9).abs() < 1e-12);
+        let interval = found.interval.unwrap();
+        assert!((interval.low - 0.9).abs() < 1e-12 && (interval.high - 0.9).abs() < 1e-12);
+        assert_eq!(found.p_value, Some(2.0 / 256.0));
+        assert!(found.ties && !found.few_rounds);
+        assert!(found.spread.unwrap() < 1e-12);
+        assert!((found.effect() - 0.9_f64.ln()).abs() < 1e-12);
+        assert!(found.half_width().unwrap() < 1e-12);
+    }
+
+    #[test]
+    fn one_run_has_a_ratio_and_nothing_else() {
+        for found in [
+            compare_paired(&[10.0], &[20.0], Scale::Ratio, ALPHA).unwrap(),
+            compare_unpaired(&[10.0], &[20.0], Scale::Ratio, ALPHA).unwrap(),
+        ] {
+            assert!((found.estimate - 2.0).abs() < 1e-12);
+            assert!(found.is_single_run());
+            assert_eq!((found.interval, found.p_value, found.spread), (None, None, None));
+        }
+    }
+
+    #[test]
+    fn counters_at_zero_are_compared_by_difference() {
+        let zeros = [0.0; 6];
+        let some = [0.0, 1.0, 2.0, 0.0, 3.0, 1.0];
+        assert!(matches!(
+            compare_paired(&zeros, &some, Scale::Ratio, ALPHA),
+            Err(StatsError::NotPositive { .. })
+        ));
+        let found = compare_paired(&zeros, &some, Scale::Difference, ALPHA).unwrap();
+        assert_eq!((found.estimate, found.zeros), (1.0, 2));
+        let same = compare_paired(&zeros, &zeros, Scale::Difference, ALPHA).unwrap();
+        assert_eq!((same.estimate, same.p_value), (0.0, Some(1.0)));
+    }
+
+    /// The rounds differ by 30 per cent, the variant by 2 per cent in each: only pairing can see
+    /// it.
+    #[test]
+    fn pairing_removes_what_rounds_have_in_common() {
+        let base = [70.0, 80.0, 90.0, 100.0, 110.0, 120.0, 130.0, 95.0];
+        let noise = [0.001, -0.002, 0.0, 0.002, -0.001, 0.003, -0.003, 0.001];
+        let variant: Vec<f64> = base.iter().zip(noise).map(|(b, e)| b * (1.02 + e)).collect();
+        let paired = compare_paired(&base, &variant, Scale::Ratio, ALPHA).unwrap();
+        let unpaired = compare_unpaired(&base, &variant, Scale::Ratio, ALPHA).unwrap();
+        assert!(paired.p_value.unwrap() < 0.01 && unpaired.p_value.unwrap() > 0.5);
+        assert_eq!((paired.design, unpaired.design), (Design::Paired, Design::Unpaired));
+        assert!(unpaired.spread.unwrap() > 20.0 * paired.spread.unwrap());
+    }
+
+    #[test]
+    fn a_variant_that_decays_from_round_to_round_is_flagged() {
+        let variant: Vec<f64> =
+            BASE.iter().zip(0..).map(|(value, round)| value * 0.98_f64.powi(round)).collect();
+        let drift = compare_paired(&BASE, &variant, Scale::Ratio, ALPHA).unwrap().drift.unwrap();
+        assert!(drift.drifting);
+        assert!((drift.slope_per_round - 0.98_f64.ln()).abs() < 1e-9);
+        let steady = compare_paired(&BASE, &BASE, Scale::Ratio, ALPHA).unwrap().drift.unwrap();
+        assert!(!steady.drifting);
+    }
+
+    #[test]
+    fn two_wild_runs_stay_finite() {
+        let found = compare_paired(&[1e-50, 1e50], &[1e50, 1e-50], Scale::Ratio, ALPHA).unwrap();
+        let interval = found.interval.unwrap();
+        assert!(interval.low > 0.0 && interval.high.is_finite());
+    }
+}

@@ -1,0 +1,117 @@
+//! The A/A control: the baseline put in twice measures the real noise floor and the real rate of
+//! false alarms.
+//!
+//! What does not live here: running it. Two sides that are the same must not differ; where they do,
+//! either the metric or the set-up is unstable, and its comparisons with other variants deserve no
+//! trust.
+
+use crate::distribution::binomial_cumulative;
+use crate::error::StatsError;
+use crate::input::require_probability;
+use crate::interval::Interval;
+use crate::judging::comparison::{Comparison, Scale};
+use crate::judging::power::{PowerPlan, smallest_detectable};
+
+/// What the control says about one metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Control {
+    /// The interval excludes "no difference" although both sides are the same: label the metric
+    /// unstable. Expected by chance for one metric in twenty.
+    pub unstable: bool,
+    /// The control's interval: ratio, or difference in the metric's unit. `None` for a single run.
+    pub interval: Option<Interval>,
+    /// Standard deviation of the differences on the working scale: the noise.
+    pub spread: Option<f64>,
+    /// The smallest effect (as a fraction for ratios: .03 is 3 %; else in the metric's unit) that
+    /// as many rounds find four times out of five.
+    pub smallest_detectable: Option<f64>,
+}
+
+/// Reads the comparison of the baseline with itself.
+pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, StatsError> {
+    let plan = PowerPlan { alpha, ..PowerPlan::default() };
+    let neutral = match comparison.scale {
+        Scale::Ratio => 1.0,
+        Scale::Difference => 0.0,
+    };
+    let rounds = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
+    let working = match comparison.spread {
+        Some(spread) => smallest_detectable(rounds, spread, &plan)?,
+        None => None,
+    };
+    Ok(Control {
+        unstable: comparison.interval.is_some_and(|interval| !interval.contains(neutral)),
+        interval: comparison.interval,
+        spread: comparison.spread,
+        smallest_detectable: working.map(|size| match comparison.scale {
+            Scale::Ratio => size.min(700.0).exp_m1(),
+            Scale::Difference => size,
+        }),
+    })
+}
+
+/// False alarms counted over many controls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FalseAlarms {
+    /// Controls that were unstable.
+    pub alarms: usize,
+    /// Controls with an interval.
+    pub controls: usize,
+    /// Their share; `None` without controls.
+    pub rate: Option<f64>,
+    /// The chance of at least so many alarms if the rate were `alpha`. Small: the set-up itself is
+    /// unfair.
+    pub p_value: f64,
+}
+
+/// Counts the alarms among controls of independent metrics (correlated ones make `p_value` too
+/// small).
+pub fn false_alarms(controls: &[Control], alpha: f64) -> Result<FalseAlarms, StatsError> {
+    require_probability("alpha", alpha)?;
+    let usable = controls.iter().filter(|control| control.interval.is_some()).count();
+    let alarms = controls.iter().filter(|control| control.unstable).count();
+    let p_value = match alarms.checked_sub(1) {
+        Some(fewer) if alarms <= usable => 1.0 - binomial_cumulative(fewer, usable, alpha),
+        _ => 1.0,
+    };
+    Ok(FalseAlarms {
+        alarms,
+        controls: usable,
+        rate: (usable > 0).then(|| alarms as f64 / usable as f64),
+        p_value: p_value.clamp(0.0, 1.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judging::comparison::{ALPHA, Scale, compare_paired};
+    use crate::judging::control::{Control, check_control, false_alarms};
+
+    fn control(values: &[f64]) -> Control {
+        let base = vec![100.0; values.len()];
+        let comparison = compare_paired(&base, values, Scale::Ratio, ALPHA).unwrap();
+        check_control(&comparison, ALPHA).unwrap()
+    }
+
+    #[test]
+    fn the_same_twice_is_stable_and_a_shift_is_not() {
+        let stable = control(&[101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 101.5, 98.5]);
+        assert!(!stable.unstable);
+        let detectable = stable.smallest_detectable.unwrap();
+        assert!((0.005..0.02).contains(&detectable), "{detectable}");
+        assert!(control(&[103.0, 104.0, 103.5, 102.0, 105.0, 103.2]).unstable);
+        assert_eq!(control(&[103.0]).smallest_detectable, None);
+    }
+
+    #[test]
+    fn many_alarms_are_no_accident() {
+        let good = control(&[101.0, 99.0, 100.5, 99.5, 100.2, 99.8]);
+        let bad = control(&[103.0, 104.0, 103.5, 102.0, 105.0, 103.2]);
+        let one = false_alarms(&[good, good, good, good, bad], ALPHA).unwrap();
+        assert_eq!((one.alarms, one.controls, one.rate), (1, 5, Some(0.2)));
+        assert!((one.p_value - (1.0 - 0.95_f64.powi(5))).abs() < 1e-9);
+        assert!(false_alarms(&[bad; 5], ALPHA).unwrap().p_value < 1e-5);
+        let none = false_alarms(&[], ALPHA).unwrap();
+        assert_eq!((none.rate, none.p_value), (None, 1.0));
+    }
+}

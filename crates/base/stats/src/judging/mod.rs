@@ -1,0 +1,11 @@
+//! From estimates to verdicts: rounds, comparison, many questions, planning and stopping.
+pub(crate) mod comparison;
+pub(crate) mod confirm;
+pub(crate) mod control;
+pub(crate) mod decision;
+pub(crate) mod multiplicity;
+pub(crate) mod pair_selection;
+pub(crate) mod power;
+pub(crate) mod rounds;
+pub(crate) mod stopping;
+pub(crate) mod verdict;

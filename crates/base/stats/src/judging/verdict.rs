@@ -1,0 +1,421 @@
+//! Verdicts: what a family of comparisons says, in six words that mean what they say.
+//!
+//! What does not live here: how numbers were compared (`comparison`) and how verdicts are worded or
+//! coloured. A verdict needs three things at once: a p-value corrected for everything that was
+//! asked, an effect threshold, and enough rounds. Where any is missing the answer is `Unclear`,
+//! with the rounds it would take, or `SingleRun`.
+
+use crate::error::StatsError;
+use crate::input::{LARGEST_VALUE, require_probability};
+use crate::judging::comparison::{Comparison, Design, Scale};
+use crate::judging::multiplicity::{benjamini_hochberg, holm};
+use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
+use crate::series::settle::Unsettled;
+
+/// Default effect threshold for throughput and CPU time: 2 %.
+pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
+
+/// Default effect threshold for the 99th percentile of latency: 5 %.
+pub const THRESHOLD_LATENCY_P99: f64 = 0.05;
+
+/// Default effect threshold for counts of errors: any difference matters.
+pub const THRESHOLD_ERRORS: f64 = 0.0;
+
+/// What is said about one metric of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Finding {
+    /// Corrected p below alpha, and at least the threshold better.
+    Better,
+    /// Corrected p below alpha, and at least the threshold worse.
+    Worse,
+    /// Corrected p below alpha, but the difference is below the threshold: real and unimportant.
+    Small,
+    /// The 1 - 2 alpha interval lies within the threshold on both sides: shown to be the same, as
+    /// far as it matters.
+    Same,
+    /// None of these can be said. Not a synonym for "same".
+    Unclear {
+        /// About how many rounds (runs per side, if unpaired) a verdict needs; always more than
+        /// there are. `None` when more rounds will not help within reason.
+        rounds_needed: Option<u32>,
+    },
+    /// One run on a side: a ratio, no inference, never a colour.
+    SingleRun,
+}
+
+/// Which way is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Throughput.
+    HigherIsBetter,
+    /// Time, latency, CPU, errors.
+    LowerIsBetter,
+}
+
+/// Which family a comparison is corrected with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Declared before the run; few. Corrected by Holm over all primary comparisons.
+    Primary,
+    /// Everything else. Corrected by Benjamini-Hochberg and labelled exploratory.
+    Exploratory,
+}
+
+/// What a comparison is judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Criteria {
+    /// Which way is good.
+    pub direction: Direction,
+    /// Which family it belongs to.
+    pub role: Role,
+    /// The smallest difference that matters: relative for ratios (.02 is 2 %, up or down), in the
+    /// metric's unit for differences. 0: any difference matters, and "same" means equal in all
+    /// rounds.
+    pub effect_threshold: f64,
+}
+
+/// A comparison and what it is judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The numbers.
+    pub comparison: Comparison,
+    /// The measure.
+    pub criteria: Criteria,
+}
+
+/// A finding with what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// The finding.
+    pub finding: Finding,
+    /// Which correction `p_adjusted` went through.
+    pub role: Role,
+    /// Holm-adjusted p or Benjamini-Hochberg q; `None` for a single run. Not to be shown without
+    /// the finding and the interval.
+    pub p_adjusted: Option<f64>,
+    /// Comparisons in the family, those with a p-value.
+    pub family: usize,
+    /// Fewest rounds (runs per side) with which this family could ever show a difference.
+    pub smallest_rounds: u32,
+    /// There are fewer: "N is too small to ever show this", whatever the numbers.
+    pub too_few_to_ever_show: bool,
+}
+
+/// Judges a single comparison on its own: a family of one.
+pub fn judge(question: &Question, alpha: f64) -> Result<Verdict, StatsError> {
+    let verdicts = judge_family(std::slice::from_ref(question), alpha)?;
+    verdicts.first().copied().ok_or(StatsError::TooFew { needed: 1, got: 0 })
+}
+
+/// Judges all comparisons that belong to one report: primary ones corrected together by Holm,
+/// exploratory ones by Benjamini-Hochberg. The answers are in the order of the questions. `alpha`
+/// is usually [`crate::ALPHA`].
+pub fn judge_family(questions: &[Question], alpha: f64) -> Result<Vec<Verdict>, StatsError> {
+    require_probability("alpha", alpha)?;
+    require_probability("1 - 2 alpha", 1.0 - 2.0 * alpha)?;
+    for question in questions {
+        let value = question.criteria.effect_threshold;
+        if !(0.0..=LARGEST_VALUE).contains(&value) {
+            let expected = "a number of zero or more";
+            return Err(StatsError::InvalidParameter { name: "effect threshold", value, expected });
+        }
+    }
+    let adjusted = adjusted_p_values(questions)?;
+    let family_size = |role: Role| {
+        let of_role = |question: &&Question| question.criteria.role == role;
+        questions.iter().filter(of_role).filter(|q| q.comparison.p_value.is_some()).count()
+    };
+    let families = (family_size(Role::Primary), family_size(Role::Exploratory));
+    let judged = |(question, p_adjusted): (&Question, Option<f64>)| {
+        let family = match question.criteria.role {
+            Role::Primary => families.0,
+            Role::Exploratory => families.1,
+        };
+        verdict(question, p_adjusted, family, alpha)
+    };
+    questions.iter().zip(adjusted).map(judged).collect()
+}
+
+/// Adjusted p-values in the order of the questions; `None` where there is no p-value.
+fn adjusted_p_values(questions: &[Question]) -> Result<Vec<Option<f64>>, StatsError> {
+    let mut adjusted = vec![None; questions.len()];
+    for role in [Role::Primary, Role::Exploratory] {
+        let members: Vec<(usize, f64)> = (questions.iter().enumerate())
+            .filter(|(_, question)| question.criteria.role == role)
+            .filter_map(|(place, question)| Some((place, question.comparison.p_value?)))
+            .collect();
+        let p_values: Vec<f64> = members.iter().map(|&(_, p)| p).collect();
+        let corrected = match role {
+            Role::Primary => holm(&p_values)?,
+            Role::Exploratory => benjamini_hochberg(&p_values)?,
+        };
+        for ((place, _), p) in members.into_iter().zip(corrected) {
+            adjusted[place] = Some(p);
+        }
+    }
+    Ok(adjusted)
+}
+
+fn verdict(
+    question: &Question,
+    p_adjusted: Option<f64>,
+    family: usize,
+    alpha: f64,
+) -> Result<Verdict, StatsError> {
+    let Question { comparison, criteria } = question;
+    // In a Benjamini-Hochberg family all members may be discoveries together, so that the floor is
+    // that of one.
+    let comparisons = match criteria.role {
+        Role::Primary => u32::try_from(family.max(1)).unwrap_or(u32::MAX),
+        Role::Exploratory => 1,
+    };
+    let smallest_rounds = match comparison.design {
+        Design::Paired => smallest_rounds(comparisons, alpha)?,
+        Design::Unpaired => smallest_runs_per_side(comparisons, alpha)?,
+    };
+    let plan = PowerPlan { alpha, comparisons, ..PowerPlan::default() };
+    Ok(Verdict {
+        finding: finding(comparison, criteria, p_adjusted, &plan, smallest_rounds),
+        role: criteria.role,
+        p_adjusted,
+        family,
+        smallest_rounds,
+        too_few_to_ever_show: comparison.runs() < smallest_rounds as usize,
+    })
+}
+
+/// The threshold on the working scale: ln(1 + delta) for ratios, so that 1 + delta and 1/(1 +
+/// delta) are equally far from 1 and a verdict does not depend on which side is called the
+/// baseline.
+fn margin(scale: Scale, effect_threshold: f64) -> f64 {
+    match scale {
+        Scale::Ratio => effect_threshold.ln_1p(),
+        Scale::Difference => effect_threshold,
+    }
+}
+
+fn finding(
+    comparison: &Comparison,
+    criteria: &Criteria,
+    p_adjusted: Option<f64>,
+    plan: &PowerPlan,
+    floor: u32,
+) -> Finding {
+    let Some(p_adjusted) = p_adjusted else {
+        return Finding::SingleRun;
+    };
+    if comparison.is_single_run() {
+        return Finding::SingleRun;
+    }
+    let effect = comparison.effect();
+    let margin = margin(comparison.scale, criteria.effect_threshold);
+    if p_adjusted < plan.alpha {
+        // An estimate of nothing has no direction, even where any difference matters. The slack
+        // keeps a ratio of exactly 1.02 at the threshold of 2 %.
+        if effect == 0.0 || effect.abs() < margin * (1.0 - 1e-12) {
+            return Finding::Small;
+        }
+        let higher = effect > 0.0;
+        let wanted = criteria.direction == Direction::HigherIsBetter;
+        return if higher == wanted { Finding::Better } else { Finding::Worse };
+    }
+    let working = |end: f64| comparison.scale.to_working(end);
+    let within = comparison.equivalence_interval.is_some_and(|interval| {
+        -margin <= working(interval.low) && working(interval.high) <= margin
+    });
+    if within && !comparison.few_rounds {
+        return Finding::Same;
+    }
+    let rounds_needed = rounds_to_settle(comparison, effect, margin, plan, floor);
+    Finding::Unclear { rounds_needed }
+}
+
+/// The rounds that a verdict needs. Below six rounds nobody knows the noise: the fewest with which
+/// the family can show anything.
+fn rounds_to_settle(
+    comparison: &Comparison,
+    effect: f64,
+    margin: f64,
+    plan: &PowerPlan,
+    floor: u32,
+) -> Option<u32> {
+    if comparison.few_rounds {
+        return Some(floor);
+    }
+    let unsettled = Unsettled {
+        effect,
+        spread: comparison.spread?,
+        rounds: u32::try_from(comparison.runs()).unwrap_or(u32::MAX),
+        margin,
+        alpha: plan.single_alpha(),
+        alpha_same: plan.alpha,
+        floor,
+    };
+    unsettled.rounds_needed()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judging::comparison::{ALPHA, Comparison, Scale, compare_paired, compare_unpaired};
+    use crate::judging::verdict::{
+        Criteria, Direction, Finding, Question, Role, THRESHOLD_THROUGHPUT, judge, judge_family,
+    };
+
+    const NOISE: [f64; 10] =
+        [0.002, -0.001, 0.003, -0.003, 0.001, -0.002, 0.0015, -0.0005, 0.0025, -0.0015];
+
+    fn throughput(role: Role) -> Criteria {
+        let direction = Direction::HigherIsBetter;
+        Criteria { direction, role, effect_threshold: THRESHOLD_THROUGHPUT }
+    }
+
+    /// Ten rounds whose ratios are `factor` times noise of about 0.2 % times `scale`.
+    fn compared(factor: f64, scale: f64, rounds: usize) -> Comparison {
+        let base = vec![100.0; rounds];
+        let variant: Vec<f64> =
+            NOISE.iter().take(rounds).map(|noise| 100.0 * factor * (1.0 + noise * scale)).collect();
+        compare_paired(&base, &variant, Scale::Ratio, ALPHA).unwrap()
+    }
+
+    fn found(comparison: Comparison) -> Finding {
+        let criteria = throughput(Role::Primary);
+        judge(&Question { comparison, criteria }, ALPHA).unwrap().finding
+    }
+
+    #[test]
+    fn the_six_words() {
+        assert_eq!(found(compared(1.05, 1.0, 10)), Finding::Better);
+        assert_eq!(found(compared(0.95, 1.0, 10)), Finding::Worse);
+        assert_eq!(found(compared(1.01, 1.0, 10)), Finding::Small);
+        assert_eq!(found(compared(1.0, 1.0, 10)), Finding::Same);
+        assert!(matches!(
+            found(compared(1.0, 20.0, 10)),
+            Finding::Unclear { rounds_needed: Some(needed) } if needed > 10
+        ));
+        assert_eq!(found(compared(2.0, 1.0, 1)), Finding::SingleRun);
+    }
+
+    #[test]
+    fn lower_is_better_turns_the_verdict() {
+        let criteria =
+            Criteria { direction: Direction::LowerIsBetter, ..throughput(Role::Primary) };
+        let question = Question { comparison: compared(1.05, 1.0, 10), criteria };
+        assert_eq!(judge(&question, ALPHA).unwrap().finding, Finding::Worse);
+    }
+
+    /// Six rounds of 26 with an error each, the rest without: a difference is shown, and the
+    /// estimate over all rounds is nothing.
+    #[test]
+    fn an_estimate_of_nothing_is_neither_better_nor_worse() {
+        let errors: Vec<f64> = (0..26).map(|round| if round < 6 { 1.0 } else { 0.0 }).collect();
+        let comparison = compare_paired(&[0.0; 26], &errors, Scale::Difference, ALPHA).unwrap();
+        assert_eq!(comparison.effect(), 0.0);
+        let direction = Direction::LowerIsBetter;
+        let criteria = Criteria { direction, role: Role::Primary, effect_threshold: 0.0 };
+        let found = judge(&Question { comparison, criteria }, ALPHA).unwrap().finding;
+        assert_eq!(found, Finding::Small);
+    }
+
+    #[test]
+    fn exactly_the_threshold_counts() {
+        let base = [100.0; 8];
+        let question = |factor: f64| Question {
+            comparison: compare_paired(&base, &base.map(|v| v * factor), Scale::Ratio, ALPHA)
+                .unwrap(),
+            criteria: throughput(Role::Primary),
+        };
+        assert_eq!(judge(&question(1.02), ALPHA).unwrap().finding, Finding::Better);
+        assert_eq!(judge(&question(1.0 / 1.02), ALPHA).unwrap().finding, Finding::Worse);
+        assert_eq!(judge(&question(1.0199), ALPHA).unwrap().finding, Finding::Small);
+    }
+
+    /// However large the difference, five rounds can show nothing and say so.
+    #[test]
+    fn five_rounds_are_never_enough() {
+        let criteria = throughput(Role::Primary);
+        let verdict =
+            judge(&Question { comparison: compared(3.0, 1.0, 5), criteria }, ALPHA).unwrap();
+        assert_eq!(verdict.finding, Finding::Unclear { rounds_needed: Some(6) });
+        assert!(verdict.too_few_to_ever_show);
+        assert_eq!(verdict.smallest_rounds, 6);
+        // Nor are they enough to be called the same.
+        assert!(matches!(found(compared(1.0, 0.1, 5)), Finding::Unclear { .. }));
+    }
+
+    /// Six rounds show one difference, but not one among five: 5 x 2/64 is above .05.
+    #[test]
+    fn a_family_needs_more_rounds() {
+        let question =
+            |role| Question { comparison: compared(1.05, 1.0, 6), criteria: throughput(role) };
+        assert_eq!(judge(&question(Role::Primary), ALPHA).unwrap().finding, Finding::Better);
+        let five = judge_family(&[question(Role::Primary); 5], ALPHA).unwrap();
+        assert!(five.iter().all(|verdict| verdict.too_few_to_ever_show));
+        assert!(five.iter().all(|verdict| verdict.smallest_rounds == 8 && verdict.family == 5));
+        assert!(matches!(five[0].finding, Finding::Unclear { rounds_needed: Some(8..) }));
+        // Exploratory ones all rise together.
+        let exploratory = judge_family(&[question(Role::Exploratory); 5], ALPHA).unwrap();
+        assert!(exploratory.iter().all(|verdict| verdict.finding == Finding::Better));
+    }
+
+    /// Six rounds of thirty questions cannot reach a corrected p below .05, but their intervals
+    /// exclude small differences: nobody has to look for those.
+    #[test]
+    fn rounds_are_asked_for_what_the_interval_leaves() {
+        let asked = |factor: f64| {
+            let question = Question {
+                comparison: compared(factor, 20.0, 6),
+                criteria: throughput(Role::Primary),
+            };
+            match judge_family(&[question; 30], ALPHA).unwrap()[0].finding {
+                Finding::Unclear { rounds_needed: Some(rounds) } => rounds,
+                other => panic!("{other:?}"),
+            }
+        };
+        // Around 1 it takes what finds 2 %; at half the rate no more than the floor of thirty.
+        assert!(asked(1.0) > 50, "{}", asked(1.0));
+        assert!(asked(0.5) < 15, "{}", asked(0.5));
+    }
+
+    #[test]
+    fn single_runs_do_not_enlarge_the_family() {
+        let criteria = throughput(Role::Primary);
+        let ten = Question { comparison: compared(1.05, 1.0, 10), criteria };
+        let one = Question { comparison: compared(1.05, 1.0, 1), criteria };
+        let verdicts = judge_family(&[one, ten, one], ALPHA).unwrap();
+        assert_eq!(verdicts[1].family, 1);
+        assert_eq!((verdicts[0].finding, verdicts[0].p_adjusted), (Finding::SingleRun, None));
+        assert!(judge_family(&[], ALPHA).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_threshold_of_zero_makes_every_real_difference_count() {
+        let criteria = Criteria {
+            direction: Direction::LowerIsBetter,
+            role: Role::Primary,
+            effect_threshold: 0.0,
+        };
+        let counts = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0];
+        let judged = |variant: &[f64]| {
+            let comparison = compare_paired(&[0.0; 6], variant, Scale::Difference, ALPHA).unwrap();
+            judge(&Question { comparison, criteria }, ALPHA).unwrap().finding
+        };
+        assert_eq!(judged(&counts), Finding::Worse);
+        assert_eq!(judged(&[0.0; 6]), Finding::Same);
+        assert!(matches!(judged(&[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), Finding::Unclear { .. }));
+        let nan = Criteria { effect_threshold: f64::NAN, ..criteria };
+        let comparison = compared(1.0, 1.0, 6);
+        assert!(judge(&Question { comparison, criteria: nan }, ALPHA).is_err());
+    }
+
+    /// The published report's case: one side measured once or twice proves nothing.
+    #[test]
+    fn imports_with_few_runs_are_unclear() {
+        let comparison =
+            compare_unpaired(&[100.0, 101.0, 99.0], &[80.0, 81.0, 79.0], Scale::Ratio, ALPHA)
+                .unwrap();
+        let criteria = throughput(Role::Primary);
+        let verdict = judge(&Question { comparison, criteria }, ALPHA).unwrap();
+        assert_eq!(verdict.smallest_rounds, 4);
+        assert!(matches!(verdict.finding, Finding::Unclear { rounds_needed: Some(4..) }));
+    }
+}

@@ -1,0 +1,285 @@
+//! E-divisive change points: where the level of a series jumps (a journal flush, a cleaner that
+//! wakes up).
+//!
+//! What does not live here: comparing runs. Meant for small windows inside one run; every test is a
+//! seeded permutation of the segment. One pass over a segment costs O(n log n): pair sums of
+//! distances are carried along in two Fenwick trees while the split moves, instead of n^2
+//! distances.
+//!
+//! Source: Matteson & James, Journal of the American Statistical Association 109, 2014 (arXiv
+//! 1306.4933), with alpha = 1.
+
+use std::ops::Range;
+
+use crate::describe::mean;
+use crate::error::StatsError;
+use crate::generator::Generator;
+use crate::input::{require_at_most, require_count, require_finite, require_probability};
+
+/// Longest series accepted; permutations of longer ones would take minutes.
+pub const LONGEST_CHANGE_SERIES: usize = 100_000;
+
+/// How to look for change points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangePointPlan {
+    /// A change is kept while its permutation p is at most this; .05 by default.
+    pub alpha: f64,
+    /// Permutations per test; 199 by default.
+    pub permutations: usize,
+    /// Fewest samples on each side of a change, at least 2; 5 by default.
+    pub fewest: usize,
+    /// Most changes to report; 20 by default.
+    pub most_changes: usize,
+    /// Seed of the permutations.
+    pub seed: u64,
+}
+
+impl Default for ChangePointPlan {
+    fn default() -> Self {
+        Self { alpha: 0.05, permutations: 199, fewest: 5, most_changes: 20, seed: 1 }
+    }
+}
+
+/// A place where the distribution changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangePoint {
+    /// Position of the first sample after the change, from 0.
+    pub index: usize,
+    /// The energy statistic Q of the split, in the unit of the samples.
+    pub q: f64,
+    /// Permutation p of the split within its segment: (1 + larger ones) / (1 + permutations).
+    pub p_value: f64,
+}
+
+/// The energy statistic Q(t) for every split of the series, the first t samples on the left;
+/// element i belongs to t = i + 2. Empty below four samples. In the unit of the samples.
+pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
+    require_finite(values)?;
+    require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
+    Ok(Segment::of(values).split_statistics(values))
+}
+
+/// E-divisive: repeatedly takes the best split of all segments and keeps it while a permutation
+/// test within its segment finds it improbable. Change points in order of position.
+pub fn change_points(
+    values: &[f64],
+    plan: &ChangePointPlan,
+) -> Result<Vec<ChangePoint>, StatsError> {
+    require_finite(values)?;
+    require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
+    require_probability("alpha", plan.alpha)?;
+    require_count(plan.fewest, 2)?;
+    require_count(plan.permutations, 1)?;
+    let mut generator = Generator::seeded(plan.seed);
+    let mut found: Vec<ChangePoint> = Vec::new();
+    let mut open = vec![candidate(values, 0..values.len(), plan.fewest)];
+    while found.len() < plan.most_changes {
+        let best = open
+            .iter()
+            .enumerate()
+            .filter_map(|(place, candidate)| candidate.as_ref().map(|split| (place, split.q)))
+            .max_by(|left, right| left.1.total_cmp(&right.1));
+        let Some(split) = best.and_then(|(place, _)| open.swap_remove(place)) else {
+            break;
+        };
+        let p_value = permutation_p(values, &split, plan, &mut generator);
+        if p_value > plan.alpha {
+            break;
+        }
+        found.push(ChangePoint { index: split.index, q: split.q, p_value });
+        open.push(candidate(values, split.range.start..split.index, plan.fewest));
+        open.push(candidate(values, split.index..split.range.end, plan.fewest));
+    }
+    found.sort_unstable_by_key(|change| change.index);
+    Ok(found)
+}
+
+/// The best split of a segment.
+struct Split {
+    range: Range<usize>,
+    index: usize,
+    q: f64,
+}
+
+fn candidate(values: &[f64], range: Range<usize>, fewest: usize) -> Option<Split> {
+    let part = &values[range.clone()];
+    let (offset, q) = best_split(&Segment::of(part), part, fewest)?;
+    Some(Split { index: range.start + offset, range, q })
+}
+
+/// The split with the largest Q that leaves `fewest` samples on each side; `None` when there is
+/// none or all samples are equal.
+fn best_split(segment: &Segment, values: &[f64], fewest: usize) -> Option<(usize, f64)> {
+    if values.len() < fewest.saturating_mul(2) {
+        return None;
+    }
+    let statistics = segment.split_statistics(values);
+    (fewest..=values.len() - fewest)
+        .filter_map(|t| statistics.get(t - 2).map(|&q| (t, q)))
+        .max_by(|left, right| left.1.total_cmp(&right.1))
+        .filter(|&(_, q)| q > 0.0)
+}
+
+fn permutation_p(
+    values: &[f64],
+    split: &Split,
+    plan: &ChangePointPlan,
+    generator: &mut Generator,
+) -> f64 {
+    let mut part = values[split.range.clone()].to_vec();
+    let segment = Segment::of(&part);
+    let mut larger = 0_usize;
+    for _ in 0..plan.permutations {
+        generator.shuffle(&mut part);
+        let q = best_split(&segment, &part, plan.fewest).map_or(0.0, |(_, q)| q);
+        larger += usize::from(q >= split.q * (1.0 - 1e-12));
+    }
+    (larger as f64 + 1.0) / (plan.permutations as f64 + 1.0)
+}
+
+/// The distinct values of a segment, by which its samples are ranked.
+struct Segment {
+    distinct: Vec<f64>,
+    /// Taken off every value, so that sums of a series far from zero lose nothing.
+    centre: f64,
+}
+
+impl Segment {
+    fn of(values: &[f64]) -> Self {
+        let mut distinct = values.to_vec();
+        distinct.sort_unstable_by(f64::total_cmp);
+        distinct.dedup();
+        Self { distinct, centre: if values.is_empty() { 0.0 } else { mean(values) } }
+    }
+
+    fn split_statistics(&self, values: &[f64]) -> Vec<f64> {
+        let total = values.len();
+        if total < 4 {
+            return Vec::new();
+        }
+        let mut left = DistanceTree::new(self.distinct.len());
+        let mut right = DistanceTree::new(self.distinct.len());
+        let place = |value: f64| self.distinct.partition_point(|&other| other < value);
+        let samples: Vec<(usize, f64)> =
+            values.iter().map(|&value| (place(value), value - self.centre)).collect();
+        let mut within_right = 0.0;
+        for &(place, value) in &samples {
+            within_right += right.sum_of_distances(place, value);
+            right.add(place, value, 1.0);
+        }
+        let all_pairs = within_right;
+        let mut within_left = 0.0;
+        let mut statistics = Vec::with_capacity(total - 3);
+        for (moved, &(place, value)) in samples.iter().enumerate().take(total - 2) {
+            right.add(place, value, -1.0);
+            within_right -= right.sum_of_distances(place, value);
+            within_left += left.sum_of_distances(place, value);
+            left.add(place, value, 1.0);
+            if moved >= 1 {
+                let (n, m) = ((moved + 1) as f64, (total - moved - 1) as f64);
+                let between = all_pairs - within_left - within_right;
+                let energy = 2.0 / (n * m) * between
+                    - 2.0 * within_left / (n * (n - 1.0))
+                    - 2.0 * within_right / (m * (m - 1.0));
+                statistics.push(n * m / (n + m) * energy);
+            }
+        }
+        statistics
+    }
+}
+
+/// Two Fenwick trees: how many values at or below a place, and their sum.
+struct DistanceTree {
+    nodes: Vec<(f64, f64)>,
+    count: f64,
+    sum: f64,
+}
+
+impl DistanceTree {
+    fn new(places: usize) -> Self {
+        Self { nodes: vec![(0.0, 0.0); places + 1], count: 0.0, sum: 0.0 }
+    }
+
+    fn add(&mut self, place: usize, value: f64, sign: f64) {
+        self.count += sign;
+        self.sum += sign * value;
+        let mut node = place + 1;
+        while let Some(entry) = self.nodes.get_mut(node) {
+            entry.0 += sign;
+            entry.1 += sign * value;
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    /// Sum of |value - v| over the values v held.
+    fn sum_of_distances(&self, place: usize, value: f64) -> f64 {
+        let (mut below, mut sum_below) = (0.0, 0.0);
+        let mut node = place + 1;
+        while node > 0 {
+            below += self.nodes[node].0;
+            sum_below += self.nodes[node].1;
+            node &= node - 1;
+        }
+        value * below - sum_below + (self.sum - sum_below) - value * (self.count - below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::series::change_point::{ChangePointPlan, change_points, split_statistics};
+
+    fn by_definition(values: &[f64], t: usize) -> f64 {
+        let (a, b) = values.split_at(t);
+        let sum = |left: &[f64], right: &[f64]| -> f64 {
+            left.iter().flat_map(|x| right.iter().map(move |y| (x - y).abs())).sum()
+        };
+        let (n, m) = (a.len() as f64, b.len() as f64);
+        let energy =
+            2.0 / (n * m) * sum(a, b) - sum(a, a) / (n * (n - 1.0)) - sum(b, b) / (m * (m - 1.0));
+        n * m / (n + m) * energy
+    }
+
+    #[test]
+    fn the_trees_agree_with_the_definition() {
+        let values: Vec<f64> =
+            (0..60).map(|i| f64::from(i * 29 % 13) + if i > 40 { 3.0 } else { 0.0 }).collect();
+        let found = split_statistics(&values).unwrap();
+        assert_eq!(found.len(), 57);
+        for (i, q) in found.iter().enumerate() {
+            assert!((q - by_definition(&values, i + 2)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn two_steps_are_found_and_noise_is_not() {
+        let level = |i: u32| {
+            if i < 30 {
+                10.0
+            } else if i < 60 {
+                20.0
+            } else {
+                5.0
+            }
+        };
+        let noise = |i: u32| f64::from(i * i * 7919 % 1009) / 1009.0;
+        let steps: Vec<f64> = (0..90).map(|i| level(i) + noise(i)).collect();
+        let plan = ChangePointPlan::default();
+        let found = change_points(&steps, &plan).unwrap();
+        assert_eq!(found.iter().map(|change| change.index).collect::<Vec<_>>(), [30, 60]);
+        assert!(found.iter().all(|change| change.p_value <= 0.05));
+        let quiet: Vec<f64> = (0..90).map(noise).collect();
+        assert!(change_points(&quiet, &plan).unwrap().is_empty());
+        assert_eq!(found, change_points(&steps, &plan).unwrap(), "seeded");
+    }
+
+    #[test]
+    fn short_and_flat_series_have_no_change() {
+        let plan = ChangePointPlan::default();
+        assert_eq!(change_points(&[], &plan), Ok(vec![]));
+        assert_eq!(change_points(&[1.0; 9], &plan), Ok(vec![]));
+        assert_eq!(change_points(&[1.0; 50], &plan), Ok(vec![]));
+        assert_eq!(split_statistics(&[1.0, 2.0, 3.0]), Ok(vec![]));
+        assert!(change_points(&[1.0; 50], &ChangePointPlan { fewest: 1, ..plan }).is_err());
+        assert!(change_points(&[1.0, f64::INFINITY], &plan).is_err());
+    }
+}

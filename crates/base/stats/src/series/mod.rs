@@ -1,0 +1,12 @@
+//! The samples inside one run: describing them, their dependence on each other, trends and changes.
+pub(crate) mod aggregate;
+pub(crate) mod autocorrelation;
+pub(crate) mod block_bootstrap;
+pub(crate) mod change_point;
+pub(crate) mod heat;
+pub(crate) mod ljung_box;
+pub(crate) mod mann_kendall;
+pub(crate) mod serial_check;
+pub(crate) mod settle;
+pub(crate) mod theil_sen;
+pub(crate) mod warm_up;

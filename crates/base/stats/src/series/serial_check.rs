@@ -1,0 +1,31 @@
+//! Whether the samples inside a run depend on each other: the flag that says they are not
+//! independent.
+
+use crate::error::StatsError;
+use crate::input::require_count;
+use crate::series::autocorrelation::autocorrelation;
+use crate::series::ljung_box::ljung_box;
+
+/// Whether samples inside a run depend on each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SerialCheck {
+    /// Autocorrelation at lag 1.
+    pub lag1: f64,
+    /// 2 / sqrt(n), above which `lag1` is suspicious.
+    pub lag1_bound: f64,
+    /// p of Ljung-Box over min(10, n/5) lags.
+    pub ljung_box_p: f64,
+    /// Either sign of dependence: intervals that assume independence are too narrow.
+    pub serial: bool,
+}
+
+/// Sets the "serial" flag of one run's samples: lag 1 above 2/sqrt(n), or Ljung-Box p below .05. At
+/// least ten values with some spread.
+pub fn serial_check(values: &[f64]) -> Result<SerialCheck, StatsError> {
+    require_count(values.len(), 10)?;
+    let lag1 = autocorrelation(values, 1)?[1];
+    let lag1_bound = 2.0 / (values.len() as f64).sqrt();
+    let ljung_box_p = ljung_box(values, (values.len() / 5).min(10))?.p_value;
+    let serial = lag1 > lag1_bound || ljung_box_p < 0.05;
+    Ok(SerialCheck { lag1, lag1_bound, ljung_box_p, serial })
+}

@@ -1,0 +1,3 @@
+//! Block devices and loop devices.
+pub(crate) mod blkdev;
+pub(crate) mod loopdev;

@@ -1,0 +1,12 @@
+//! Processes and threads: starting, ending, signals, limits, what they share and what they cost.
+pub(crate) mod child;
+pub(crate) mod clock;
+pub(crate) mod fork;
+pub(crate) mod limits;
+pub(crate) mod parent;
+pub(crate) mod rusage;
+pub(crate) mod scheduling;
+pub(crate) mod semaphores;
+pub(crate) mod shared;
+pub(crate) mod signals;
+pub(crate) mod user;

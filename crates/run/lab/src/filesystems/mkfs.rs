@@ -1,0 +1,173 @@
+//! The arguments of mkfs and the mount options that are ours. What is added to the user's options
+//! is said in the filesystem's entry, with the reason; what the user gives wins.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use treering_model::filesystems::{Filesystem, Making, Mkfs};
+
+use super::OptionRefusal;
+use super::getopt::{Given, read};
+
+/// What mkfs is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct MkfsRequest<'a> {
+    /// The devices, at least one.
+    pub devices: &'a [PathBuf],
+    /// A name for the filesystem, by which people know it again.
+    pub label: &'a str,
+    /// The user's options, an element an argument.
+    pub options: &'a [String],
+}
+
+/// The arguments of a filesystem's mkfs; none where it has no mkfs.
+///
+/// # Errors
+/// When the user's options would do something else than make this filesystem on these devices.
+pub fn arguments(
+    filesystem: &Filesystem,
+    request: &MkfsRequest<'_>,
+) -> Result<Vec<OsString>, OptionRefusal> {
+    match (filesystem.mkfs(), request.options.first()) {
+        (Some(mkfs), _) => arguments_of(mkfs, request),
+        (None, None) => Ok(Vec::new()),
+        (None, Some(option)) => {
+            let name = filesystem.name;
+            let why = format!("there is no mkfs for {name}; its settings are mount options");
+            Err(OptionRefusal { option: option.clone(), why })
+        }
+    }
+}
+
+fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>, OptionRefusal> {
+    let given = read(request.options, mkfs.with_value)?;
+    for refused in mkfs.refused {
+        if given.iter().filter(|option| option.name == refused.letter).count() > refused.times_max {
+            let option = format!("-{}", refused.letter);
+            return Err(OptionRefusal { option, why: refused.why.to_owned() });
+        }
+    }
+    let mut options: Vec<OsString> = request.options.iter().map(OsString::from).collect();
+    let mut ours: Vec<OsString> = mkfs.force.iter().map(OsString::from).collect();
+    // Given twice, a label is an error for some.
+    if let Some(letter) = mkfs.label.first()
+        && !given.iter().any(|option| mkfs.label.contains(&option.name))
+    {
+        ours.extend([format!("-{letter}").into(), request.label.into()]);
+    }
+    // Of several -E the last one counts, so ours go into it.
+    match given.iter().rfind(|option| option.name == "E") {
+        Some(theirs) if !mkfs.extended.is_empty() => merge(&mut options, theirs, mkfs.extended)?,
+        None if !mkfs.extended.is_empty() => {
+            ours.extend(["-E".into(), mkfs.extended.join(",").into()]);
+        }
+        _ => {}
+    }
+    ours.extend(options);
+    ours.extend(request.devices.iter().map(OsString::from));
+    Ok(ours)
+}
+
+fn merge(
+    options: &mut [OsString],
+    theirs: &Given<'_>,
+    extended: &[&str],
+) -> Result<(), OptionRefusal> {
+    let Some(value) = theirs.value else {
+        let why = "wants a value".to_owned();
+        return Err(OptionRefusal { option: "-E".to_owned(), why });
+    };
+    let key = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+    let keys: Vec<_> = value.split(',').map(key).collect();
+    let added = extended.iter().filter(|option| !keys.contains(&key(option)));
+    let last = &mut options[theirs.place.1 - 1];
+    for option in added {
+        last.push(",");
+        last.push(option);
+    }
+    Ok(())
+}
+
+/// Mount options it needs besides the user's: for several devices their names, for none its size
+/// in bytes.
+pub(crate) fn mount_options(
+    filesystem: &Filesystem,
+    devices: &[PathBuf],
+    bytes: u64,
+    user: &[String],
+) -> Vec<String> {
+    if let Making::Mounted { size } = filesystem.making {
+        let mut words = user.iter().flat_map(|options| options.split(','));
+        let is_sized =
+            words.any(|word| word.split_once('=').is_some_and(|(key, _)| size.contains(&key)));
+        let ours = size.first().filter(|_| !is_sized);
+        return ours.map(|key| format!("{key}={bytes}")).into_iter().collect();
+    }
+    let Some(option) = filesystem.device_option else { return Vec::new() };
+    let others = devices.iter().skip(1);
+    others.map(|device| format!("{option}={}", device.display())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MkfsRequest, arguments, mount_options};
+    use crate::filesystems::find;
+    use std::path::PathBuf;
+
+    fn made(filesystem: &str, options: &[&str]) -> Option<String> {
+        let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+        let devices = [PathBuf::from("/dev/x")];
+        let request = MkfsRequest { devices: &devices, label: "l", options: &options };
+        let arguments = arguments(find(filesystem).unwrap(), &request).ok()?;
+        Some(arguments.join(" ".as_ref()).into_string().unwrap())
+    }
+
+    #[test]
+    fn what_the_user_gives_wins() {
+        let made = |options: &[&str]| made("ext4", options).unwrap();
+        let lazy = "lazy_itable_init=0,lazy_journal_init=0";
+        assert_eq!(made(&[]), format!("-L l -E {lazy} /dev/x"));
+        assert_eq!(made(&["-b", "1024"]), format!("-L l -E {lazy} -b 1024 /dev/x"));
+        let mixed = made(&["-qE", "stride=4,lazy_itable_init=1", "-Lme"]);
+        assert_eq!(mixed, "-qE stride=4,lazy_itable_init=1,lazy_journal_init=0 -Lme /dev/x");
+        let joined = made(&["-Estride=4"]);
+        assert_eq!(joined, format!("-L l -Estride=4,{lazy} /dev/x"));
+    }
+
+    #[test]
+    fn force_is_taken_once_and_values_must_be_there() {
+        let made = |options: &[&str]| made("ext4", options);
+        assert!(made(&["-F"]).is_some());
+        assert!(made(&["-FF"]).is_none() && made(&["-F", "-qF"]).is_none());
+        assert!(made(&["-E"]).is_none() && made(&["-b", "1024", "512"]).is_none());
+        assert!(super::tests::made("f2fs", &["-c", "/dev/y"]).is_none());
+    }
+
+    #[test]
+    fn the_label_is_given_once() {
+        assert_eq!(made("xfs", &[]).unwrap(), "-f -L l /dev/x");
+        assert_eq!(made("xfs", &["-Lmine"]).unwrap(), "-f -Lmine /dev/x");
+        assert_eq!(made("xfs", &["-qL", "mine"]).unwrap(), "-f -qL mine /dev/x");
+        assert_eq!(made("btrfs", &["--label=mine"]).unwrap(), "-f --label=mine /dev/x");
+        assert_eq!(made("f2fs", &["-E", "txt"]).unwrap(), "-f -l l -E txt /dev/x");
+    }
+
+    #[test]
+    fn all_devices_are_named_to_the_kernel() {
+        let devices: Vec<_> = ["/dev/a", "/dev/b", "/dev/c"].iter().map(PathBuf::from).collect();
+        let several = find("btrfs").unwrap();
+        let options = mount_options(several, &devices, 0, &[]);
+        assert_eq!(options, ["device=/dev/b", "device=/dev/c"]);
+        assert!(mount_options(several, &devices[..1], 0, &[]).is_empty());
+        assert!(mount_options(find("xfs").unwrap(), &devices, 0, &[]).is_empty());
+    }
+
+    #[test]
+    fn in_memory_the_size_is_ours_unless_the_user_has_one_and_there_is_no_mkfs() {
+        let tmpfs = find("tmpfs").unwrap();
+        let user = |option: &str| mount_options(tmpfs, &[], 4096, &[option.to_owned()]);
+        assert_eq!(user("noatime"), ["size=4096"]);
+        assert!(user("noatime,size=1g").is_empty() && user("nr_blocks=7").is_empty());
+        assert_eq!(made("tmpfs", &["-q"]), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! The trials as lines of Go benchmarks: `benchstat -col /side FILE` is then an independent check
+//! of the medians and of the unpaired test. A value for each trial; doubts stand in lines that
+//! begin with `#`, which benchstat passes over.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use treering_analysis::compare::{MetricComparison, Outcome};
+use treering_model::Better;
+
+use super::warnings;
+use super::words::sentences;
+use crate::escape::visible;
+
+/// Writes units, then the values of each side.
+pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
+    for sentence in sentences(outcome) {
+        writeln!(out, "# {}", visible(&sentence))?;
+    }
+    for warning in warnings(outcome) {
+        writeln!(out, "# caution: {} ({})", visible(&warning.message), warning.code)?;
+    }
+    let units: BTreeSet<(&str, &str)> =
+        outcome.comparisons.iter().map(|one| (unit(one), better(one.better))).collect();
+    for (unit, better) in units {
+        writeln!(out, "Unit {unit} better={better}")?;
+    }
+    // Operations of one run would pass for runs.
+    let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
+    // The baseline's values are the same against each contender, unless a round was dropped.
+    if let Some(first) = outcome.contenders.first() {
+        for one in of_runs().filter(|one| one.contender == first.name) {
+            values(one, &one.baseline, &one.baseline_values, out)?;
+        }
+    }
+    for one in of_runs() {
+        values(one, &one.contender, &one.contender_values, out)?;
+    }
+    Ok(())
+}
+
+fn values(
+    one: &MetricComparison,
+    side: &str,
+    values: &[f64],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let job = if one.job.is_empty() { String::new() } else { format!("/job={}", word(&one.job)) };
+    let name = format!("{}{job}/{}", capitalised(&word(&one.workload)), metric(one));
+    for value in values {
+        writeln!(out, "Benchmark{name}/side={} 1 {value} {}", word(side), unit(one))?;
+    }
+    Ok(())
+}
+
+fn metric(one: &MetricComparison) -> String {
+    one.metric().split('/').map(word).collect::<Vec<_>>().join("/")
+}
+
+/// The unit; a plain number has none in our tables, but must have one here.
+fn unit(one: &MetricComparison) -> &'static str {
+    match one.unit.symbol() {
+        "" => "count",
+        "%" => "percent",
+        symbol => symbol,
+    }
+}
+
+fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    }
+}
+
+/// A name without what benchstat would take for an end or a part of it.
+fn word(text: &str) -> String {
+    let kept = |c: char| if c.is_alphanumeric() || "._-+=".contains(c) { c } else { '_' };
+    text.chars().map(kept).collect()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,209 @@
+//! The charts of a comparison and its raw numbers, put together from the comparisons of a job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use treering_analysis::compare::{MetricComparison, Outcome};
+
+use super::tables::{by_metric, is_unbounded, label, shown_interval};
+use crate::charts::MOST_SIDES;
+use crate::{Block, Chart, Forest, ForestRow, RatioSide, Ratios, RawList, Rounds, RoundsSide};
+
+/// Charts of rounds that a job has at most.
+const MOST_CHARTS: usize = 12;
+
+/// The ratios of all primary metrics, job by job and metric by metric.
+pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
+    let baseline = primary.first().map_or_else(String::new, |first| first.baseline.clone());
+    let several = primary.iter().any(|one| one.title != primary[0].title);
+    let rows = by_metric(primary).into_iter().flatten().map(|one| row(one, several)).collect();
+    Chart::Forest(Forest { baseline, rows })
+}
+
+/// The primary metrics of a job by round, in at most so many charts: the ratio of each round, or
+/// the values of all trials where they are no pairs or have no ratio.
+pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
+    // Operations of one run are no rounds.
+    let of_rounds: Vec<&MetricComparison> =
+        primary.iter().copied().filter(|one| !one.within_one_run).collect();
+    let is_ratio = |one: &&MetricComparison| one.paired && one.ratio.is_some() && one.pairs() > 1;
+    let mut charts: Vec<Chart> = Vec::new();
+    for metric in by_metric(&of_rounds) {
+        let (with, without): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
+            metric.into_iter().partition(is_ratio);
+        charts.extend(with.chunks(MOST_SIDES - 1).map(|some| Chart::Ratios(ratios(some))));
+        charts.extend(of_metric(&without).into_iter().map(Chart::Rounds));
+    }
+    let most = most.min(MOST_CHARTS);
+    let left_out = charts.len().saturating_sub(most);
+    charts.truncate(most);
+    match charts.last_mut() {
+        Some(Chart::Ratios(last)) => last.left_out = left_out,
+        Some(Chart::Rounds(last)) => last.left_out = left_out,
+        _ => {}
+    }
+    charts
+}
+
+/// The ratio of each round of one metric; at least one comparison.
+fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
+    let first = comparisons[0];
+    let numbers: BTreeSet<u32> =
+        comparisons.iter().flat_map(|one| one.rounds.iter().copied()).collect();
+    let side = |one: &&MetricComparison| {
+        let of_round: BTreeMap<u32, f64> =
+            numbered(one).map(|(number, base, value)| (number, value / base)).collect();
+        let ratio = |number: &u32| of_round.get(number).copied().filter(|one| is_positive(*one));
+        RatioSide {
+            name: one.contender.clone(),
+            ratios: numbers.iter().map(ratio).collect(),
+            ratio: one
+                .ratio
+                .map(|ratio| ratio.value)
+                .filter(|one| is_positive(*one))
+                .unwrap_or(1.0),
+            interval: shown_interval(one)
+                .filter(|(low, high)| is_positive(*low) && is_positive(*high)),
+            unbounded: is_unbounded(one),
+        }
+    };
+    Ratios {
+        metric: label(first),
+        baseline: first.baseline.clone(),
+        better: first.better,
+        threshold: threshold(first),
+        numbers: numbers.iter().copied().collect(),
+        sides: comparisons.iter().map(side).collect(),
+        left_out: 0,
+    }
+}
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn threshold(one: &MetricComparison) -> f64 {
+    if is_positive(one.threshold) { one.threshold } else { 0.0 }
+}
+
+/// What was measured of the primary metrics. A baseline that several contenders share stands once.
+pub(super) fn raw_numbers(outcome: &Outcome) -> Option<Block> {
+    let primary: Vec<&MetricComparison> =
+        outcome.comparisons.iter().filter(|c| c.primary).collect();
+    let mut jobs: Vec<Vec<&MetricComparison>> = Vec::new();
+    for one in primary {
+        let same = |job: &&mut Vec<&MetricComparison>| job_name(job[0]) == job_name(one);
+        match jobs.iter_mut().find(same) {
+            Some(job) => job.push(one),
+            None => jobs.push(vec![one]),
+        }
+    }
+    let mut lists: Vec<RawList> = Vec::new();
+    for comparisons in jobs.iter().flat_map(|job| by_metric(job)) {
+        let mut shared: Option<&[f64]> = None;
+        for one in comparisons {
+            if shared != Some(one.baseline_values.as_slice()) {
+                shared = Some(&one.baseline_values);
+                lists.push(raw_list(one, &one.baseline, &one.baseline_values));
+            }
+            lists.push(raw_list(one, &one.contender, &one.contender_values));
+        }
+    }
+    (!lists.is_empty()).then_some(Block::RawNumbers { lists })
+}
+
+fn raw_list(one: &MetricComparison, side: &str, values: &[f64]) -> RawList {
+    RawList {
+        job: job_name(one),
+        metric: one.metric() + if one.within_one_run { " (within one run)" } else { "" },
+        unit: one.unit.symbol().to_owned(),
+        side: side.to_owned(),
+        values: values.to_vec(),
+    }
+}
+
+fn job_name(one: &MetricComparison) -> String {
+    let name = format!("{} ({})", one.workload, one.mode.name());
+    if one.job.is_empty() { name } else { format!("{name}: {}", one.job) }
+}
+
+fn row(one: &MetricComparison, several_jobs: bool) -> ForestRow {
+    let ratio = one.ratio.map(|ratio| ratio.value).filter(|ratio| is_positive(*ratio));
+    let interval = ratio.and(shown_interval(one));
+    ForestRow {
+        job: if several_jobs { one.title.clone() } else { String::new() },
+        metric: label(one),
+        contender: one.contender.clone(),
+        ratio,
+        interval: interval.filter(|(low, high)| is_positive(*low) && is_positive(*high)),
+        unbounded: is_unbounded(one),
+        verdict: one.verdict,
+        threshold: threshold(one),
+        better: one.better,
+    }
+}
+
+/// One chart for all contenders of a metric, or several where there are too many, or where they
+/// were not compared with the same trials of the baseline.
+fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
+    let mut charts: Vec<Rounds> = Vec::new();
+    let mut left: Vec<&MetricComparison> = comparisons.to_vec();
+    while let Some(first) = left.first().copied() {
+        let mut base: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut chosen: Vec<&MetricComparison> = Vec::new();
+        left.retain(|one| {
+            let fits = chosen.len() + 1 < MOST_SIDES
+                && one.paired == first.paired
+                && (one.paired || one.baseline_values == first.baseline_values)
+                && numbered(one).all(|(number, value, _)| {
+                    base.get(&number).is_none_or(|known| known.to_bits() == value.to_bits())
+                });
+            if fits {
+                base.extend(numbered(one).map(|(number, value, _)| (number, value)));
+                chosen.push(*one);
+            }
+            !fits
+        });
+        charts.push(chart(first, &base, &chosen));
+    }
+    charts
+}
+
+/// The rounds of a comparison: the number of each with both values; none when not paired.
+fn numbered(one: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
+    let values = one.baseline_values.iter().zip(&one.contender_values);
+    one.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))
+}
+
+/// The baseline with these contenders; paired rounds stand below each other.
+fn chart(
+    first: &MetricComparison,
+    base: &BTreeMap<u32, f64>,
+    contenders: &[&MetricComparison],
+) -> Rounds {
+    let all = |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(finite).collect() };
+    let of_rounds = |values: &BTreeMap<u32, f64>| -> Vec<Option<f64>> {
+        base.keys().map(|number| values.get(number).copied().and_then(finite)).collect()
+    };
+    let name = first.baseline.clone();
+    let values = if first.paired { of_rounds(base) } else { all(&first.baseline_values) };
+    let mut sides = vec![RoundsSide { name, values }];
+    sides.extend(contenders.iter().map(|one| {
+        let own: BTreeMap<u32, f64> =
+            numbered(one).map(|(number, _, value)| (number, value)).collect();
+        let values = if one.paired { of_rounds(&own) } else { all(&one.contender_values) };
+        RoundsSide { name: one.contender.clone(), values }
+    }));
+    Rounds {
+        metric: label(first),
+        unit: first.unit,
+        better: first.better,
+        paired: first.paired,
+        numbers: base.keys().copied().collect(),
+        sides,
+        left_out: 0,
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

@@ -1,0 +1,167 @@
+//! The comparison as JSON, as docs/json.md documents it. Fields may be added, never changed.
+
+use std::io;
+
+use serde::Serialize;
+use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, SideSummary};
+use treering_model::{Better, Mode, Scope};
+
+use super::warnings;
+use super::words::sentences;
+use crate::pages::gate::gate_reasons;
+use crate::{Warning, json};
+
+/// The version of this JSON.
+const VERSION: u32 = 2;
+
+#[derive(Serialize)]
+struct Document<'o> {
+    treering_comparison: Version,
+    verdicts: Vec<String>,
+    gate: &'static str,
+    gate_reasons: Vec<String>,
+    baseline: Side<'o>,
+    contenders: Vec<Side<'o>>,
+    cautions: Vec<Warning>,
+    comparisons: Vec<Row<'o>>,
+    control: Vec<Row<'o>>,
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: u32,
+}
+
+#[derive(Serialize)]
+struct Side<'o> {
+    name: &'o str,
+    completed: usize,
+    failed: usize,
+    observed: usize,
+    kernels: &'o [String],
+    filesystems: &'o [String],
+}
+
+/// A comparison as programs read it, here and in CSV.
+#[derive(Serialize)]
+pub(super) struct Row<'o> {
+    pub(super) workload: &'o str,
+    pub(super) mode: Mode,
+    pub(super) job: &'o str,
+    pub(super) title: &'o str,
+    pub(super) metric: String,
+    pub(super) name: &'o str,
+    pub(super) scope: &'o Scope,
+    pub(super) unit: &'static str,
+    pub(super) better: Better,
+    pub(super) baseline: &'o str,
+    pub(super) contender: &'o str,
+    pub(super) paired: bool,
+    pub(super) pairs: usize,
+    pub(super) within_one_run: bool,
+    pub(super) observed: bool,
+    pub(super) baseline_runs: usize,
+    pub(super) contender_runs: usize,
+    pub(super) baseline_median: f64,
+    pub(super) contender_median: f64,
+    pub(super) ratio: Option<f64>,
+    pub(super) ratio_low: Option<f64>,
+    pub(super) ratio_high: Option<f64>,
+    pub(super) difference: Option<f64>,
+    pub(super) difference_low: Option<f64>,
+    pub(super) difference_high: Option<f64>,
+    pub(super) decided_level: Option<f64>,
+    pub(super) decided_low: Option<f64>,
+    pub(super) decided_high: Option<f64>,
+    pub(super) same_as: Option<&'o str>,
+    pub(super) p: Option<f64>,
+    pub(super) p_adjusted: Option<f64>,
+    pub(super) primary: bool,
+    pub(super) threshold: f64,
+    pub(super) few_rounds: bool,
+    pub(super) verdict: &'static str,
+    pub(super) rounds_needed: Option<u32>,
+    pub(super) baseline_values: &'o [f64],
+    pub(super) contender_values: &'o [f64],
+}
+
+impl<'o> Row<'o> {
+    pub(super) fn of(one: &'o MetricComparison) -> Self {
+        let [ratio, ratio_low, ratio_high] = parts(one.ratio);
+        let [difference, difference_low, difference_high] = parts(one.difference);
+        Self {
+            workload: &one.workload,
+            mode: one.mode,
+            job: &one.job,
+            title: &one.title,
+            metric: one.metric(),
+            name: &one.name,
+            scope: &one.scope,
+            unit: one.unit.symbol(),
+            better: one.better,
+            baseline: &one.baseline,
+            contender: &one.contender,
+            paired: one.paired,
+            pairs: one.pairs(),
+            within_one_run: one.within_one_run,
+            observed: one.observed,
+            baseline_runs: one.runs_of_sides()[0],
+            contender_runs: one.runs_of_sides()[1],
+            baseline_median: one.baseline_median,
+            contender_median: one.contender_median,
+            ratio,
+            ratio_low,
+            ratio_high,
+            difference,
+            difference_low,
+            difference_high,
+            decided_level: one.decided.map(|decided| decided.level),
+            decided_low: one.decided.and_then(|decided| decided.interval).map(|ends| ends.0),
+            decided_high: one.decided.and_then(|decided| decided.interval).map(|ends| ends.1),
+            same_as: one.same_as.as_deref(),
+            p: one.p,
+            p_adjusted: one.p_adjusted,
+            primary: one.primary,
+            threshold: one.threshold,
+            few_rounds: one.few_rounds,
+            verdict: one.verdict.name(),
+            rounds_needed: one.rounds_needed,
+            baseline_values: &one.baseline_values,
+            contender_values: &one.contender_values,
+        }
+    }
+}
+
+/// An estimate and the ends of its interval.
+fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
+    let interval = estimate.and_then(|estimate| estimate.interval);
+    [estimate.map(|e| e.value), interval.map(|i| i.0), interval.map(|i| i.1)]
+}
+
+/// Writes it in one line.
+pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
+    let document = Document {
+        treering_comparison: Version { version: VERSION },
+        verdicts: sentences(outcome),
+        gate: Gate::of(outcome).name(),
+        gate_reasons: gate_reasons(outcome),
+        baseline: side(&outcome.baseline),
+        contenders: outcome.contenders.iter().map(side).collect(),
+        cautions: warnings(outcome),
+        comparisons: outcome.comparisons.iter().map(Row::of).collect(),
+        control: outcome.control.iter().map(Row::of).collect(),
+    };
+    json::write(&document, out)?;
+    writeln!(out)
+}
+
+fn side(of: &SideSummary) -> Side<'_> {
+    Side {
+        name: &of.name,
+        completed: of.completed,
+        failed: of.failed,
+        observed: of.observed,
+        kernels: &of.kernels,
+        filesystems: &of.filesystems,
+    }
+}

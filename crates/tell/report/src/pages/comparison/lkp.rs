@@ -1,0 +1,81 @@
+//! The comparison as the kernel test robot's mails have it: means with their standard deviations
+//! in percent, and the change. Our verdict stands at the end of each line, since a change alone
+//! says nothing.
+
+use std::io;
+
+use treering_analysis::compare::{MetricComparison, Outcome};
+
+use super::warnings;
+use super::words::sentences;
+use crate::escape::ascii;
+
+/// Writes a table for each contender.
+pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
+    for sentence in sentences(outcome) {
+        writeln!(out, "{}", ascii(&sentence))?;
+    }
+    for warning in warnings(outcome) {
+        writeln!(out, "caution: {} ({})", ascii(&warning.message), warning.code)?;
+    }
+    for side in &outcome.contenders {
+        let (base, new) = (ascii(&outcome.baseline.name), ascii(&side.name));
+        writeln!(out, "\ncommit:\n  {base}\n  {new}\n")?;
+        writeln!(out, "{:>16} {:>27} ", cut(&base, 16), cut(&new, 27))?;
+        writeln!(out, "---------------- --------------------------- ")?;
+        writeln!(out, "         %stddev     %change         %stddev")?;
+        writeln!(out, "             \\          |                \\")?;
+        // Operations of one run would pass for runs.
+        let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
+        for one in of_runs.filter(|one| one.contender == side.name) {
+            row(one, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(one: &MetricComparison, out: &mut dyn io::Write) -> io::Result<()> {
+    let (base, new) = (value(&one.baseline_values), value(&one.contender_values));
+    let (left, right) = (mean(&one.baseline_values), mean(&one.contender_values));
+    let change = if left == 0.0 {
+        "n/a".to_owned()
+    } else {
+        format!("{:+.1}%", (right / left - 1.0) * 100.0)
+    };
+    let metric = one.metric().replace('/', ".");
+    let job = if one.job.is_empty() { String::new() } else { format!("[{}].", one.job) };
+    let name = ascii(&format!("{}.{job}{metric}", one.workload));
+    writeln!(out, "{base} {change:>9} {new}  {name}  ({})", one.verdict.name())
+}
+
+/// A mean and its standard deviation in percent, in 16 columns: `    233.10 ±  2%`.
+fn value(values: &[f64]) -> String {
+    let mean = mean(values);
+    let number = if mean.abs() >= 1e7 || (mean != 0.0 && mean.abs() < 0.01) {
+        format!("{mean:.2e}")
+    } else {
+        format!("{mean:.2}")
+    };
+    let spread = match spread(values, mean) {
+        Some(percent) => format!(" ±{percent:>3.0}%"),
+        None => " ".repeat(6),
+    };
+    format!("{number:>10}{spread}")
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The standard deviation in percent of the mean; `None` for a single value.
+fn spread(values: &[f64], mean: f64) -> Option<f64> {
+    if values.len() < 2 || mean == 0.0 {
+        return None;
+    }
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt() / mean.abs() * 100.0)
+}
+
+fn cut(text: &str, room: usize) -> &str {
+    text.get(..room).unwrap_or(text)
+}

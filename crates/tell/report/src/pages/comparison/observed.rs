@@ -1,0 +1,187 @@
+//! What observers saw of the sides of a comparison: a table for each part of the trial, and, of a
+//! trial of each side, the requests to the devices above each other on one scale and where the
+//! files lie.
+
+use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedSide, Verdict};
+use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
+use treering_model::{Scope, Trial, Unit};
+use treering_trace::Digest;
+
+use super::tables::{interval, part, probability, ratio, runs, verdict};
+use crate::charts::MOST_SIDES;
+use crate::pages::identity::metric_words;
+use crate::pages::layouts::{map_after, placed_on_axis};
+use crate::pages::trace::digests;
+use crate::{
+    Block, Cell, Chart, Column, DeviceMapChart, LayoutTimeline, LayoutTimelineSide, Table,
+    TraceChart, TraceChartRun,
+};
+
+/// Charts of traces that all jobs of a page have together, at most; of a job there is one at least.
+const MOST_TRACES: usize = 8;
+/// Phases of a job that are drawn: those in which most was asked of the devices.
+const MOST_PHASES: usize = 4;
+/// Jobs whose layouts are drawn.
+const MOST_SERIES_JOBS: usize = 6;
+
+/// The figures of a job, part by part; where there is one run a side, without any inference.
+pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
+    let mut scopes: Vec<&Scope> = Vec::new();
+    for one in seen {
+        if !scopes.contains(&&one.scope) {
+            scopes.push(&one.scope);
+        }
+    }
+    let table = |(place, scope): (usize, &&Scope)| {
+        let own: Vec<&MetricComparison> =
+            seen.iter().filter(|one| one.scope == **scope).copied().collect();
+        let about = if place == 0 { caption(seen) } else { String::new() };
+        let name = part(scope);
+        let caption = format!("Observed, {name}. {about}");
+        table_of(&own, caption.trim_end(), several_contenders)
+    };
+    scopes.iter().enumerate().map(table).collect()
+}
+
+fn caption(seen: &[&MetricComparison]) -> String {
+    let which = if seen.iter().any(|one| one.observed) {
+        "In rounds of their own, which are in no other figure:"
+    } else {
+        "In the rounds that are measured:"
+    };
+    let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
+        "One trial a side: ratios show what happened once and prove nothing."
+    } else {
+        "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. To \
+         look at and not to decide by."
+    };
+    let zeros = if seen.iter().any(|one| one.difference.is_some()) {
+        " Where a value is not above zero, a difference with its unit stands for a ratio."
+    } else {
+        ""
+    };
+    format!("{which} what the devices were asked, and where the files lie. {how}{zeros}")
+}
+
+fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
+    let is_judged = own.iter().any(|one| one.verdict != Verdict::SingleRun);
+    let mut columns = vec![Column::long_text("measure")];
+    if several_contenders {
+        columns.push(Column::long_text("contender"));
+    }
+    if is_judged {
+        columns.push(Column::text("verdict"));
+    }
+    columns.push(Column::mixed("ratio"));
+    if is_judged {
+        let interval = Column::range("interval", Unit::Count);
+        columns.extend([interval, Column::count("q"), Column::mixed("n")]);
+    }
+    columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
+    let keys = if several_contenders { 2 } else { 1 };
+    let mut table = Table::new("observed", caption, columns).with_keys(keys);
+    for one in own {
+        // Each value has its unit with it.
+        let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
+        if several_contenders {
+            cells.push(Cell::text(&one.contender));
+        }
+        if is_judged {
+            cells.push(verdict(one));
+        }
+        cells.push(ratio(one));
+        if is_judged {
+            cells.extend([interval(one), probability(one), runs(one)]);
+        }
+        cells.push(Cell::measured(one.baseline_median, one.unit));
+        cells.push(Cell::measured(one.contender_median, one.unit));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// The charts of a job; `jobs` is how many of the page have any.
+pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
+    let sides: Vec<(&ObservedSide, &Trial)> = job
+        .sides
+        .iter()
+        .filter_map(|side| Some((side, side.seen.as_ref()?)))
+        .take(MOST_SIDES)
+        .collect();
+    let mut charts = traces(&sides, jobs);
+    if jobs <= MOST_SERIES_JOBS {
+        charts.extend(timelines(&sides).map(Chart::Layout));
+        charts.extend(sides.iter().filter_map(|(side, trial)| last_map(side, trial)));
+    }
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let left_out = job.sides.len() - sides.len();
+    let more = match left_out {
+        0 => String::new(),
+        _ => format!(" {left_out} more are not drawn."),
+    };
+    let text = format!("A trial of each side, not the median of several.{more}");
+    let heading = Chart::Remark { title: "Observed".to_owned(), text };
+    std::iter::once(heading).chain(charts).map(Block::Chart).collect()
+}
+
+/// A chart for each phase in which the devices had most to do, in the order of the phases.
+fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
+    let digests: Vec<(&str, Vec<(String, Digest)>)> =
+        sides.iter().map(|(side, trial)| (side.name.as_str(), digests(trial))).collect();
+    let mut phases: Vec<(&str, u64)> = Vec::new();
+    for (name, digest) in digests.iter().flat_map(|(_, phases)| phases) {
+        let figures = &digest.figures;
+        let requests = figures.reads.requests + figures.writes.requests;
+        match phases.iter_mut().find(|(known, _)| known == name) {
+            Some((_, most)) => *most = requests.max(*most),
+            None => phases.push((name, requests)),
+        }
+    }
+    let mut counts: Vec<u64> = phases.iter().map(|(_, requests)| *requests).collect();
+    counts.sort_unstable_by(|left, right| right.cmp(left));
+    let most = (MOST_TRACES / jobs.max(1)).clamp(1, MOST_PHASES);
+    let least = counts.get(most - 1).copied().unwrap_or(0);
+    let chosen = phases.iter().filter(|(_, requests)| *requests >= least.max(1)).take(most);
+    let chosen: Vec<&str> = chosen.map(|(name, _)| *name).collect();
+    let chart = |phase: &str| {
+        let run = |(name, phases): &(&str, Vec<(String, Digest)>)| {
+            let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
+            Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
+        };
+        // More charts share what a page can carry.
+        let sharing = (chosen.len() * jobs.max(1)).max(2);
+        let runs = digests.iter().filter_map(run).collect();
+        Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })
+    };
+    chosen.iter().map(|phase| chart(phase)).collect()
+}
+
+/// How the measures of the layout move on each side.
+fn timelines<'t>(
+    sides: &'t [(&ObservedSide, &Trial)],
+) -> impl Iterator<Item = LayoutTimeline> + use<'t> {
+    let points: Vec<_> =
+        sides.iter().map(|(side, trial)| (side.name.clone(), layouts(trial))).collect();
+    let timeline = move |measure: &LayoutMeasure| {
+        let (name, unit, scale) = placed_on_axis(measure);
+        let side = |(name, points): &(String, Vec<_>)| {
+            let series = layout_series(points, measure).into_iter();
+            let points: Vec<(f64, f64)> =
+                series.map(|(n, value)| (n as f64, value * scale)).collect();
+            (points.len() >= 2).then(|| LayoutTimelineSide { name: name.clone(), points })
+        };
+        let sides: Vec<LayoutTimelineSide> = points.iter().filter_map(side).collect();
+        let timeline = LayoutTimeline { measure: name, unit, sides, trend: String::new() };
+        (!timeline.sides.is_empty()).then_some(timeline)
+    };
+    LAYOUT_MEASURES.iter().filter_map(timeline)
+}
+
+/// What lies where on the device of a side at the end.
+fn last_map(side: &ObservedSide, trial: &Trial) -> Option<Chart> {
+    let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
+    let title = format!("{}: what lies where after {name}", side.name);
+    Some(Chart::Map(DeviceMapChart { title, map }))
+}

@@ -1,0 +1,360 @@
+//! The tables of a comparison: sides, verdicts, and scores with time and CPU beside them.
+
+use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
+use treering_model::metrics::{cpu, times};
+use treering_model::{Better, Scope, Unit};
+
+use crate::pages::identity::metric_words;
+use crate::table::titled;
+use crate::verdict::words;
+use crate::{Cell, Column, Number, Style, Table, Tone};
+
+/// The sides: how many trials count, on what they ran.
+pub(super) fn sides(outcome: &Outcome) -> Table {
+    let columns = vec![
+        Column::long_text("side"),
+        Column::text("role"),
+        Column::count("completed"),
+        Column::count("failed"),
+        Column::long_text("kernel"),
+        Column::long_text("filesystem"),
+    ];
+    let mut table = Table::new("sides", "", columns);
+    let row = |side: &SideSummary, role: &str| {
+        let failed = if side.failed == 0 {
+            Cell::whole(0)
+        } else {
+            Cell::toned(format!("{} failed", side.failed), Tone::Bad)
+        };
+        vec![
+            Cell::text(&side.name),
+            Cell::text(role),
+            Cell::whole(side.completed as u64),
+            failed,
+            Cell::some_text(&side.kernels.join(", ")),
+            Cell::some_text(&side.filesystems.join(", ")),
+        ]
+    };
+    table.rows.push(row(&outcome.baseline, "baseline"));
+    table.rows.extend(outcome.contenders.iter().map(|side| row(side, "contender")));
+    table
+}
+
+/// Ratios and verdicts, primary metrics or the others. Below a result stand its other units.
+pub(super) fn verdicts(
+    comparisons: &[&MetricComparison],
+    primary: bool,
+    several_contenders: bool,
+) -> Table {
+    let mut columns = vec![Column::long_text("metric")];
+    if several_contenders {
+        columns.push(Column::long_text("contender"));
+    }
+    columns.extend([
+        Column::text("verdict"),
+        Column::mixed("ratio"),
+        Column::range("interval", Unit::Count),
+        Column::count(if primary { "Holm p" } else { "q" }),
+        Column::mixed("n"),
+    ]);
+    let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
+    if needs {
+        columns.push(Column::count("needs"));
+    }
+    columns.extend([Column::mixed("base"), Column::mixed("new")]);
+    let name = if primary { "primary" } else { "exploratory" };
+    let keys = if several_contenders { 2 } else { 1 };
+    let caption = caption(comparisons, primary, needs);
+    let mut table = Table::new(name, &caption, columns).with_keys(keys);
+    for one in grouped(comparisons) {
+        let is_unit = one.same_as.is_some();
+        let name = if is_unit { format!("{OTHER_UNIT}{}", label(one)) } else { label(one) };
+        let mut cells = vec![Cell::text(name)];
+        if several_contenders {
+            cells.push(Cell::text(&one.contender));
+        }
+        if is_unit {
+            cells.extend([Cell::text("as above"), ratio(one)]);
+            cells.extend([Cell::Missing, Cell::Missing, Cell::Missing]);
+        } else {
+            cells.extend([verdict(one), ratio(one), interval(one), probability(one), runs(one)]);
+        }
+        if needs {
+            cells.push(rounds_needed(one));
+        }
+        cells.push(value(one.baseline_median, one.unit));
+        cells.push(value(one.contender_median, one.unit));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// What stands before the name of another unit of the result above.
+const OTHER_UNIT: &str = "= ";
+
+/// What fits a mail: the verdicts with their ratios, and nothing beside.
+pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool) -> Table {
+    let mut columns = vec![Column::long_text("metric")];
+    if several_contenders {
+        columns.push(Column::long_text("contender"));
+    }
+    columns.extend([
+        Column::text("verdict"),
+        Column::mixed("ratio"),
+        Column::range("interval", Unit::Count),
+        Column::mixed("n"),
+    ]);
+    let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
+    if needs {
+        columns.push(Column::count("needs"));
+    }
+    let keys = if several_contenders { 2 } else { 1 };
+    let caption = comparisons.first().map_or("", |first| first.title.as_str());
+    let mut table = Table::new("primary", caption, columns).with_keys(keys);
+    for one in comparisons {
+        let mut cells = vec![Cell::text(label(one))];
+        if several_contenders {
+            cells.push(Cell::text(&one.contender));
+        }
+        cells.extend([verdict(one), ratio(one), interval(one), runs(one)]);
+        if needs {
+            cells.push(rounds_needed(one));
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// The results by metric, each with its other units behind it; within a metric by contender.
+fn grouped<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
+    let mut rows: Vec<&MetricComparison> = Vec::new();
+    let is_of = |one: &MetricComparison, leader: &MetricComparison| {
+        one.same_as.as_deref() == Some(leader.metric().as_str())
+            && one.contender == leader.contender
+    };
+    for leaders in by_metric(comparisons).iter().filter(|all| all[0].same_as.is_none()) {
+        for leader in leaders.iter().filter(|one| one.same_as.is_none()) {
+            rows.push(leader);
+            rows.extend(comparisons.iter().filter(|one| is_of(one, leader)));
+        }
+    }
+    let left = comparisons.iter().filter(|one| !rows.iter().any(|row| std::ptr::eq(*row, **one)));
+    let left: Vec<&MetricComparison> = left.copied().collect();
+    rows.extend(left);
+    rows
+}
+
+/// The comparisons of each metric, which are those of different contenders.
+pub(super) fn by_metric<'c>(
+    comparisons: &[&'c MetricComparison],
+) -> Vec<Vec<&'c MetricComparison>> {
+    let mut metrics: Vec<Vec<&MetricComparison>> = Vec::new();
+    for one in comparisons {
+        let same = |metric: &&mut Vec<&MetricComparison>| {
+            let first = metric[0];
+            first.scope == one.scope
+                && first.name == one.name
+                && first.unit == one.unit
+                && first.title == one.title
+                && first.same_as.is_some() == one.same_as.is_some()
+        };
+        match metrics.iter_mut().find(same) {
+            Some(metric) => metric.push(one),
+            None => metrics.push(vec![one]),
+        }
+    }
+    metrics
+}
+
+/// What `interval` means in a table of corrected verdicts.
+pub(super) const INTERVAL: &str = "interval: at the level of the corrected test; it leaves out 1 \
+     exactly where the verdict is a difference.";
+
+fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
+    let mut said = if primary {
+        "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
+            .to_owned()
+    } else {
+        "Exploratory: all other metrics, to look at and not to decide by. q: Benjamini-Hochberg."
+            .to_owned()
+    };
+    said = format!("{said} {INTERVAL}");
+    if comparisons.iter().any(|c| is_unbounded(c)) {
+        said += " unbounded: too few rounds for any interval at that level.";
+    }
+    if comparisons.iter().any(|c| c.same_as.is_some()) {
+        said += " Behind =: the same result in another unit.";
+    }
+    if comparisons.iter().any(|c| !c.paired) {
+        said += " n with a plus: unpaired trials of both sides.";
+    }
+    if comparisons.iter().any(|c| c.difference.is_some()) {
+        said += " Where a value is not above zero, a difference with its unit stands for a ratio.";
+    }
+    if comparisons.iter().any(|c| c.within_one_run) {
+        said += " single-run with an interval: operations or rows of one run a side, in pairs \
+                 within one run; Holm over the kinds with six pairs or more. It describes these two \
+                 runs and says nothing of how runs differ.";
+    }
+    if needs {
+        said += " needs: about how many rounds a verdict needs.";
+    }
+    said
+}
+
+/// Each part of the trial: its score, with elapsed time and CPU beside it, a row for each side.
+pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
+    let seconds = |name: &str| Column::number(name, Unit::Seconds).better(Better::Lower);
+    let columns = vec![
+        Column::long_text("part"),
+        Column::long_text("side"),
+        Column::mixed("score"),
+        seconds("elapsed"),
+        seconds("system"),
+        seconds("CPU"),
+    ];
+    let caption = "Scores with elapsed time, system CPU and CPU in all beside them: medians. Of a \
+                   kind of operation: seconds of one operation.";
+    let mut table = Table::new("figures", caption, columns).with_keys(2);
+    let mut scopes: Vec<&Scope> = Vec::new();
+    for one in comparisons {
+        if !scopes.contains(&&one.scope) {
+            scopes.push(&one.scope);
+        }
+    }
+    for scope in scopes {
+        let own: Vec<&MetricComparison> =
+            comparisons.iter().copied().filter(|one| one.scope == *scope).collect();
+        let mut sides: Vec<&str> = Vec::new();
+        for one in &own {
+            if !sides.contains(&one.contender.as_str()) {
+                sides.push(&one.contender);
+            }
+        }
+        let base = own.first().map(|one| (one.baseline.as_str(), one.contender.as_str(), true));
+        for (name, against, is_base) in
+            base.into_iter().chain(sides.iter().map(|side| (*side, *side, false)))
+        {
+            let of_side: Vec<&MetricComparison> =
+                own.iter().copied().filter(|one| one.contender == against).collect();
+            table.rows.push(figures_of(scope, name, &of_side, is_base));
+        }
+    }
+    table
+}
+
+fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
+    let named = |names: &[&str]| own.iter().find(|one| names.contains(&one.name.as_str()));
+    // Where the user chose what decides, a part without it still has its rate.
+    let rate = || own.iter().find(|one| !matches!(one.unit, Unit::Seconds));
+    let score = own.iter().find(|one| one.primary).or_else(rate);
+    let figures = [
+        score,
+        named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
+        named(&[cpu::SYSTEM_CPU_SECONDS.name]),
+        named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
+    ];
+    let median =
+        |one: &MetricComparison| if is_base { one.baseline_median } else { one.contender_median };
+    let mut cells = vec![Cell::text(part(scope)), Cell::text(name)];
+    cells.extend(
+        figures.map(|one| one.map_or(Cell::Missing, |one| Cell::measured(median(one), one.unit))),
+    );
+    cells
+}
+
+pub(super) fn part(scope: &Scope) -> String {
+    match scope {
+        Scope::Trial => "whole trial".to_owned(),
+        Scope::Phase(name) => format!("phase {name}"),
+        Scope::Kind(name) => name.clone(),
+    }
+}
+
+/// A metric in words with its unit: `create MiB/s`, `read cpu s`.
+pub(super) fn label(one: &MetricComparison) -> String {
+    let words = metric_words(&one.name, one.unit);
+    let part = match &one.scope {
+        Scope::Trial => String::new(),
+        Scope::Phase(name) => format!("phase {name}"),
+        Scope::Kind(name) => name.clone(),
+    };
+    let said = [part.as_str(), words.as_str(), one.unit.symbol()];
+    let said: Vec<&str> = said.into_iter().filter(|words| !words.is_empty()).collect();
+    if said.is_empty() { titled(&one.name, "") } else { said.join(" ") }
+}
+
+/// The word with a sign: colour only repeats them. One run against one gets no colour.
+pub(super) fn verdict(one: &MetricComparison) -> Cell {
+    let tone = match one.verdict {
+        Verdict::Better => Tone::Good,
+        Verdict::Worse => Tone::Bad,
+        Verdict::Unclear => Tone::Doubt,
+        Verdict::Small | Verdict::Same | Verdict::SingleRun => Tone::Plain,
+    };
+    Cell::toned(words(one.verdict), tone)
+}
+
+pub(super) fn ratio(one: &MetricComparison) -> Cell {
+    match (one.ratio, one.difference) {
+        (Some(ratio), _) => of_ratio(ratio.value).into(),
+        (None, Some(difference)) => Cell::measured(difference.value, one.unit),
+        (None, None) => Cell::Missing,
+    }
+}
+
+/// The interval that agrees with the verdict; of operations within one run their own.
+pub(super) fn interval(one: &MetricComparison) -> Cell {
+    if is_unbounded(one) {
+        return Cell::text("unbounded");
+    }
+    match (shown_interval(one), one.ratio.is_some()) {
+        (Some((low, high)), true) => Cell::between(of_ratio(low), of_ratio(high)),
+        (Some((low, high)), false) => Cell::range(low, high, one.unit),
+        (None, _) => Cell::Missing,
+    }
+}
+
+/// The ends of the interval that a page shows.
+pub(super) fn shown_interval(one: &MetricComparison) -> Option<(f64, f64)> {
+    if one.within_one_run {
+        return one.ratio.or(one.difference)?.interval;
+    }
+    one.decided?.interval
+}
+
+/// Whether there are too few rounds for an interval that agrees with the corrected verdict.
+pub(super) fn is_unbounded(one: &MetricComparison) -> bool {
+    one.decided.is_some_and(|decided| decided.interval.is_none())
+}
+
+fn rounds_needed(one: &MetricComparison) -> Cell {
+    one.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
+}
+
+/// A value whose unit stands in the name of its row, unless it is read in a unit of its own.
+fn value(value: f64, unit: Unit) -> Cell {
+    let number = Number::measured(value, unit);
+    if number.style.scales() {
+        number.into()
+    } else {
+        Number { unit: String::new(), ..number }.into()
+    }
+}
+
+fn of_ratio(value: f64) -> Number {
+    Number { value, unit: String::new(), style: Style::Ratio }
+}
+
+pub(super) fn probability(one: &MetricComparison) -> Cell {
+    one.p_adjusted.map_or(Cell::Missing, |value| {
+        Number { value, unit: String::new(), style: Style::Probability }.into()
+    })
+}
+
+pub(super) fn runs(one: &MetricComparison) -> Cell {
+    if one.paired {
+        return Cell::whole(one.pairs() as u64);
+    }
+    Cell::text(format!("{}+{}", one.baseline_values.len(), one.contender_values.len()))
+}

@@ -1,0 +1,248 @@
+//! A comparison in sentences: what each contender is better and worse at, and what it would take to
+//! know the rest.
+
+use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
+use treering_model::Scope;
+
+use super::tables::label;
+
+/// Results that a clause names one by one; of more it names the typical one.
+const NAMED: usize = 3;
+
+/// The verdict in words, one sentence for each contender.
+pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
+    outcome.contenders.iter().map(|side| sentence(outcome, side)).collect()
+}
+
+fn sentence(outcome: &Outcome, side: &SideSummary) -> String {
+    let (contender, baseline) = (&side.name, &outcome.baseline.name);
+    let about = format!("{contender} against {baseline}");
+    let primary: Vec<&MetricComparison> = outcome.primary_of(contender).collect();
+    if primary.is_empty() {
+        let any = outcome.comparisons.iter().any(|c| c.contender == *contender);
+        let why = if any { "no verdict, since no metric is primary" } else { "nothing to compare" };
+        return format!("{about}: {why}.");
+    }
+    if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
+        return format!(
+            "{about}: no verdict. There is one run on a side; its ratios show what happened once \
+             and prove nothing."
+        );
+    }
+    let order = [
+        Verdict::Worse,
+        Verdict::Better,
+        Verdict::Small,
+        Verdict::Same,
+        Verdict::Unclear,
+        Verdict::SingleRun,
+    ];
+    let of = |verdict: Verdict| -> Vec<&MetricComparison> {
+        primary.iter().copied().filter(|c| c.verdict == verdict).collect()
+    };
+    let names = Names::of(outcome);
+    let clauses: Vec<String> =
+        order.into_iter().filter_map(|one| names.clause(one, &of(one), primary.len())).collect();
+    format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
+}
+
+/// What the control says, where one was run: how large a difference had to be to be found.
+pub(super) fn control(outcome: &Outcome) -> Option<String> {
+    let first = outcome.control.first()?;
+    let about = format!(
+        "Control: {} against itself, {} rounds",
+        outcome.baseline.name,
+        thousands(&first.runs().to_string())
+    );
+    let names = Names::of(outcome);
+    let mut found: Vec<(f64, &MetricComparison)> = outcome
+        .control
+        .iter()
+        .filter_map(|one| Some((outcome.smallest_detectable(one)?, one)))
+        .collect();
+    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    let text = |share: f64| format!("{:.1} %", share * 100.0);
+    Some(match (found.as_slice(), outcome.control.len() - found.len()) {
+        ([], _) => format!("{about}: too few to tell how small a difference could be found."),
+        ([(share, one)], 0) => format!(
+            "{about}: differences below {} could not have been found ({}).",
+            text(*share),
+            names.name(one)
+        ),
+        ([(least, best), .., (most, worst)], _) => format!(
+            "{about}: differences below {} ({}) to {} ({}) could not have been found.",
+            text(*least),
+            names.name(best),
+            text(*most),
+            names.name(worst)
+        ),
+        ([(share, one)], more) => format!(
+            "{about}: differences below {} could not have been found ({}); of {more} more it cannot \
+             tell.",
+            text(*share),
+            names.name(one)
+        ),
+    })
+}
+
+/// How results are called on this page.
+struct Names<'o> {
+    /// The job, when there is only one.
+    only: Option<&'o str>,
+}
+
+impl<'o> Names<'o> {
+    fn of(outcome: &'o Outcome) -> Self {
+        let mut titles = outcome.comparisons.iter().map(|one| one.title.as_str());
+        let first = titles.next();
+        Self { only: first.filter(|first| titles.all(|title| title == *first)) }
+    }
+
+    /// The job of the page, behind the sides.
+    fn only_job(&self) -> String {
+        self.only.map_or_else(String::new, |job| format!(", {job}"))
+    }
+
+    /// What is said of all results with a verdict; `all` is how many primary ones there are.
+    fn clause(&self, verdict: Verdict, found: &[&MetricComparison], all: usize) -> Option<String> {
+        let words = match verdict {
+            Verdict::Worse => "worse at",
+            Verdict::Better => "better at",
+            Verdict::Small => "only slightly different at",
+            Verdict::Same => "the same at",
+            Verdict::Unclear => "unclear at",
+            Verdict::SingleRun => "run only once at",
+        };
+        if found.is_empty() {
+            return None;
+        }
+        let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
+        let said = if found.len() <= NAMED && (shows_change || all <= NAMED) {
+            let one = |one: &&MetricComparison| self.result(one, shows_change);
+            listed(&largest_first(found).iter().map(one).collect::<Vec<_>>())
+        } else if shows_change {
+            format!("{} of {all}, {}", found.len(), self.typical(found))
+        } else {
+            format!("{} of {all}", found.len())
+        };
+        let needed = if verdict == Verdict::Unclear { needed(found) } else { String::new() };
+        Some(format!("{words} {said}{needed}"))
+    }
+
+    /// A result with its change: `create of small files (+38 %)`.
+    fn result(&self, one: &MetricComparison, shows_change: bool) -> String {
+        match change(one).filter(|_| shows_change) {
+            Some(change) => format!("{} ({change})", self.name(one)),
+            None => self.name(one),
+        }
+    }
+
+    /// What was done, and in which job.
+    fn name(&self, one: &MetricComparison) -> String {
+        let what = match &one.scope {
+            Scope::Trial => label(one),
+            Scope::Phase(name) => name.clone(),
+            Scope::Kind(kind) => {
+                let word = one.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
+                word.map_or_else(|| kind.clone(), |word| format!("{kind} {word}"))
+            }
+        };
+        match self.only {
+            None if what != one.title => format!("{what} of {}", one.title),
+            _ => what,
+        }
+    }
+
+    /// The change in the middle of many, and the largest.
+    fn typical(&self, found: &[&MetricComparison]) -> String {
+        let sorted = largest_first(found);
+        let (middle, largest) = (sorted[sorted.len() / 2], sorted[0]);
+        let text = |one: &MetricComparison| change(one).unwrap_or_else(|| "no ratio".to_owned());
+        format!(
+            "typically {} ({}), at most {} ({})",
+            text(middle),
+            self.name(middle),
+            text(largest),
+            self.name(largest)
+        )
+    }
+}
+
+/// First words of metrics that tell parts of one kind of operation apart.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+fn largest_first<'c>(found: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
+    let size = |c: &MetricComparison| c.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+    let mut sorted = found.to_vec();
+    sorted.sort_by(|left, right| size(right).total_cmp(&size(left)));
+    sorted
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(all: &[String]) -> String {
+    match all {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => all.concat(),
+    }
+}
+
+/// The change in percent: `+38 %`, `-2.3 %`.
+fn change(one: &MetricComparison) -> Option<String> {
+    let percent = (one.ratio?.value - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return None;
+    }
+    if percent.abs() < 9.95 {
+        return Some(format!("{percent:+.1} %"));
+    }
+    let sign = if percent < 0.0 { '-' } else { '+' };
+    Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
+}
+
+/// About how many rounds an unclear verdict needs: those of the one in the middle.
+fn needed(found: &[&MetricComparison]) -> String {
+    let mut known: Vec<u32> = found.iter().filter_map(|c| c.rounds_needed).collect();
+    known.sort_unstable();
+    let (Some(&middle), Some(&most)) = (known.get(known.len() / 2), known.last()) else {
+        return " (more rounds would hardly settle it)".to_owned();
+    };
+    let count = |value: u32| thousands(&value.to_string());
+    let rest = match found.len() - known.len() {
+        0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
+        0 => String::new(),
+        hopeless => format!("; {hopeless} would hardly be settled by more"),
+    };
+    format!(" (about {} rounds needed{rest})", count(middle))
+}
+
+/// A whole number with a comma between thousands: `6,920`.
+pub(super) fn thousands(digits: &str) -> String {
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{listed, thousands};
+
+    #[test]
+    fn thousands_have_commas() {
+        let all = ["7", "920", "6920", "1234567"].map(thousands);
+        assert_eq!(all, ["7", "920", "6,920", "1,234,567"]);
+    }
+
+    #[test]
+    fn lists_end_in_and() {
+        let of =
+            |all: &[&str]| listed(&all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["a"]), "a");
+        assert_eq!(of(&["a", "b"]), "a and b");
+        assert_eq!(of(&["a", "b", "c"]), "a, b and c");
+    }
+}

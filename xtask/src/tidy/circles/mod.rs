@@ -1,0 +1,148 @@
+//! No circles of files: inside a crate files do not use one another in a circle, over however many
+//! of them. Who wants to understand a file can then read what it uses first.
+//!
+//! A file and those in the folder of its name are no circle: a `mod.rs` lists its children, which
+//! use what it defines. A name that a file only passes on (`pub use`) counts for the file that
+//! defines it. Test code is left out. Who uses whom is read in `uses`.
+
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Problem;
+use super::tree::Tree;
+use uses::{Module, uses};
+
+/// Crates that still have circles.
+const NOT_YET: &[&str] = &["crates/run/", "crates/treering/"];
+
+/// Who uses whom in a crate.
+type Graph = BTreeMap<Module, BTreeSet<Module>>;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut crates: BTreeSet<&str> = BTreeSet::new();
+    for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
+        crates.extend(file.path.split_once("/src/").map(|(folder, _)| folder));
+    }
+    crates.retain(|folder| !NOT_YET.iter().any(|place| format!("{folder}/").starts_with(place)));
+    crates.into_iter().flat_map(|folder| circles_of(tree, folder)).collect()
+}
+
+fn circles_of(tree: &Tree, folder: &str) -> Vec<Problem> {
+    let inside = format!("{folder}/src/");
+    let files = tree.rust().filter(|(file, rust)| file.path.starts_with(&inside) && !rust.all_test);
+    let files: BTreeMap<Module, (&str, _)> = files
+        .map(|(file, rust)| (module(&file.path[inside.len()..]), (file.path.as_str(), rust)))
+        .collect();
+    let graph: Graph =
+        uses(&files.iter().map(|(module, (_, rust))| (module.clone(), *rust)).collect());
+    let mut problems = Vec::new();
+    let mut told: BTreeSet<&Module> = BTreeSet::new();
+    for module in graph.keys() {
+        let Some(circle) = circle(&graph, module) else { continue };
+        if !circle.iter().any(|one| told.contains(one)) {
+            let names: Vec<String> = circle.iter().map(|one| one.join("::")).collect();
+            let what = format!("files use one another in a circle: {}", names.join(" → "));
+            let right = "move what both need into a file of its own";
+            problems.push(Problem::new(files[module].0, 1, what, right));
+        }
+        told.extend(circle);
+    }
+    problems
+}
+
+/// The module that a file is, by its path below `src`: `a/b.rs` and `a/b/mod.rs` are `a::b`, and
+/// `lib.rs` is the top.
+fn module(path: &str) -> Module {
+    let path = path.trim_end_matches(".rs");
+    let mut names: Module = path.split('/').map(str::to_owned).collect();
+    let is_top = names.len() == 1 && matches!(path, "lib" | "main");
+    if is_top || names.last().is_some_and(|name| name == "mod") {
+        names.pop();
+    }
+    names
+}
+
+/// Whether one is the other or in the folder of its name.
+fn is_within(one: &Module, other: &Module) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// The shortest way from a module back to itself, both ends named.
+fn circle<'g>(graph: &'g Graph, from: &'g Module) -> Option<Vec<&'g Module>> {
+    let mut before: BTreeMap<&Module, &Module> = BTreeMap::new();
+    let mut next = VecDeque::from([from]);
+    while let Some(module) = next.pop_front() {
+        for used in graph.get(module)?.iter().filter(|used| !is_within(used, module)) {
+            if used == from {
+                let mut circle = vec![from, module];
+                while let Some(earlier) = before.get(circle[circle.len() - 1]) {
+                    circle.push(earlier);
+                }
+                circle.reverse();
+                circle.push(from);
+                return Some(circle);
+            }
+            if !before.contains_key(used) {
+                before.insert(used, module);
+                next.push_back(used);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<(String, &str)> =
+            files.iter().map(|(path, text)| (format!("crates/keep/x/src/{path}"), *text)).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect()
+    }
+
+    #[test]
+    fn a_circle_is_found_however_its_files_name_each_other() {
+        let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\npub use c::{C, D as E};\n");
+        let b = ("b.rs", "fn b() { super::c::c() }\n");
+        for c in ["use crate::{a::A, b};", "use super::a::*;", "fn c() { crate::a::a() }"] {
+            let all = [lib, ("a.rs", "use crate::b::{self, B};\n"), b, ("c.rs", c)];
+            let found = found(&all);
+            assert_eq!(found, ["files use one another in a circle: a → b → c → a"]);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_passed_on_counts_for_the_file_that_defines_it() {
+        let lib = "mod a;\nmod b;\nmod c;\npub use a::A;\npub use b::B as Other;\npub use c::*;\n";
+        let all = [
+            ("lib.rs", lib),
+            ("a.rs", "use crate::Other;\nstruct A;\n"),
+            ("b.rs", "use crate::A;\n"),
+        ];
+        assert_eq!(found(&all).len(), 1);
+        let all = [("lib.rs", lib), ("a.rs", "use crate::B2;\n"), ("b.rs", "use crate::A;\n")];
+        assert_eq!(found(&all).len(), 0);
+    }
+
+    #[test]
+    fn a_module_and_its_own_are_no_circle_and_tests_do_not_count() {
+        let all = [
+            ("lib.rs", "mod a;\nstruct L;\nconst ALL: &[L] = &[a::A];\n"),
+            ("a/mod.rs", "mod b;\nuse crate::L;\nuse b::B;\nstruct A;\n"),
+            ("a/b.rs", "use super::A;\n#[cfg(test)]\nmod tests {\n    use crate::c::C;\n}\n"),
+            ("c.rs", "use crate::a::A;\n"),
+        ];
+        assert_eq!(found(&all), [""; 0]);
+    }
+
+    #[test]
+    fn crates_that_still_have_circles_are_left_out() {
+        let a = ("crates/run/x/src/a.rs", "use crate::b::B;\n");
+        assert_eq!(check(&Tree::of(&[a, ("crates/run/x/src/b.rs", "use crate::a::A;\n")])), []);
+    }
+}

@@ -1,0 +1,174 @@
+//! Which file of a crate uses which: by its `use` declarations, and by paths in its code that begin
+//! with `crate`, `super`, `self` or a module beside the code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::{Item, UseTree, Visibility};
+
+use super::is_within;
+use crate::tidy::source::{Rust, Token, attributes, lines, only_in_tests};
+
+/// A module by the names that lead to it; none for the top.
+pub(super) type Module = Vec<String>;
+
+/// The files of a crate.
+type Files<'r> = BTreeMap<Module, &'r Rust>;
+
+/// What each file passes on: the name it has there, and the path it comes from.
+type Passed = BTreeMap<Module, BTreeMap<String, Vec<String>>>;
+
+/// No name is passed on through more files than this.
+const PASSES_MAX: usize = 8;
+
+/// Who uses whom.
+pub(super) fn uses(files: &Files<'_>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let mut passed = Passed::new();
+    let mut paths: Vec<(&Module, Vec<String>)> = Vec::new();
+    for (module, rust) in files {
+        let mut declared = Vec::new();
+        for item in rust.ast.items.iter().filter(|item| !is_test(item)) {
+            let Item::Use(item) = item else { continue };
+            declared.push(lines(item));
+            let mut found = Vec::new();
+            flatten(&item.tree, &mut Vec::new(), &mut found);
+            let is_private = matches!(item.vis, Visibility::Inherited);
+            for (path, name) in found {
+                if is_private {
+                    paths.push((module, path));
+                } else if let Some(name) = name {
+                    passed.entry(module.clone()).or_default().insert(name, path);
+                }
+            }
+        }
+        let is_code = |token: &&Token| {
+            !rust.is_test(token.line) && !declared.iter().any(|lines| lines.contains(&token.line))
+        };
+        let code: Vec<&Token> = rust.tokens.iter().filter(is_code).collect();
+        paths.extend(in_code(&code).into_iter().map(|path| (module, path)));
+    }
+    let mut used: BTreeMap<Module, BTreeSet<Module>> =
+        files.keys().map(|module| (module.clone(), BTreeSet::new())).collect();
+    for (module, path) in paths {
+        let target = resolve(files, &passed, module, &path, 0);
+        if let Some(target) = target.filter(|target| !is_within(target, module))
+            && let Some(all) = used.get_mut(module)
+        {
+            all.insert(target);
+        }
+    }
+    used
+}
+
+fn is_test(item: &Item) -> bool {
+    attributes(item).iter().any(only_in_tests)
+}
+
+/// Every path of a declaration, with the name under which it is known then; `None` for all names.
+fn flatten(
+    tree: &UseTree,
+    before: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, Option<String>)>,
+) {
+    let with = |before: &[String], last: &syn::Ident| {
+        let mut path = before.to_vec();
+        // `a::{self}` is `a`.
+        if last != "self" || path.is_empty() {
+            path.push(last.to_string());
+        }
+        path
+    };
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            flatten(&path.tree, before, found);
+            before.pop();
+        }
+        UseTree::Name(name) => {
+            let path = with(before, &name.ident);
+            let known = path.last().cloned();
+            found.push((path, known));
+        }
+        UseTree::Rename(name) => {
+            found.push((with(before, &name.ident), Some(name.rename.to_string())));
+        }
+        UseTree::Glob(_) => found.push((before.clone(), None)),
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| flatten(tree, before, found));
+        }
+    }
+}
+
+/// Every `a::b::c` in code.
+fn in_code(code: &[&Token]) -> Vec<Vec<String>> {
+    let is_sign = |at: usize| {
+        let sign = |at: usize| code.get(at).is_some_and(|token| token.text == ":");
+        sign(at) && sign(at + 1)
+    };
+    let mut paths = Vec::new();
+    let mut at = 0;
+    while at < code.len() {
+        let is_begin = code[at].is_name && !(at >= 2 && is_sign(at - 2));
+        if !is_begin || !is_sign(at + 1) {
+            at += 1;
+            continue;
+        }
+        let mut path = vec![code[at].text.clone()];
+        at += 1;
+        while is_sign(at) && code.get(at + 2).is_some_and(|token| token.is_name) {
+            path.push(code[at + 2].text.clone());
+            at += 3;
+        }
+        paths.push(path);
+    }
+    paths
+}
+
+/// The file that a path leads to from a module; `None` where it leads out of the crate.
+fn resolve(
+    files: &Files<'_>,
+    passed: &Passed,
+    from: &Module,
+    path: &[String],
+    passes: usize,
+) -> Option<Module> {
+    let mut module = from.clone();
+    let mut names = path.iter().peekable();
+    match names.peek()?.as_str() {
+        "crate" => {
+            module.clear();
+            names.next();
+        }
+        "self" => {
+            names.next();
+        }
+        "super" => {
+            while names.next_if(|name| *name == "super").is_some() {
+                module.pop()?;
+            }
+        }
+        first => {
+            let child = child(&module, first);
+            let is_passed = passed.get(&module).is_some_and(|all| all.contains_key(first));
+            if !files.contains_key(&child) && !is_passed {
+                return None;
+            }
+        }
+    }
+    for name in names {
+        let child = child(&module, name);
+        if files.contains_key(&child) {
+            module = child;
+            continue;
+        }
+        let through = passed.get(&module).and_then(|all| all.get(name));
+        let through = through.filter(|_| passes < PASSES_MAX);
+        return through
+            .and_then(|path| resolve(files, passed, &module, path, passes + 1))
+            .or(Some(module));
+    }
+    Some(module)
+}
+
+fn child(module: &Module, name: &str) -> Module {
+    module.iter().cloned().chain([name.to_owned()]).collect()
+}

@@ -1,0 +1,141 @@
+//! Filesystems have one table, `crates/base/model/src/filesystems`: elsewhere nobody writes out
+//! the name of one, its number, or the magic bytes on its devices. Code that is for one filesystem
+//! only says so with a constant of the table, in a list with a line for each.
+//!
+//! A text with a blank in it is for people (help, hints, messages), and tests may say what they
+//! like.
+
+use std::collections::BTreeSet;
+
+use super::Problem;
+use super::source::{Rust, Token};
+use super::tree::Tree;
+
+const TABLE: &str = "crates/base/model/src/filesystems/";
+
+/// Words of imitated tools: dbench calls one of its backends `nfs`.
+const OTHER_NAMES: &[&str] = &["crates/run/workloads/"];
+
+/// Magic bytes shorter than this are in too many other texts.
+const MAGIC_CHARS_MIN: usize = 4;
+
+/// What makes an entry of the table or a signature from its name.
+const MAKERS: &[&str] = &["mounted", "known", "on_disk", "at"];
+
+/// What the table says.
+#[derive(Default)]
+struct Table {
+    /// In lower case.
+    names: BTreeSet<String>,
+    numbers: BTreeSet<u64>,
+    magics: BTreeSet<String>,
+}
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut table = Table::default();
+    for (_, rust) in tree.rust().filter(|(file, _)| file.path.starts_with(TABLE)) {
+        table.read(rust);
+    }
+    let mut problems = Vec::new();
+    for (file, rust) in tree.rust() {
+        let is_code = file.path.starts_with("crates/") && file.path.contains("/src/");
+        let is_other = OTHER_NAMES.iter().any(|place| file.path.starts_with(place));
+        if !is_code || is_other || file.path.starts_with(TABLE) {
+            continue;
+        }
+        for token in rust.tokens.iter().filter(|token| !rust.is_test(token.line)) {
+            if let Some(what) = table.says(token) {
+                let right = format!("let {TABLE} say it and use it from there");
+                problems.push(Problem::new(&file.path, token.line, what, right));
+            }
+        }
+    }
+    problems
+}
+
+impl Table {
+    fn read(&mut self, rust: &Rust) {
+        let code = || rust.tokens.iter().filter(|token| !rust.is_test(token.line));
+        let tokens: Vec<&Token> = code().collect();
+        for window in tokens.windows(3) {
+            let [before, sign, literal] = window else { continue };
+            let is_named = before.text == "name" && sign.text == ":";
+            let is_made = MAKERS.contains(&before.text.as_str()) && sign.text == "(";
+            if (is_named || is_made)
+                && let Some(name) = text_of(&literal.text).filter(|name| !name.is_empty())
+            {
+                self.names.insert(name.to_lowercase());
+            }
+        }
+        self.numbers.extend(code().filter_map(|token| number(&token.text)).filter(is_magic));
+        let bytes = code().filter(|token| token.text.starts_with("b\""));
+        let long = bytes.filter(|token| token.text.len() >= MAGIC_CHARS_MIN + "b\"\"".len());
+        self.magics.extend(long.map(|token| token.text.clone()));
+    }
+
+    /// What a token says that only the table may say.
+    fn says(&self, token: &Token) -> Option<String> {
+        if let Some(text) = text_of(&token.text) {
+            let is_prose = text.contains(char::is_whitespace);
+            let lower = text.to_lowercase();
+            let mut words = lower.split(|one: char| !one.is_ascii_alphanumeric());
+            let name = words.find(|word| self.names.contains(*word)).filter(|_| !is_prose)?;
+            return Some(format!("`{text}` has the name of a filesystem, {name}"));
+        }
+        if self.magics.contains(&token.text) {
+            return Some(format!("{} is what a filesystem is known by", token.text));
+        }
+        let number = number(&token.text).filter(|number| self.numbers.contains(number))?;
+        Some(format!("{number:#x} is the number of a filesystem"))
+    }
+}
+
+/// What a plain literal says.
+fn text_of(literal: &str) -> Option<&str> {
+    literal.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// A hexadecimal number: magic numbers are written so.
+fn number(literal: &str) -> Option<u64> {
+    let digits: String = literal.strip_prefix("0x")?.chars().filter(|c| *c != '_').collect();
+    let digits = digits.trim_end_matches("u64").trim_end_matches("u32").trim_end_matches("u16");
+    u64::from_str_radix(digits, 16).ok()
+}
+
+/// Numbers of types have their bits all over; places on a device are round.
+fn is_magic(number: &u64) -> bool {
+    *number > 0xff && number.count_ones() >= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    const XFS: &str = "const XFS: F = F {\n    name: \"xfs\",\n    magic: 0x5846_5342,\n    \
+                       signatures: &[S { name: \"XFS\", place: Begin(0x1000), magic: b\"XFSB\" }],\n};\n\
+                       const OTHERS: &[F] = &[mounted(\"overlay\", 0x794c_7630)];\n";
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        let table = ("crates/base/model/src/filesystems/xfs.rs", XFS);
+        let tree = Tree::of(&[table, (path, text)]);
+        check(&tree).iter().map(|problem| problem.line).collect()
+    }
+
+    #[test]
+    fn names_numbers_and_magic_bytes_are_found() {
+        let text = "fn a() {\n    b(\"xfs\");\n    b(\"fs/overlay/x\");\n    b(\"CONFIG_XFS_FS\");\n    \
+                    b(0x58465342_u32);\n    b(b\"XFSB\");\n}\n";
+        assert_eq!(lines("crates/run/x/src/a.rs", text), [2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn texts_for_people_tests_other_words_and_round_numbers_pass() {
+        let text = "/// xfs\nfn a() {\n    b(\"xfs has none\", \"xfsprogs\", 0x1000);\n}\n";
+        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"xfs\";\n}\n";
+        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        assert!(lines("crates/run/x/tests/a.rs", "const A: &str = \"xfs\";\n").is_empty());
+        assert!(lines("crates/run/workloads/src/a.rs", "const A: &str = \"xfs\";\n").is_empty());
+    }
+}

@@ -1,0 +1,50 @@
+//! A folder of code has at most 20 files: what belongs to one subject then has a folder of its own.
+
+use std::collections::BTreeMap;
+
+use super::Problem;
+use super::tree::Tree;
+
+const FILES_MAX: usize = 20;
+
+/// Folders that still have more.
+const NOT_YET: &[&str] = &["crates/run/", "crates/treering/"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in tree.paths.iter().filter(|path| path.starts_with("crates/")) {
+        if let Some((folder, _)) = path.rsplit_once('/')
+            && format!("{folder}/").contains("/src/")
+        {
+            *folders.entry(folder).or_default() += 1;
+        }
+    }
+    let full = folders.into_iter().filter(|(folder, files)| {
+        *files > FILES_MAX && !NOT_YET.iter().any(|place| folder.starts_with(place))
+    });
+    full.map(|(folder, files)| {
+        let what = format!("{files} files in a folder; at most {FILES_MAX}");
+        Problem::new(folder, 1, what, "make folders by subject")
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILES_MAX, check};
+    use crate::tidy::tree::Tree;
+
+    fn problems(folder: &str, files: usize) -> usize {
+        let paths: Vec<String> = (0..files).map(|n| format!("{folder}/f{n}.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
+        check(&Tree::of(&files)).len()
+    }
+
+    #[test]
+    fn full_folders_of_code_are_found() {
+        assert_eq!(problems("crates/base/x/src", FILES_MAX), 0);
+        assert_eq!(problems("crates/base/x/src/y", FILES_MAX + 1), 1);
+        assert_eq!(problems("crates/base/x/tests", FILES_MAX + 1), 0);
+        assert_eq!(problems("crates/run/x/src", FILES_MAX + 1), 0);
+    }
+}
