@@ -80,7 +80,6 @@ fn circle<'g>(graph: &'g Graph, from: &'g Module) -> Option<Vec<&'g Module>> {
                     circle.push(earlier);
                 }
                 circle.reverse();
-                circle.push(from);
                 return Some(circle);
             }
             if !before.contains_key(used) {

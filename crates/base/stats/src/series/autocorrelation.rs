@@ -1,8 +1,7 @@
-//! Serial dependence inside one run: autocorrelation, effective sample size, and the flag that says
-//! the samples are not independent.
+//! Serial dependence inside one run: autocorrelation and effective sample size.
 //!
-//! What does not live here: the Ljung-Box test (`ljung_box`) and intervals that allow for
-//! dependence (`block_bootstrap`).
+//! What does not live here: the Ljung-Box test (`ljung_box`), the flag that says the samples are
+//! not independent (`serial_check`), and intervals that allow for dependence (`block_bootstrap`).
 //!
 //! Sources: Geyer, Statistical Science 7, 1992 (initial monotone sequence); von Neumann, Annals of
 //! Mathematical Statistics 12, 1941.
@@ -98,9 +97,8 @@ pub fn von_neumann_ratio(values: &[f64]) -> Result<f64, StatsError> {
 #[cfg(test)]
 mod tests {
     use crate::error::StatsError;
-    use crate::series::autocorrelation::{
-        autocorrelation, effective_size, serial_check, von_neumann_ratio,
-    };
+    use crate::series::autocorrelation::{autocorrelation, effective_size, von_neumann_ratio};
+    use crate::series::serial_check::serial_check;
 
     /// Deviations -1, 1, -1, 1: lag 1 is -3/4, lag 2 is 2/4.
     #[test]

@@ -414,7 +414,7 @@ mod tests {
             return;
         };
         let status = loop_status(&device).unwrap();
-        let sectors = super::sector_sizes(&device);
+        let sectors = crate::sector_sizes(&device);
         detach_loop(&device).unwrap();
         let expected = at_once.map(|at_once| LoopStatus { mark: "treering".to_owned(), ..at_once });
         assert_eq!(status, expected);
@@ -443,8 +443,8 @@ mod tests {
         };
         let status = loop_status(&made.file).unwrap().unwrap();
         let metadata = image.as_file().metadata().unwrap();
-        let bytes = super::device_bytes(&made.file);
-        let sectors = super::sector_sizes(&made.file);
+        let bytes = crate::device_bytes(&made.file);
+        let sectors = crate::sector_sizes(&made.file);
         detach_loop(&made.file).unwrap();
         assert_eq!((status.file_device, status.file_inode), (metadata.dev(), metadata.ino()));
         assert_eq!((status.mark.as_str(), status.file_rdevice), ("treering sys test", 0));

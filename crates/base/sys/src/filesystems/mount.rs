@@ -290,7 +290,7 @@ mod tests {
         let source = OsStr::new("treering-test");
         let options = MountOptions::parse(&["size=1m,noatime"]).unwrap();
         mount(source, place.path(), "tmpfs", &options).unwrap();
-        let table = super::MountTable::read().unwrap();
+        let table = crate::MountTable::read().unwrap();
         let here = table.of_path(&place.path().canonicalize().unwrap()).unwrap().clone();
         unmount(place.path()).unwrap();
         assert_eq!(here.source, "treering-test");

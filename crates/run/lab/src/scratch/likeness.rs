@@ -180,9 +180,7 @@ impl Likeness {
 /// the same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
-    if ext_signature(&block.bytes(0)).is_none() {
-        return None;
-    }
+    ext_signature(&block.bytes(0))?;
     let block_bytes = 1024_u64.checked_shl(u32::try_from(block.little(0x18)).ok()?)?;
     let is_64bit = block.little(0x60) & 0x80 != 0;
     let high = if is_64bit { block.little(0x150) } else { 0 };
