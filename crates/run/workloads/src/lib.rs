@@ -9,10 +9,10 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
-mod messages;
 mod span;
 mod sync_all;
 
+use treering_languages::messages;
 use treering_script::Workload;
 
 /// Every workload, in the order in which they are listed.

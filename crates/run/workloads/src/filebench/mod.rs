@@ -18,10 +18,12 @@ mod prepare;
 mod report;
 mod session;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod tree;
-mod wml;
 mod worker;
 
+use treering_languages::wml;
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;

@@ -6,9 +6,9 @@ use treering_script::ConfigError;
 
 use super::keys::{ALL, Key, Kind, Scope, find, nearest};
 use super::lines::{Line, lines};
-use super::messages::{Messages, Place, shown};
+use super::timed_call::TimedCall;
 use super::values::{Given, Value};
-use crate::ffsb::tally::TimedCall;
+use crate::messages::{Messages, Place, shown};
 
 /// The most filesystems, and the most groups: each group has a thread at least.
 const FILESYSTEMS_MAX: usize = 1024;

@@ -10,18 +10,20 @@ use crate::messages::{Messages, Place, nearest, shown};
 
 /// A variable that is drawn: its attributes, and how.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::filebench) struct Random {
-    pub(in crate::filebench) spread: Spread,
-    pub(in crate::filebench) thing: Thing,
+pub struct Random {
+    /// How its values are spread.
+    pub spread: Spread,
+    /// Its attributes.
+    pub thing: Thing,
     /// The parameters of a custom variable, in the order of its kind.
-    pub(in crate::filebench) parameters: Vec<f64>,
+    pub parameters: Vec<f64>,
     /// The rows of a table: percent, least, most.
-    pub(in crate::filebench) table: Vec<[Given; 3]>,
+    pub table: Vec<[Given; 3]>,
 }
 
 /// How values are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::filebench) enum Spread {
+pub enum Spread {
     /// From the minimum to as far behind the mean.
     Uniform,
     /// By mean and shape.
@@ -34,13 +36,13 @@ pub(in crate::filebench) enum Spread {
 
 /// A kind of custom variable: its parameters with their defaults.
 #[derive(Debug, PartialEq)]
-pub(in crate::filebench) struct Custom {
-    pub(in crate::filebench) name: &'static str,
-    pub(in crate::filebench) parameters: &'static [(&'static str, f64)],
+pub struct Custom {
+    pub name: &'static str,
+    pub parameters: &'static [(&'static str, f64)],
 }
 
 /// Every kind of custom variable.
-pub(in crate::filebench) static CUSTOM: [Custom; 8] = [
+pub static CUSTOM: [Custom; 8] = [
     Custom { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
     Custom { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
     Custom { name: "cvar-gamma", parameters: &[("mean", 4096.0), ("gamma", 1.5)] },

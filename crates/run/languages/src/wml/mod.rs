@@ -16,13 +16,13 @@ use treering_script::ConfigError;
 
 use crate::messages::{Messages, Place};
 
-pub(super) use variables::{CUSTOM, Random, Spread};
+pub use variables::{CUSTOM, Random, Spread};
 
 /// What is given for a variable on the command line, and counts instead of what the file sets.
-pub(super) type Overrides = [(String, String)];
+pub type Overrides = [(String, String)];
 
 /// Reads a workload file; `file` is its name in messages.
-pub(super) fn parse(
+pub fn parse(
     file: &str,
     text: &[u8],
     overrides: &Overrides,
@@ -33,16 +33,20 @@ pub(super) fn parse(
 }
 
 /// The file as it is understood, as a file again.
-pub(super) fn text(script: &Script) -> String {
+pub fn text(script: &Script) -> String {
     show::text(script)
 }
 
 /// What an attribute or a variable has.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub enum Value {
+    /// A number, its suffix multiplied in.
     Number(u64),
+    /// `true` or `false`.
     Switch(bool),
+    /// A name, a path or a quoted text.
     Text(String),
+    /// A variable, without the `$`.
     Variable(String),
     /// A table of a random variable: percent, least, most.
     Table(Vec<[Given; 3]>),
@@ -50,28 +54,34 @@ pub(super) enum Value {
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given {
-    pub(super) value: Value,
-    pub(super) place: Place,
+pub struct Given {
+    /// What it is.
+    pub value: Value,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// An attribute, under the name by which it is kept.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Attribute {
-    pub(super) name: &'static str,
-    pub(super) given: Given,
+pub struct Attribute {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is given.
+    pub given: Given,
 }
 
 /// A thing's attributes, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Thing {
-    pub(super) place: Place,
-    pub(super) attributes: Vec<Attribute>,
+pub struct Thing {
+    /// Where it stands.
+    pub place: Place,
+    /// In the order of the file.
+    pub attributes: Vec<Attribute>,
 }
 
 impl Thing {
     /// An attribute; of several of a name the last one counts.
-    pub(super) fn get(&self, name: &str) -> Option<&Given> {
+    pub fn get(&self, name: &str) -> Option<&Given> {
         let mut all = self.attributes.iter().rev();
         all.find(|attribute| attribute.name == name).map(|attribute| &attribute.given)
     }
@@ -79,54 +89,67 @@ impl Thing {
 
 /// What a variable stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Variable {
+pub enum Variable {
+    /// A value.
     Plain(Given),
+    /// A random variable.
     Drawn(Random),
 }
 
 /// A flowop as it stands in a thread, or in a composite one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Flowop {
-    pub(super) kind: String,
-    pub(super) thing: Thing,
+pub struct Flowop {
+    /// The word behind `flowop`.
+    pub kind: String,
+    /// Its attributes.
+    pub thing: Thing,
     /// What the local variables of a composite flowop are here.
-    pub(super) locals: Vec<(String, Given)>,
+    pub locals: Vec<(String, Given)>,
 }
 
 /// A flowop made of others.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Composite {
-    pub(super) name: String,
-    pub(super) place: Place,
+pub struct Composite {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
     /// Its local variables, and what they are when nobody says.
-    pub(super) locals: Vec<(String, Option<Given>)>,
-    pub(super) flowops: Vec<Flowop>,
+    pub locals: Vec<(String, Option<Given>)>,
+    /// In order.
+    pub flowops: Vec<Flowop>,
 }
 
 /// A thread of a process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Thread {
-    pub(super) thing: Thing,
-    pub(super) flowops: Vec<Flowop>,
+pub struct Thread {
+    /// Its attributes.
+    pub thing: Thing,
+    /// In order.
+    pub flowops: Vec<Flowop>,
 }
 
 /// A process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Process {
-    pub(super) thing: Thing,
-    pub(super) threads: Vec<Thread>,
+pub struct Process {
+    /// Its attributes.
+    pub thing: Thing,
+    /// In order.
+    pub threads: Vec<Thread>,
 }
 
 /// A fileset, or a single file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fileset {
-    pub(super) is_file: bool,
-    pub(super) thing: Thing,
+pub struct Fileset {
+    /// Whether it is a single file.
+    pub is_file: bool,
+    /// Its attributes.
+    pub thing: Thing,
 }
 
 /// What ends a run beside its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Quit {
+pub enum Quit {
     /// Nothing: who runs out of files makes the run invalid.
     #[default]
     Timeout,
@@ -138,42 +161,53 @@ pub(super) enum Quit {
 
 /// What is said or done before the run, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Action {
+pub enum Action {
     /// Words, in which variables are looked up at once.
     Echo(String),
     /// Seconds of rest.
     Sleep(Given),
+    /// `version`.
     Version,
+    /// `list fileset`.
     ListFilesets,
+    /// `list flowop`.
     ListFlowops,
     /// Filesets are made here already.
     CreateFiles,
+    /// `enable lathist`.
     Histograms,
 }
 
 /// How the run goes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Run {
-    pub(super) place: Place,
+pub struct Run {
+    /// Where it stands.
+    pub place: Place,
     /// Seconds; none given, or 0, is the default.
-    pub(super) seconds: Option<Given>,
+    pub seconds: Option<Given>,
     /// The period of snapshots, and whether each begins anew.
-    pub(super) period: Option<(u64, bool)>,
+    pub period: Option<(u64, bool)>,
 }
 
 /// A workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Script {
-    pub(super) variables: BTreeMap<String, Variable>,
-    pub(super) filesets: Vec<Fileset>,
-    pub(super) composites: Vec<Composite>,
-    pub(super) processes: Vec<Process>,
-    pub(super) actions: Vec<Action>,
-    pub(super) rate: Option<Given>,
-    pub(super) quit: Quit,
-    pub(super) histograms: bool,
-    pub(super) run: Option<Run>,
+pub struct Script {
+    /// By name, without the `$`.
+    pub variables: BTreeMap<String, Variable>,
+    /// In order.
+    pub filesets: Vec<Fileset>,
+    /// In order.
+    pub composites: Vec<Composite>,
+    /// In order.
+    pub processes: Vec<Process>,
+    /// What precedes the run, in order.
+    pub actions: Vec<Action>,
+    /// Events a second.
+    pub rate: Option<Given>,
+    /// What ends the run beside its time.
+    pub quit: Quit,
+    /// Whether histograms of latencies are asked for.
+    pub histograms: bool,
+    /// The run, where there is one.
+    pub run: Option<Run>,
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! Which settings there are, and where.
 
-use crate::ffsb::operation::Operation;
+use super::operation::Operation;
 use crate::messages::closest;
 
 /// Where a setting stands.

@@ -4,9 +4,9 @@
 //! came from.
 
 use super::keys::weight_key;
+use super::operation::Operation;
+use super::timed_call::TimedCall;
 use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
-use crate::ffsb::operation::Operation;
-use crate::ffsb::tally::TimedCall;
 
 /// A setting and its value; one of several rows when its name is that of the row before.
 type Row = (&'static str, String);

@@ -3,27 +3,42 @@
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Operation {
+pub enum Operation {
+    /// Reads some bytes of a file.
     Read,
+    /// Reads a whole file.
     ReadAll,
+    /// Overwrites some bytes of a file.
     Write,
+    /// Creates a file.
     Create,
+    /// Makes a file longer.
     Append,
+    /// Removes a file.
     Delete,
+    /// Creates, renames or removes a directory.
     MetaOp,
+    /// Creates a directory.
     CreateDir,
+    /// Looks a file up.
     Stat,
+    /// Overwrites a whole file.
     WriteAll,
+    /// The same with an fsync at the end.
     WriteAllFsync,
+    /// Opens a file and closes it.
     OpenClose,
+    /// `Write` with an fsync at the end.
     WriteFsync,
+    /// `Create` with an fsync at the end.
     CreateFsync,
+    /// `Append` with an fsync at the end.
     AppendFsync,
 }
 
 impl Operation {
     /// Every operation, in the order of their numbers: that of the original's tables.
-    pub(super) const ALL: [Self; 15] = [
+    pub const ALL: [Self; 15] = [
         Self::Read,
         Self::ReadAll,
         Self::Write,
@@ -42,10 +57,10 @@ impl Operation {
     ];
 
     /// How many there are.
-    pub(super) const COUNT: usize = Self::ALL.len();
+    pub const COUNT: usize = Self::ALL.len();
 
     /// The name in tables; a profile's key is this and `_weight`.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::ReadAll => "readall",
@@ -66,17 +81,17 @@ impl Operation {
     }
 
     /// Its place in tables.
-    pub(super) const fn place(self) -> usize {
+    pub const fn place(self) -> usize {
         self as usize
     }
 
     /// Whether it reads a file's content.
-    pub(super) const fn reads(self) -> bool {
+    pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadAll)
     }
 
     /// Whether it writes content.
-    pub(super) const fn writes(self) -> bool {
+    pub const fn writes(self) -> bool {
         matches!(
             self,
             Self::Write
@@ -91,7 +106,7 @@ impl Operation {
     }
 
     /// Whether it ends with an fsync.
-    pub(super) const fn syncs(self) -> bool {
+    pub const fn syncs(self) -> bool {
         matches!(
             self,
             Self::WriteFsync | Self::WriteAllFsync | Self::CreateFsync | Self::AppendFsync
@@ -99,17 +114,17 @@ impl Operation {
     }
 
     /// Whether it makes a file.
-    pub(super) const fn makes(self) -> bool {
+    pub const fn makes(self) -> bool {
         matches!(self, Self::Create | Self::CreateFsync)
     }
 
     /// Whether it makes a file larger.
-    pub(super) const fn appends(self) -> bool {
+    pub const fn appends(self) -> bool {
         matches!(self, Self::Append | Self::AppendFsync)
     }
 
     /// Whether a filesystem can be aged with it.
-    pub(super) const fn ages(self) -> bool {
+    pub const fn ages(self) -> bool {
         self.makes() || self.appends() || matches!(self, Self::Delete)
     }
 }

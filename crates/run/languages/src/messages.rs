@@ -12,20 +12,20 @@ const SHOWN_MAX: usize = 60;
 
 /// A place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub struct Place {
     /// From 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The byte in the line, from 1.
-    pub(crate) column: usize,
+    pub column: usize,
 }
 
 impl Place {
     /// Where the file begins: for what is missing in all of it.
-    pub(crate) const START: Self = Self { line: 1, column: 1 };
+    pub const START: Self = Self { line: 1, column: 1 };
 }
 
 /// A text as messages show it: control characters escaped, and not endless.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}...", text[..end].escape_debug()),
         None => text.escape_debug().to_string(),
@@ -34,7 +34,7 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Makes errors and keeps warnings.
 #[derive(Debug)]
-pub(crate) struct Messages {
+pub struct Messages {
     file: String,
     warnings: Vec<(Place, String)>,
     not_kept: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Those about this file.
-    pub(crate) fn new(file: &str) -> Self {
+    pub fn new(file: &str) -> Self {
         Self { file: file.escape_debug().to_string(), warnings: Vec::new(), not_kept: 0 }
     }
 
@@ -51,12 +51,12 @@ impl Messages {
     }
 
     /// An error; what would be right is added with `hint`.
-    pub(crate) fn error(&self, place: Place, what: impl Display) -> ConfigError {
+    pub fn error(&self, place: Place, what: impl Display) -> ConfigError {
         ConfigError::new(self.at(place, what))
     }
 
     /// Keeps a warning.
-    pub(crate) fn warn(&mut self, place: Place, what: impl Display) {
+    pub fn warn(&mut self, place: Place, what: impl Display) {
         if self.warnings.len() < WARNINGS_MAX {
             let text = self.at(place, what);
             self.warnings.push((place, text));
@@ -66,7 +66,7 @@ impl Messages {
     }
 
     /// The warnings in the order of their places.
-    pub(crate) fn into_warnings(mut self) -> Vec<String> {
+    pub fn into_warnings(mut self) -> Vec<String> {
         self.warnings.sort_by_key(|(place, _)| *place);
         let mut texts: Vec<String> = self.warnings.into_iter().map(|(_, text)| text).collect();
         if self.not_kept > 0 {
@@ -77,16 +77,13 @@ impl Messages {
 }
 
 /// The known word that few changes of letters make of this one.
-pub(crate) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+pub fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let (changes, found) = closest(word, words)?;
     (changes <= 1 || changes * 3 <= word.len()).then_some(found)
 }
 
 /// The known word that the fewest changes of letters make of this one, and how many they are.
-pub(crate) fn closest<'w>(
-    word: &str,
-    words: impl Iterator<Item = &'w str>,
-) -> Option<(usize, &'w str)> {
+pub fn closest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<(usize, &'w str)> {
     // No name is that long.
     if word.len() > 40 {
         return None;
@@ -96,7 +93,7 @@ pub(crate) fn closest<'w>(
 }
 
 /// Bytes added, left out or exchanged: the distance of Levenshtein.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {
         let mut corner = i;

@@ -64,7 +64,7 @@ pub(super) fn verb(word: &[u8]) -> Option<Verb> {
 }
 
 /// The name of an operation in load files.
-pub(in crate::dbench) fn long_name(kind: Kind) -> &'static str {
+pub fn long_name(kind: Kind) -> &'static str {
     OPERATIONS.iter().find(|&&(_, other)| other == kind).map_or(kind.name(), |&(name, _)| name)
 }
 
@@ -111,7 +111,7 @@ impl Kind {
     }
 
     /// Which of its numbers is a handle.
-    pub(in crate::dbench) const fn handle_at(self) -> Option<usize> {
+    pub const fn handle_at(self) -> Option<usize> {
         match self {
             Self::NtCreateX => Some(2),
             Self::Close
@@ -127,12 +127,7 @@ impl Kind {
     }
 
     /// What is to be done with these names and numbers; `None` where a number is too large.
-    pub(in crate::dbench) fn to_operation(
-        self,
-        names: &[NameId],
-        numbers: &[u64],
-        handle: u32,
-    ) -> Option<Operation> {
+    pub fn to_operation(self, names: &[NameId], numbers: &[u64], handle: u32) -> Option<Operation> {
         let name = names.first().copied().unwrap_or_default();
         let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
         let size = |at: usize| u32::try_from(number(at)).ok().filter(|&size| size <= SIZE_MAX);
@@ -179,4 +174,4 @@ impl Kind {
 }
 
 /// The most bytes that an operation moves.
-pub(in crate::dbench) const SIZE_MAX: u32 = 1 << 30;
+pub(super) const SIZE_MAX: u32 = 1 << 30;

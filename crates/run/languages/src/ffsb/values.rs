@@ -6,8 +6,8 @@ use treering_script::{ConfigError, parse_size};
 
 use super::keys::Kind;
 use super::lines::squeezed;
-use super::messages::{Messages, Place, shown};
-use crate::ffsb::tally::TimedCall;
+use super::timed_call::TimedCall;
+use crate::messages::{Messages, Place, shown};
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();

@@ -17,7 +17,7 @@ const PART_BYTES: usize = 64 << 10;
 ///
 /// # Errors
 /// When it cannot be read, is a directory or is too long; the line is named where this shows.
-pub(in crate::dbench) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = BufReader::new(File::open(path)?);
     if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         text(MultiGzDecoder::new(file), " when it is unpacked")

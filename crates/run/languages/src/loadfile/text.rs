@@ -12,7 +12,7 @@ const COMPONENT_MAX: usize = 240;
 /// A path below the directory under test, with slashes, without the first; empty for the directory
 /// itself. `client1` still stands for every client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::dbench) struct Template(Vec<u8>);
+pub struct Template(Vec<u8>);
 
 /// A name as it is written, checked: backslashes are slashes, and nothing leads upward.
 pub(super) fn template(
@@ -43,7 +43,7 @@ pub(super) fn template(
 
 impl Template {
     /// The path for a client.
-    pub(in crate::dbench) fn of_client(&self, client: u32) -> Vec<u8> {
+    pub fn of_client(&self, client: u32) -> Vec<u8> {
         let own = format!("client{client}").into_bytes();
         let mut path = Vec::with_capacity(self.0.len() + own.len());
         let mut rest = self.0.as_slice();
@@ -60,7 +60,7 @@ impl Template {
     }
 
     /// Whether it is the directory under test itself.
-    pub(in crate::dbench) fn is_top(&self) -> bool {
+    pub fn is_top(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -70,7 +70,7 @@ impl Template {
     }
 
     /// The same with `$0` to `$9` replaced; nothing of it can lead elsewhere.
-    pub(in crate::dbench) fn filled(&self, strings: &[Vec<u8>; 10]) -> Self {
+    pub fn filled(&self, strings: &[Vec<u8>; 10]) -> Self {
         let mut path = Vec::with_capacity(self.0.len());
         let mut rest = self.0.as_slice();
         while let Some(&byte) = rest.first() {
@@ -91,14 +91,14 @@ impl Template {
     }
 
     /// The first component, empty for the directory under test.
-    pub(in crate::dbench) fn top(&self) -> &[u8] {
+    pub fn top(&self) -> &[u8] {
         self.0.split(|&byte| byte == b'/').next().unwrap_or_default()
     }
 }
 
 /// A text of which parts are drawn: letters, and sets of letters in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::dbench) struct RandomText(Vec<Vec<u8>>);
+pub struct RandomText(Vec<Vec<u8>>);
 
 /// The longest drawn text.
 const RANDOM_MAX: usize = 64;
@@ -154,7 +154,7 @@ fn set(text: &[u8]) -> Vec<u8> {
 
 impl RandomText {
     /// Draws one; `index` gives a number below its argument.
-    pub(in crate::dbench) fn draw(&self, mut index: impl FnMut(usize) -> usize) -> Vec<u8> {
+    pub fn draw(&self, mut index: impl FnMut(usize) -> usize) -> Vec<u8> {
         self.0.iter().map(|set| set[index(set.len()).min(set.len() - 1)]).collect()
     }
 }

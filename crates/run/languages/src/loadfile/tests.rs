@@ -218,7 +218,7 @@ proptest! {
         for text in [soup.as_bytes(), &bytes] {
             match parse("f", text, None) {
                 Ok(load) => {
-                    load.weigh();
+                    load.counts();
                 }
                 Err(error) => assert!(error.hint.is_some() && error.message.starts_with("f:")),
             }

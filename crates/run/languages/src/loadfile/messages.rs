@@ -11,11 +11,11 @@ const SHOWN_MAX: usize = 60;
 
 /// A place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dbench) struct Place {
+pub(super) struct Place {
     /// From 1.
-    pub(in crate::dbench) line: u32,
+    pub(super) line: u32,
     /// The byte in the line, from 1.
-    pub(in crate::dbench) column: u32,
+    pub(super) column: u32,
 }
 
 impl Place {
@@ -24,7 +24,7 @@ impl Place {
 }
 
 /// A text as messages show it: no control characters, and not endless.
-pub(in crate::dbench) fn shown(text: &[u8]) -> String {
+pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}...", text[..end].escape_debug()),

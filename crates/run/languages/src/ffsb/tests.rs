@@ -4,11 +4,11 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
+use super::operation::Operation;
+use super::timed_call::TimedCall;
 use super::{
     Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup, parameters, parse, text as text_of,
 };
-use crate::ffsb::operation::Operation;
-use crate::ffsb::tally::TimedCall;
 
 const FS: &str = "[filesystem0]\nlocation = /a\n[end0]\n";
 const GROUP: &str = "[threadgroup0]\nnum_threads = 1\nstat_weight = 1\n[end0]\n";
@@ -37,7 +37,7 @@ fn filesystem_refused(lines: &str) -> String {
 fn published_profiles_are_read() {
     macro_rules! example {
         ($name:literal) => {
-            ($name, include_str!(concat!("../../../../../../examples/ffsb/", $name, ".ffsb")))
+            ($name, include_str!(concat!("../../../../../examples/ffsb/", $name, ".ffsb")))
         };
     }
     for (name, text) in [
@@ -65,7 +65,7 @@ fn published_profiles_are_read() {
 
 #[test]
 fn the_manuals_example_is_read() {
-    let manual = include_str!("../../../../../../docs/workloads/ffsb-profile.md");
+    let manual = include_str!("../../../../../docs/workloads/ffsb-profile.md");
     let example = manual.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
     let profile = read(example.unwrap());
     assert_eq!((profile.seconds, profile.warnings.len()), (30, 0));

@@ -6,10 +6,10 @@ use std::path::Path;
 use treering_script::ConfigError;
 
 use super::keys::nearest;
-use super::messages::{Messages, Place, shown};
+use super::operation::Operation;
 use super::sections::Section;
 use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
-use crate::ffsb::operation::Operation;
+use crate::messages::{Messages, Place, shown};
 
 /// Bytes of a file and of a write for which nothing is given.
 const BYTES: u64 = 4096;

@@ -26,14 +26,10 @@ const NAMES_MAX: usize = 1 << 20;
 const UNTIL_MAX_S: f64 = 1e7;
 
 /// Which lines of a file are taken, counted from 1.
-pub(in crate::dbench) type Lines = RangeInclusive<u32>;
+pub type Lines = RangeInclusive<u32>;
 
 /// Reads a load; `file` is its name in messages.
-pub(in crate::dbench) fn parse(
-    file: &str,
-    text: &[u8],
-    lines: Option<&Lines>,
-) -> Result<Load, ConfigError> {
+pub fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, ConfigError> {
     let mut parser = Parser {
         messages: Messages::new(file),
         load: Load::default(),

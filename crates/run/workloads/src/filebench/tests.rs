@@ -1,7 +1,7 @@
 //! Files are read, written and read again; what is wrong is told with its place.
 
-use super::{parse, text};
-use crate::filebench::show_workload;
+use super::show_workload;
+use super::wml::{parse, text};
 
 /// A file that can be run, around these lines.
 fn around(lines: &str) -> String {

@@ -7,10 +7,10 @@ use std::path::Path;
 use treering_script::ConfigError;
 
 use super::keys::{THREADS_MAX, weight_key};
-use super::messages::{Messages, Place, shown};
+use super::operation::Operation;
 use super::sections::Section;
 use super::{Filesystem, Profile, Sizes, ThreadGroup};
-use crate::ffsb::operation::Operation;
+use crate::messages::{Messages, Place, shown};
 
 /// `O_DIRECT` moves whole sectors.
 const SECTOR_BYTES: u64 = 512;

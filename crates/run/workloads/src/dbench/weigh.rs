@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::{Disposition, Load, NameId, Operation};
+use super::loadfile::{Disposition, Load, NameId, Operation};
 
 /// Files and bytes of one client in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::dbench) struct Weight {
+pub(super) struct Weight {
     /// That stand at the same time, at most.
-    pub(in crate::dbench) files: u64,
-    pub(in crate::dbench) dirs: u64,
-    pub(in crate::dbench) bytes: u64,
+    pub(super) files: u64,
+    pub(super) dirs: u64,
+    pub(super) bytes: u64,
     /// That are made in all.
-    pub(in crate::dbench) made: u64,
-    pub(in crate::dbench) read: u64,
-    pub(in crate::dbench) written: u64,
+    pub(super) made: u64,
+    pub(super) read: u64,
+    pub(super) written: u64,
 }
 
 /// Names that all removals of trees look at, at most: beyond them what stands is told too high.
@@ -29,15 +29,13 @@ struct Account {
     standing: u64,
 }
 
-impl Load {
-    /// What one client asks for, loops counted once, drawn operations not at all.
-    pub(in crate::dbench) fn weigh(&self) -> Weight {
-        let mut account = Account::default();
-        for op in &self.ops {
-            account.take(op.operation, self);
-        }
-        account.weight
+/// What one client asks for, loops counted once, drawn operations not at all.
+pub(super) fn weigh(load: &Load) -> Weight {
+    let mut account = Account::default();
+    for op in &load.ops {
+        account.take(op.operation, load);
     }
+    account.weight
 }
 
 impl Account {
@@ -103,7 +101,7 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::Weight;
+    use super::{Weight, weigh};
     use crate::dbench::loadfile::parse;
 
     #[test]
@@ -119,8 +117,31 @@ Unlink "\d\a" 0x0
 Rename "\d\b" "\d\c" 0x0
 WriteX 2 0 30 30 0x0
 Deltree "\d" 0x0"#;
-        let weight = parse("f", load, None).unwrap().weigh();
+        let weight = weigh(&parse("f", load, None).unwrap());
         let expected = Weight { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
         assert_eq!(weight, expected);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_load_that_is_read_is_weighed(
+            lines in proptest::collection::vec((0..LINES.len(), 0u64..1 << 63), 0..60),
+        ) {
+            let line = |(line, number): (usize, u64)| LINES[line].replace('#', &number.to_string());
+            let text: Vec<String> = lines.into_iter().map(line).collect();
+            if let Ok(load) = parse("f", text.join("\n").as_bytes(), None) {
+                weigh(&load);
+            }
+        }
+    }
+
+    const LINES: [&str; 7] = [
+        r#"NTCreateX "\d\a" 0x40 0x2 1 0x0"#,
+        "WriteX 1 # 1073741824 9 0x0",
+        "ReadX 1 # 1073741824 9 0x0",
+        r#"Unlink "\d\a" 0x0"#,
+        r#"Rename "\d\a" "\d\b" 0x0"#,
+        r#"Deltree "\d" 0x0"#,
+        r#"Mkdir "\d" 0x0"#,
+    ];
 }

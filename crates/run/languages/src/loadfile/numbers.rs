@@ -5,7 +5,7 @@ const QUALIFIERS_MAX: usize = 8;
 
 /// How a drawn number is shaped, in the order in which it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dbench) enum Shape {
+pub enum Shape {
     /// `%y`: the rest of a division by y.
     Below(u64),
     /// `/y`: the multiple of y below it.
@@ -16,7 +16,8 @@ pub(in crate::dbench) enum Shape {
 
 /// A number as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::dbench) enum Number {
+pub enum Number {
+    /// As it is written.
     Fixed(u64),
     /// `*…`: 64 random bits, shaped.
     Drawn(Vec<Shape>),
@@ -81,13 +82,7 @@ fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
 
 impl Number {
     /// What it is now: `bits` are random, `before` is the same number of the line before.
-    pub(in crate::dbench) fn now(
-        &self,
-        bits: impl FnOnce() -> u64,
-        before: u64,
-        client: u64,
-        clients: u64,
-    ) -> u64 {
+    pub fn now(&self, bits: impl FnOnce() -> u64, before: u64, client: u64, clients: u64) -> u64 {
         match self {
             Self::Fixed(number) => *number,
             Self::More(more) => before.wrapping_add(*more),

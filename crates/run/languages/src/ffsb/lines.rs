@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use treering_script::ConfigError;
 
-use super::messages::{Messages, Place, shown};
+use crate::messages::{Messages, Place, shown};
 
 /// The longest profile.
 const BYTES_MAX: usize = 1 << 20;
