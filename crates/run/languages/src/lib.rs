@@ -1,8 +1,11 @@
 //! The languages of workloads, one folder each: text is read into typed values that know their
-//! places. What a value means for a run is the workload's; what is wrong with a text is reported
-//! the same way in all of them. Nothing here opens a file.
+//! places. What a value means for a run is the workload's. All languages cut their texts with
+//! `cursor` and report with `faults`. Nothing here opens a file.
 
+mod cursor;
+mod excerpt;
+pub mod faults;
 pub mod ffsb;
 pub mod loadfile;
-pub mod messages;
+pub mod nearest;
 pub mod wml;

@@ -9,10 +9,16 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+mod messages {
+    pub(crate) use treering_languages::nearest::nearest;
+
+    pub(crate) fn shown(text: &str) -> String {
+        treering_languages::faults::shown(text)
+    }
+}
 mod span;
 mod sync_all;
 
-use treering_languages::messages;
 use treering_script::Workload;
 
 /// Every workload, in the order in which they are listed.

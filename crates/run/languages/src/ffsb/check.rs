@@ -4,13 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use treering_script::ConfigError;
-
 use super::keys::{THREADS_MAX, weight_key};
 use super::operation::Operation;
 use super::sections::Section;
 use super::{Filesystem, Profile, Sizes, ThreadGroup};
-use crate::messages::{Messages, Place, shown};
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// `O_DIRECT` moves whole sectors.
 const SECTOR_BYTES: u64 = 512;
@@ -18,11 +16,7 @@ const SECTOR_BYTES: u64 = 512;
 const DIRECT_BYTES: u64 = 4096;
 
 /// Whether the profile can be run.
-pub(super) fn profile(
-    profile: &Profile,
-    sections: &Section,
-    to: &mut Messages,
-) -> Result<(), ConfigError> {
+pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) -> Result<(), Fault> {
     counted(sections, "num_filesystems", "[filesystem]", profile.filesystems.len(), to);
     counted(sections, "num_threadgroups", "[threadgroup]", profile.groups.len(), to);
     if profile.filesystems.is_empty() {
@@ -61,7 +55,7 @@ pub(super) fn profile(
 }
 
 /// Sections are counted; the former keys for their numbers only have to be right.
-fn counted(sections: &Section, key: &str, word: &str, count: usize, to: &mut Messages) {
+fn counted(sections: &Section, key: &str, word: &str, count: usize, to: &mut Faults) {
     let Some(number) = sections.number(key) else { return };
     let but = if number == count as u64 {
         String::new()
@@ -73,7 +67,7 @@ fn counted(sections: &Section, key: &str, word: &str, count: usize, to: &mut Mes
 }
 
 /// No filesystem lies in the files of another, which are removed before they are made.
-fn apart(sections: &[Section], to: &Messages) -> Result<(), ConfigError> {
+fn apart(sections: &[Section], to: &Faults) -> Result<(), Fault> {
     let path = |section: &Section| section.text("location").unwrap_or_default().to_owned();
     let mut whole = HashMap::new();
     for (number, section) in sections.iter().enumerate() {
@@ -116,8 +110,8 @@ fn filesystem(
     checked: &Filesystem,
     section: &Section,
     direct: bool,
-    to: &mut Messages,
-) -> Result<(), ConfigError> {
+    to: &mut Faults,
+) -> Result<(), Fault> {
     // A clone is as right as what it is a clone of.
     if section.has("clone") {
         return Ok(());
@@ -172,7 +166,7 @@ fn filesystem(
 }
 
 /// Whether files of these sizes can fill a filesystem that is to be filled.
-fn fills(checked: &Filesystem, section: &Section, to: &Messages) -> Result<(), ConfigError> {
+fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fault> {
     let largest = match &checked.sizes {
         Sizes::Range(least, most) if least < most => most - 1,
         Sizes::Range(least, _) => *least,
@@ -198,12 +192,7 @@ fn fills(checked: &Filesystem, section: &Section, to: &Messages) -> Result<(), C
 }
 
 /// Whether a sum of weights is one.
-fn sum_is_right(
-    sum: Option<u64>,
-    what: &str,
-    place: Place,
-    to: &Messages,
-) -> Result<(), ConfigError> {
+fn sum_is_right(sum: Option<u64>, what: &str, place: Place, to: &Faults) -> Result<(), Fault> {
     match sum {
         Some(0) => Err(to
             .error(place, format!("{what}: every weight is 0"))
@@ -216,7 +205,7 @@ fn sum_is_right(
 }
 
 /// Warns of sizes that files do not have with `O_DIRECT`.
-fn whole_blocks(section: &Section, to: &mut Messages) {
+fn whole_blocks(section: &Section, to: &mut Faults) {
     let odd = |bytes: &u64| !bytes.is_multiple_of(DIRECT_BYTES);
     let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
     let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
@@ -234,7 +223,7 @@ fn whole_blocks(section: &Section, to: &mut Messages) {
 }
 
 /// Warns of sizes with which `O_DIRECT` fails.
-fn sectors(section: &Section, keys: &[&str], to: &mut Messages) {
+fn sectors(section: &Section, keys: &[&str], to: &mut Faults) {
     for key in keys {
         let number = section.number(key).filter(|bytes| bytes % SECTOR_BYTES != 0);
         if let Some(bytes) = number {
@@ -245,7 +234,7 @@ fn sectors(section: &Section, keys: &[&str], to: &mut Messages) {
     }
 }
 
-fn group(checked: &ThreadGroup, section: &Section, to: &mut Messages) -> Result<(), ConfigError> {
+fn group(checked: &ThreadGroup, section: &Section, to: &mut Faults) -> Result<(), Fault> {
     if checked.threads == 0 {
         let right = format!("write num_threads = 4, or another number up to {THREADS_MAX}");
         let what = "the group has no num_threads above 0";
@@ -285,8 +274,8 @@ fn needs(
     operation: Operation,
     checked: &ThreadGroup,
     section: &Section,
-    to: &Messages,
-) -> Result<(), ConfigError> {
+    to: &Faults,
+) -> Result<(), Fault> {
     let [mut block, mut bytes] = [None, None];
     if operation.reads() && checked.read_block_bytes == 0 {
         block = Some("read_blocksize");
@@ -310,8 +299,8 @@ fn needs(
 /// Whether there are not too many threads at the same time.
 fn threads<'p>(
     groups: impl Iterator<Item = (&'p Section, &'p ThreadGroup)>,
-    to: &Messages,
-) -> Result<(), ConfigError> {
+    to: &Faults,
+) -> Result<(), Fault> {
     let mut sum = 0;
     for (section, group) in groups {
         sum += u64::from(group.threads);

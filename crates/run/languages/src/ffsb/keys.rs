@@ -1,7 +1,7 @@
 //! Which settings there are, and where.
 
 use super::operation::Operation;
-use crate::messages::closest;
+use crate::nearest::closest;
 
 /// Where a setting stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@
 
 use std::borrow::Cow;
 
-use treering_script::ConfigError;
-
-use crate::messages::{Messages, Place, shown};
+use crate::cursor;
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// The longest profile.
 const BYTES_MAX: usize = 1 << 20;
@@ -37,114 +36,106 @@ pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines with something in them, or why there is none.
-pub(super) fn lines<'t>(text: &'t [u8], messages: &Messages) -> Result<Vec<Line<'t>>, ConfigError> {
+/// The lines with something in them; those that make no sense are kept as faults.
+pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Line<'t>>, Fault> {
     if text.len() > BYTES_MAX {
         let what = format!("the profile has {} bytes", text.len());
-        return Err(messages
-            .error(Place::START, what)
-            .hint(format!("a profile has at most {BYTES_MAX} bytes: is this one?")));
+        let right = format!("a profile has at most {BYTES_MAX} bytes: is this one?");
+        return Err(faults.error(Place::START, what).hint(right));
     }
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut found = Vec::new();
-    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        let cut = Cut { line, number: number + 1, messages };
-        found.extend(cut.read()?);
+    for (place, line) in cursor::lines(text, 0) {
+        let cut = Cut { line, place, faults };
+        let read = cut.read();
+        found.extend(faults.taken(read).flatten());
+        if faults.is_full() {
+            break;
+        }
     }
     Ok(found)
 }
 
 /// One line, on its way.
-struct Cut<'t, 'm> {
+struct Cut<'t, 'f> {
     line: &'t [u8],
-    number: usize,
-    messages: &'m Messages,
+    place: Place,
+    faults: &'f Faults<'t>,
 }
 
 impl<'t> Cut<'t, '_> {
-    fn place(&self, byte: usize) -> Place {
-        Place { line: self.number, column: byte + 1 }
-    }
-
-    fn read(&self) -> Result<Option<Line<'t>>, ConfigError> {
+    fn read(&self) -> Result<Option<Line<'t>>, Fault> {
         let content = self.content()?;
-        let body = content.trim_start_matches(is_blank);
-        let start = content.len() - body.len();
-        let body = body.trim_end_matches(is_blank);
-        if body.is_empty() {
-            return Ok(None);
-        }
+        let (body, place, value) = cursor::setting(content, self.place, is_blank);
         if let Some(rest) = body.strip_prefix('[') {
-            return self.section(rest, start).map(Some);
+            let rest = content.trim_matches(is_blank).strip_prefix('[').unwrap_or(rest);
+            return self.section(rest, place).map(Some);
         }
-        let Some(equals) = body.find('=') else {
-            let words = body.split(is_blank).filter(|word| !word.is_empty());
-            // Where a word stands follows from where its text stands in that of the line.
-            let place = |word: &str| word.as_ptr() as usize - content.as_ptr() as usize;
-            let words = words.map(|word| (word, self.place(place(word))));
-            return Ok(Some(Line::Words(words.collect())));
-        };
-        let after = &body[equals + 1..];
-        let value = after.trim_start_matches(is_blank);
-        let value_start = start + equals + 1 + (after.len() - value.len());
-        Ok(Some(Line::Setting {
-            key: squeezed(&body[..equals]).into_owned(),
-            place: self.place(start),
-            value,
-            value_place: self.place(value_start),
-        }))
+        if let Some((value, value_place)) = value {
+            let key = squeezed(body).into_owned();
+            return Ok(Some(Line::Setting { key, place, value, value_place }));
+        }
+        let words = body.split(is_blank).filter(|word| !word.is_empty());
+        // Where a word stands follows from where its text stands in that of the line.
+        let offset = |word: &str| word.as_ptr() as usize - content.as_ptr() as usize;
+        let words: Vec<_> = words.map(|word| (word, self.place.after(offset(word)))).collect();
+        Ok((!words.is_empty()).then_some(Line::Words(words)))
     }
 
     /// What stands before the comment, as text without control characters.
-    fn content(&self) -> Result<&'t str, ConfigError> {
-        let end = self.line.iter().position(|byte| *byte == b'#').unwrap_or(self.line.len());
-        let content = std::str::from_utf8(&self.line[..end]).map_err(|error| {
-            let byte = error.valid_up_to();
-            let what = format!("the byte {:#04x} is no UTF-8", self.line[byte]);
-            self.messages.error(self.place(byte), what).hint("a profile is text in UTF-8")
-        })?;
+    fn content(&self) -> Result<&'t str, Fault> {
+        let content = cursor::before(self.line, b"#");
+        let content = cursor::text(content, self.place, "a profile is text in UTF-8", self.faults)?;
         match content.char_indices().find(|(_, c)| c.is_control() && !is_blank(*c)) {
             Some((byte, c)) => {
                 let what = format!("the control character {}", c.escape_debug());
-                Err(self.messages.error(self.place(byte), what).hint("a profile is plain text"))
+                Err(self.faults.error(self.place.after(byte), what).hint("a profile is plain text"))
             }
             None => Ok(content),
         }
     }
 
     /// A section from what follows its bracket.
-    fn section(&self, rest: &str, start: usize) -> Result<Line<'t>, ConfigError> {
+    fn section(&self, rest: &str, place: Place) -> Result<Line<'t>, Fault> {
         let right = "a section is a line like [filesystem0], [threadgroup0], [stats] or [end]";
         let Some(close) = rest.find(']') else {
             let what = format!("'[{}' has no ]", shown(rest));
-            return Err(self.messages.error(self.place(start), what).hint(right));
+            return Err(self.faults.error(place, what).hint(right));
         };
         let after = rest[close + 1..].trim_start_matches(is_blank);
         if !after.is_empty() {
             let what = format!("'{}' stands after the section's ]", shown(after));
-            let column = start + 1 + rest.len() - after.len();
-            return Err(self.messages.error(self.place(column), what).hint(right));
+            let place = place.after(1 + rest.len() - after.len());
+            return Err(self.faults.error(place, what).hint(right));
         }
         let name = squeezed(&rest[..close]);
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-        Ok(Line::Section { word, place: self.place(start) })
+        Ok(Line::Section { word, place })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Messages, Place, lines};
+    use super::{Faults, Line, Place, lines};
 
     fn cut(text: &[u8]) -> Vec<Line<'_>> {
-        lines(text, &Messages::new("f")).unwrap()
+        lines(text, &mut Faults::new("f", text)).unwrap()
     }
 
     fn refused(text: &[u8]) -> String {
-        lines(text, &Messages::new("f")).unwrap_err().message
+        let mut faults = Faults::new("f", text);
+        let read = lines(text, &mut faults);
+        let error = read.err().map(|fault| faults.refuse(fault));
+        error
+            .unwrap_or_else(|| faults.check().unwrap_err())
+            .message
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
     }
 
     fn place(line: usize, column: usize) -> Place {
-        Place { line, column }
+        Place::new(line, column)
     }
 
     #[test]

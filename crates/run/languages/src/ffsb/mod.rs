@@ -15,23 +15,31 @@ mod timed_call;
 mod values;
 mod write;
 
-use treering_script::ConfigError;
-
 use operation::Operation;
 pub use timed_call::TimedCall;
 
-use crate::messages;
+use treering_script::ConfigError;
+
+use crate::faults::{Fault, Faults};
 
 /// Reads a profile; `file` is its name in messages.
 ///
 /// # Errors
-/// `FILE:LINE:COLUMN: what is wrong`, with what would be right.
+/// Every setting that is wrong, with its line and what would be right.
 pub fn parse(file: &str, text: &[u8]) -> Result<Profile, ConfigError> {
-    let mut messages = messages::Messages::new(file);
-    let sections = sections::sort(text, &mut messages)?;
-    let mut profile = read::profile(&sections, &mut messages)?;
-    check::profile(&profile, &sections, &mut messages)?;
-    profile.warnings = messages.into_warnings();
+    let mut faults = Faults::new(file, text);
+    let sections = sections::sort(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
+    // What would be missing may stand in a line that is wrong.
+    faults.check()?;
+    let checked = understood(&sections, &mut faults);
+    let mut profile = checked.map_err(|fault| faults.refuse(fault))?;
+    profile.warnings = faults.into_warnings();
+    Ok(profile)
+}
+
+fn understood(sections: &sections::Section, faults: &mut Faults) -> Result<Profile, Fault> {
+    let profile = read::profile(sections, faults)?;
+    check::profile(&profile, sections, faults)?;
     Ok(profile)
 }
 

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use treering_script::ConfigError;
-
 use super::keys::nearest;
 use super::operation::Operation;
 use super::sections::Section;
 use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
-use crate::messages::{Messages, Place, shown};
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// Bytes of a file and of a write for which nothing is given.
 const BYTES: u64 = 4096;
@@ -19,14 +17,14 @@ const BYTES: u64 = 4096;
 type Locations<'s> = HashMap<&'s Path, usize>;
 
 /// The profile; what concerns several settings is not yet checked.
-pub(super) fn profile(sections: &Section, to: &mut Messages) -> Result<Profile, ConfigError> {
+pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fault> {
     let locations = locations(&sections.filesystems, to)?;
     let direct = sections.is_on("directio");
     let groups = sections.groups.iter().map(|section| {
         let bound = bound(section, &sections.filesystems, &locations, to)?;
         Ok(ThreadGroup { bound, ..group(section) })
     });
-    let groups = groups.collect::<Result<_, ConfigError>>()?;
+    let groups = groups.collect::<Result<_, Fault>>()?;
     Ok(Profile {
         seconds: sections.number("time").unwrap_or(0),
         direct,
@@ -40,7 +38,7 @@ pub(super) fn profile(sections: &Section, to: &mut Messages) -> Result<Profile, 
 }
 
 /// Where the filesystems are: each somewhere, and somewhere else.
-fn locations<'s>(sections: &'s [Section], to: &Messages) -> Result<Locations<'s>, ConfigError> {
+fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, Fault> {
     let mut locations = Locations::new();
     for (number, section) in sections.iter().enumerate() {
         let Some(location) = section.text("location") else {
@@ -63,8 +61,8 @@ fn named(
     key: &str,
     filesystems: &[Section],
     locations: &Locations<'_>,
-    to: &Messages,
-) -> Result<Option<usize>, ConfigError> {
+    to: &Faults,
+) -> Result<Option<usize>, Fault> {
     let Some(location) = section.text(key) else { return Ok(None) };
     if let Some(number) = locations.get(Path::new(location)) {
         return Ok(Some(*number));
@@ -82,8 +80,8 @@ fn bound(
     section: &Section,
     filesystems: &[Section],
     locations: &Locations<'_>,
-    to: &Messages,
-) -> Result<Option<usize>, ConfigError> {
+    to: &Faults,
+) -> Result<Option<usize>, Fault> {
     named(section, "bindfs", filesystems, locations, to)
 }
 
@@ -91,8 +89,8 @@ fn bound(
 fn filesystems(
     sections: &[Section],
     locations: &Locations<'_>,
-    to: &mut Messages,
-) -> Result<Vec<Filesystem>, ConfigError> {
+    to: &mut Faults,
+) -> Result<Vec<Filesystem>, Fault> {
     let mut next = Vec::with_capacity(sections.len());
     for section in sections {
         next.push(named(section, "clone", sections, locations, to)?);
@@ -110,11 +108,7 @@ fn filesystems(
 }
 
 /// Where each chain of clones begins.
-fn origins(
-    next: &[Option<usize>],
-    sections: &[Section],
-    to: &Messages,
-) -> Result<Vec<usize>, ConfigError> {
+fn origins(next: &[Option<usize>], sections: &[Section], to: &Faults) -> Result<Vec<usize>, Fault> {
     let mut origins: Vec<Option<usize>> = vec![None; next.len()];
     for (start, section) in sections.iter().enumerate() {
         let mut chain = vec![start];
@@ -139,7 +133,7 @@ fn origins(
     Ok(origins.into_iter().flatten().collect())
 }
 
-fn warn_of_settings_beside_clone(section: &Section, to: &mut Messages) {
+fn warn_of_settings_beside_clone(section: &Section, to: &mut Faults) {
     let place: Option<(&str, Place)> = section.others_than(["location", "clone"]);
     let rows = !section.size_weights.is_empty();
     let group = section.groups.first().map(|group| ("[threadgroup]", group.place));

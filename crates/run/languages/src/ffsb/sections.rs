@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use treering_script::ConfigError;
-
 use super::keys::{ALL, Key, Kind, Scope, find, nearest};
 use super::lines::{Line, lines};
 use super::timed_call::TimedCall;
 use super::values::{Given, Value};
-use crate::messages::{Messages, Place, shown};
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// The most filesystems, and the most groups: each group has a thread at least.
 const FILESYSTEMS_MAX: usize = 1024;
@@ -101,26 +99,30 @@ impl Section {
 }
 
 /// Sorts the text; what comes back stands outside of the sections and has them.
-pub(super) fn sort(text: &[u8], messages: &mut Messages) -> Result<Section, ConfigError> {
-    let mut sorter = Sorter { open: Vec::new(), messages };
+pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Section, Fault> {
+    let mut sorter = Sorter { open: Vec::new(), faults };
     let mut current = Section::new(Scope::Profile, Place::START);
-    for line in lines(text, sorter.messages)? {
-        current = match line {
-            Line::Section { word, place } => sorter.section(current, &word, place)?,
+    for line in lines(text, sorter.faults)? {
+        let read = match line {
+            Line::Section { word, place } => {
+                // Which settings are right depends on the section: without it, none is looked at.
+                current = sorter.section(current, &word, place)?;
+                continue;
+            }
             Line::Setting { key, place, value, value_place } => {
-                sorter.setting(&mut current, &key, place, value, value_place)?;
-                current
+                sorter.setting(&mut current, &key, place, value, value_place)
             }
-            Line::Words(words) => {
-                sorter.words(&mut current, &words)?;
-                current
-            }
+            Line::Words(words) => sorter.words(&mut current, &words),
         };
+        sorter.faults.taken(read);
+        if sorter.faults.is_full() {
+            break;
+        }
     }
     // A missing last [end] is fine in the original; several are more likely a mistake.
     if sorter.open.len() > 1 {
         let what = format!("[end] is missing {} times", sorter.open.len());
-        sorter.messages.warn(current.place, what);
+        sorter.faults.warn(current.place, what);
     }
     while !sorter.open.is_empty() {
         current = sorter.end(current, Place::START)?;
@@ -129,19 +131,14 @@ pub(super) fn sort(text: &[u8], messages: &mut Messages) -> Result<Section, Conf
 }
 
 /// The sections around the current one, from the outside.
-struct Sorter<'m> {
+struct Sorter<'m, 't> {
     open: Vec<Section>,
-    messages: &'m mut Messages,
+    faults: &'m mut Faults<'t>,
 }
 
-impl Sorter<'_> {
+impl Sorter<'_, '_> {
     /// A section begins or ends; comes back with the one that is current then.
-    fn section(
-        &mut self,
-        current: Section,
-        word: &str,
-        place: Place,
-    ) -> Result<Section, ConfigError> {
+    fn section(&mut self, current: Section, word: &str, place: Place) -> Result<Section, Fault> {
         let scope = match word {
             "end" => return self.end(current, place),
             "filesystem" => Scope::Filesystem,
@@ -156,7 +153,7 @@ impl Sorter<'_> {
                         "the sections are [filesystem], [threadgroup], [stats] and [end]".into()
                     }
                 };
-                return Err(self.messages.error(place, what).hint(right));
+                return Err(self.faults.error(place, what).hint(right));
             }
         };
         let (count, most) = match (current.scope, scope) {
@@ -167,7 +164,7 @@ impl Sorter<'_> {
             (Scope::Profile, _) => {
                 let what = "[stats] stands outside of a section";
                 let right = "[stats] belongs in [threadgroup], before its [end]";
-                return Err(self.messages.error(place, what).hint(right));
+                return Err(self.faults.error(place, what).hint(right));
             }
             (inside, _) => {
                 let what = format!("[{word}] begins {}", inside.inside());
@@ -175,23 +172,23 @@ impl Sorter<'_> {
                     "is the [end] of the section missing that begins in line {}?",
                     current.place.line
                 );
-                return Err(self.messages.error(place, what).hint(right));
+                return Err(self.faults.error(place, what).hint(right));
             }
         };
         if count >= most {
             let what = format!("there are more than {most} [{word}] {}", current.scope.inside());
             let right = format!("there may be {most}; is an [end] missing?");
-            return Err(self.messages.error(place, what).hint(right));
+            return Err(self.faults.error(place, what).hint(right));
         }
         self.open.push(current);
         Ok(Section::new(scope, place))
     }
 
     /// The current section ends; comes back with the one around it.
-    fn end(&mut self, current: Section, place: Place) -> Result<Section, ConfigError> {
+    fn end(&mut self, current: Section, place: Place) -> Result<Section, Fault> {
         let Some(mut around) = self.open.pop() else {
             let right = "each [end] ends one [filesystem], [threadgroup] or [stats]";
-            return Err(self.messages.error(place, "[end] without a section").hint(right));
+            return Err(self.faults.error(place, "[end] without a section").hint(right));
         };
         match current.scope {
             Scope::Filesystem => around.filesystems.push(current),
@@ -203,13 +200,13 @@ impl Sorter<'_> {
     }
 
     /// The key of a name in a section.
-    fn key(&self, scope: Scope, name: &str, place: Place) -> Result<&'static Key, ConfigError> {
+    fn key(&self, scope: Scope, name: &str, place: Place) -> Result<&'static Key, Fault> {
         match find(name, scope) {
             Some(key) if key.scope == scope => Ok(key),
             Some(key) => {
                 let what = format!("'{name}' stands {}", scope.inside());
                 let right = format!("{name} belongs {}", key.scope.inside());
-                Err(self.messages.error(place, what).hint(right))
+                Err(self.faults.error(place, what).hint(right))
             }
             None => {
                 let what = format!("there is no setting '{}' {}", shown(name), scope.inside());
@@ -228,7 +225,7 @@ impl Sorter<'_> {
                         None => format!("there are {}", here.collect::<Vec<_>>().join(", ")),
                     },
                 };
-                Err(self.messages.error(place, what).hint(right))
+                Err(self.faults.error(place, what).hint(right))
             }
         }
     }
@@ -241,10 +238,10 @@ impl Sorter<'_> {
         place: Place,
         value: &str,
         value_place: Place,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         let mut key = self.key(section.scope, name, place)?;
         if let Kind::Former(now) = key.kind {
-            self.messages.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
+            self.faults.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
             key = self.key(section.scope, now, place)?;
         }
         let given = Given { key: name, text: value, place: value_place };
@@ -253,33 +250,33 @@ impl Sorter<'_> {
                 let words = if key.kind == Kind::Range { "FROM TO" } else { "SIZE WEIGHT" };
                 let what = format!("'{name}' has a =");
                 let right = format!("write {name} {words}, without =");
-                return Err(self.messages.error(place, what).hint(right));
+                return Err(self.faults.error(place, what).hint(right));
             }
             Kind::Ignore => {
-                section.ignored[given.call(self.messages)?.place()] = true;
+                section.ignored[given.call(self.faults)?.place()] = true;
                 return Ok(());
             }
             Kind::FsyncFile => {
-                let more = match given.read(key.kind, self.messages)? {
+                let more = match given.read(key.kind, self.faults)? {
                     Value::Number(1) => "; write_fsync_weight, create_fsync_weight and others do",
                     _ => "",
                 };
                 let what = format!("FFSB 6.0-RC2 refuses {name}; it has no effect{more}");
-                self.messages.warn(place, what);
+                self.faults.warn(place, what);
                 return Ok(());
             }
             _ => {}
         }
-        let value = given.read(key.kind, self.messages)?;
+        let value = given.read(key.kind, self.faults)?;
         let setting = Setting { value, place: value_place };
         if section.settings.insert(key.name, setting).is_some() {
-            self.messages.warn(place, format!("{} is given again; this one counts", key.name));
+            self.faults.warn(place, format!("{} is given again; this one counts", key.name));
         }
         Ok(())
     }
 
     /// `size_weight SIZE WEIGHT` or `msec_range FROM TO`.
-    fn words(&mut self, section: &mut Section, words: &[(&str, Place)]) -> Result<(), ConfigError> {
+    fn words(&mut self, section: &mut Section, words: &[(&str, Place)]) -> Result<(), Fault> {
         let [(name, place), rest @ ..] = words else { return Ok(()) };
         let key = self.key(section.scope, name, *place)?;
         let right = match key.kind {
@@ -287,28 +284,28 @@ impl Sorter<'_> {
             Kind::Range => "write msec_range FROM TO, as msec_range 0.5 1".to_owned(),
             _ => {
                 let what = format!("'{name}' has no =");
-                return Err(self.messages.error(*place, what).hint(format!("write {name} = ...")));
+                return Err(self.faults.error(*place, what).hint(format!("write {name} = ...")));
             }
         };
         let [(first, first_place), (second, second_place)] = *rest else {
             let what = format!("{name} has {} values, not two", rest.len());
-            return Err(self.messages.error(*place, what).hint(right));
+            return Err(self.faults.error(*place, what).hint(right));
         };
         let given = |text, place| Given { key: key.name, text, place };
         let (first, second) = (given(first, first_place), given(second, second_place));
         if section.size_weights.len().max(section.ranges_ms.len()) >= ROWS_MAX {
             let what = format!("there are more than {ROWS_MAX} {name}");
-            return Err(self.messages.error(*place, what).hint(format!("give at most {ROWS_MAX}")));
+            return Err(self.faults.error(*place, what).hint(format!("give at most {ROWS_MAX}")));
         }
         if key.kind == Kind::SizeWeight {
-            let row = (first.size(self.messages)?, second.number(u64::MAX, self.messages)?);
+            let row = (first.size(self.faults)?, second.number(u64::MAX, self.faults)?);
             section.size_weights.push(row);
             return Ok(());
         }
-        let row = (first.milliseconds(self.messages)?, second.milliseconds(self.messages)?);
+        let row = (first.milliseconds(self.faults)?, second.milliseconds(self.faults)?);
         if row.0 > row.1 {
             let what = format!("msec_range: {} is more than {}", row.0, row.1);
-            return Err(self.messages.error(first.place, what).hint(right));
+            return Err(self.faults.error(first.place, what).hint(right));
         }
         section.ranges_ms.push(row);
         Ok(())
@@ -317,11 +314,14 @@ impl Sorter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Messages, sort};
+    use super::{Faults, sort};
 
     fn refused(text: &str) -> (String, String) {
-        let error = sort(text.as_bytes(), &mut Messages::new("f")).unwrap_err();
-        (error.message, error.hint.unwrap())
+        let mut faults = Faults::new("f", text.as_bytes());
+        let sorted = sort(text.as_bytes(), &mut faults);
+        let error = sorted.err().map(|fault| faults.refuse(fault));
+        let error = error.unwrap_or_else(|| faults.check().unwrap_err());
+        (error.message.lines().next().unwrap().to_owned(), error.hint.unwrap())
     }
 
     #[test]
@@ -381,9 +381,9 @@ mod tests {
         let text = "[filesystem]\n[end]\n".repeat(50_000);
         assert!(refused(&text).0.ends_with("more than 1024 [filesystem] outside of the sections"));
         let again = "time=1\n".repeat(140_000);
-        let mut messages = Messages::new("f");
-        sort(again.as_bytes(), &mut messages).unwrap();
-        let warnings = messages.into_warnings();
+        let mut faults = Faults::new("f", b"");
+        sort(again.as_bytes(), &mut faults).unwrap();
+        let warnings = faults.into_warnings();
         assert_eq!(warnings.len(), 101);
         assert_eq!(warnings[0], "f:2:1: time is given again; this one counts");
         assert_eq!(warnings[100], "f: 139899 more warnings");

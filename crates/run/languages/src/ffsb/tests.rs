@@ -20,7 +20,7 @@ fn read(text: &str) -> Profile {
 fn refused(text: &str) -> String {
     let error = parse("f", text.as_bytes()).unwrap_err();
     assert!(error.hint.is_some(), "{error}");
-    error.message
+    error.message.lines().next().unwrap().to_owned()
 }
 
 /// What a group with these lines is refused for.

@@ -2,12 +2,12 @@
 //!
 //! Nothing is cut or guessed: what is not entirely a value is refused, with what would be right.
 
-use treering_script::{ConfigError, parse_size};
+use treering_script::parse_size;
 
 use super::keys::Kind;
 use super::lines::squeezed;
 use super::timed_call::TimedCall;
-use crate::messages::{Messages, Place, shown};
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
@@ -35,7 +35,7 @@ pub(super) struct Given<'t> {
 
 impl Given<'_> {
     /// The value of a key of this kind.
-    pub(super) fn read(self, kind: Kind, to: &mut Messages) -> Result<Value, ConfigError> {
+    pub(super) fn read(self, kind: Kind, to: &mut Faults) -> Result<Value, Fault> {
         if self.text.is_empty() {
             let what = format!("'{}' has no value", self.key);
             return Err(to.error(self.place, what).hint(format!("write {} = ...", self.key)));
@@ -52,31 +52,26 @@ impl Given<'_> {
         }
     }
 
-    fn refuse<T>(
-        self,
-        what: &str,
-        right: impl Into<String>,
-        to: &Messages,
-    ) -> Result<T, ConfigError> {
+    fn refuse<T>(self, what: &str, right: impl Into<String>, to: &Faults) -> Result<T, Fault> {
         let what = format!("{}: '{}' {what}", self.key, shown(self.text));
         Err(to.error(self.place, what).hint(right))
     }
 
     /// The text without blanks, as the original reads it.
-    fn squeezed(self, to: &mut Messages) -> std::borrow::Cow<'static, str> {
+    fn squeezed(self, to: &mut Faults) -> std::borrow::Cow<'static, str> {
         let parts = self.text.split_ascii_whitespace().collect::<Vec<_>>();
         let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let joins =
             |pair: &[&str]| digit(pair[0].chars().next_back()) && digit(pair[1].chars().next());
         let text = squeezed(self.text).into_owned();
         if parts.windows(2).any(joins) {
-            to.warn(self.place, format!("{}: read as {}", self.key, shown(&text)));
+            to.warn(self.place, format!("{}: read as {}", self.key, shown(&*text)));
         }
         text.into()
     }
 
     /// A whole number.
-    pub(super) fn number(self, most: u64, to: &mut Messages) -> Result<u64, ConfigError> {
+    pub(super) fn number(self, most: u64, to: &mut Faults) -> Result<u64, Fault> {
         let text = self.squeezed(to);
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
@@ -89,7 +84,7 @@ impl Given<'_> {
         }
     }
 
-    fn switch(self, to: &mut Messages) -> Result<u64, ConfigError> {
+    fn switch(self, to: &mut Faults) -> Result<u64, Fault> {
         match &*self.squeezed(to) {
             "0" => Ok(0),
             "1" => Ok(1),
@@ -98,7 +93,7 @@ impl Given<'_> {
     }
 
     /// Bytes.
-    pub(super) fn size(self, to: &mut Messages) -> Result<u64, ConfigError> {
+    pub(super) fn size(self, to: &mut Faults) -> Result<u64, Fault> {
         let text = self.squeezed(to);
         let bytes = if text.contains('.') { None } else { parse_size(&text) };
         let Some(bytes) = bytes.filter(|bytes| *bytes <= SIZE_MAX) else {
@@ -116,7 +111,7 @@ impl Given<'_> {
         Ok(bytes)
     }
 
-    fn block(self, to: &mut Messages) -> Result<u64, ConfigError> {
+    fn block(self, to: &mut Faults) -> Result<u64, Fault> {
         match self.size(to)? {
             bytes @ 1..=BLOCK_MAX => Ok(bytes),
             _ => self.refuse(
@@ -128,13 +123,13 @@ impl Given<'_> {
     }
 
     /// Digits with a point.
-    fn decimal(self, to: &mut Messages) -> Option<f64> {
+    fn decimal(self, to: &mut Faults) -> Option<f64> {
         let text = self.squeezed(to);
         let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         text.parse().ok().filter(|number: &f64| plain && number.is_finite())
     }
 
-    fn share(self, to: &mut Messages) -> Result<f64, ConfigError> {
+    fn share(self, to: &mut Faults) -> Result<f64, Fault> {
         match self.decimal(to) {
             Some(share) if share <= 1.0 => Ok(share),
             _ => self.refuse("is not a share", "a share is a number from 0 to 1, as 0.25", to),
@@ -142,7 +137,7 @@ impl Given<'_> {
     }
 
     /// Milliseconds.
-    pub(super) fn milliseconds(self, to: &mut Messages) -> Result<f64, ConfigError> {
+    pub(super) fn milliseconds(self, to: &mut Faults) -> Result<f64, Fault> {
         match self.decimal(to) {
             Some(milliseconds) => Ok(milliseconds),
             None => self.refuse(
@@ -153,21 +148,21 @@ impl Given<'_> {
         }
     }
 
-    fn path(self, to: &mut Messages) -> Result<Value, ConfigError> {
+    fn path(self, to: &mut Faults) -> Result<Value, Fault> {
         if self.text.len() > PATH_BYTES_MAX {
             let right = format!("a path here has at most {PATH_BYTES_MAX} bytes");
             return self.refuse("is too long", right, to);
         }
         let without = squeezed(self.text);
         if self.key == "location" && without != self.text {
-            let what = format!("location: FFSB 6.0-RC2 reads it as {}", shown(&without));
+            let what = format!("location: FFSB 6.0-RC2 reads it as {}", shown(&*without));
             to.warn(self.place, what);
         }
         Ok(Value::Text(self.text.to_owned()))
     }
 
     /// A call that is timed. The original takes every word that begins with its name.
-    pub(super) fn call(self, to: &mut Messages) -> Result<TimedCall, ConfigError> {
+    pub(super) fn call(self, to: &mut Faults) -> Result<TimedCall, Fault> {
         let text = self.squeezed(to);
         let mut calls = TimedCall::ALL.into_iter();
         let Some(call) = calls.find(|call| text.starts_with(call.name())) else {
@@ -184,16 +179,16 @@ impl Given<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Given, Kind, Messages, Place, TimedCall, Value};
+    use super::{Faults, Given, Kind, Place, TimedCall, Value};
 
     fn read(kind: Kind, text: &str) -> Result<(Value, Vec<String>), String> {
-        let mut messages = Messages::new("f");
-        let given = Given { key: "key", text, place: Place { line: 2, column: 7 } };
-        match given.read(kind, &mut messages) {
-            Ok(value) => Ok((value, messages.into_warnings())),
+        let mut faults = Faults::new("f", b"");
+        let given = Given { key: "key", text, place: Place::new(2, 7) };
+        match given.read(kind, &mut faults) {
+            Ok(value) => Ok((value, faults.into_warnings())),
             Err(error) => {
-                assert!(error.hint.is_some(), "{error}");
-                Err(error.message)
+                assert!(error.hint.is_some(), "{error:?}");
+                Err(faults.in_one_line(&error))
             }
         }
     }
@@ -253,16 +248,16 @@ mod tests {
 
     #[test]
     fn calls_are_known_by_their_beginning() {
-        let mut messages = Messages::new("f");
+        let mut faults = Faults::new("f", b"");
         let mut call = |text| {
             Given { key: "ignore", text, place: Place::START }
-                .call(&mut messages)
+                .call(&mut faults)
                 .map(TimedCall::name)
                 .ok()
         };
         assert_eq!(call("lseek"), Some("lseek"));
         assert_eq!(call("unlinkat"), Some("unlink"));
         assert_eq!(call("op"), None);
-        assert_eq!(messages.into_warnings(), ["f:1:1: ignore: taken for unlink"]);
+        assert_eq!(faults.into_warnings(), ["f:1:1: ignore: taken for unlink"]);
     }
 }

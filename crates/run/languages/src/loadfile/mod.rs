@@ -3,7 +3,6 @@
 //! `words` cuts lines, `numbers` and `text` are what stands in them, `parse` makes operations of
 //! them.
 
-mod messages;
 mod numbers;
 mod parse;
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::ops::RangeInclusive;
 
 use treering_script::ConfigError;
 
-use super::messages::{Messages, Place, shown};
 use super::numbers::{self, Number, number, plain};
 use super::text::{Template, random_text, template};
 use super::verbs::{self, Verb, verb};
 use super::words::{Word, words};
 use super::{Drawn, Expected, HandleId, Kind, Load, NameId, Op, Operation, Status};
+use crate::cursor;
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// The deepest loops within loops.
 const LOOPS_MAX: usize = 16;
@@ -31,7 +32,7 @@ pub type Lines = RangeInclusive<u32>;
 /// Reads a load; `file` is its name in messages.
 pub fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, ConfigError> {
     let mut parser = Parser {
-        messages: Messages::new(file),
+        faults: Faults::new(file, text),
         load: Load::default(),
         names: HashMap::new(),
         statuses: HashMap::new(),
@@ -40,24 +41,25 @@ pub fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, Con
         opened: Vec::new(),
         missed: None,
     };
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut found = Vec::new();
-    for (line, number) in text.split(|&byte| byte == b'\n').zip(1..=u32::MAX) {
-        if lines.is_some_and(|lines| !lines.contains(&number)) {
+    for (place, line) in cursor::lines(text, 0) {
+        if lines.is_some_and(|lines| !lines.contains(&place.line)) {
             continue;
         }
-        words(line, number, &parser.messages, &mut found)?;
-        if !found.is_empty() {
-            parser.load.lines = parser.load.lines.saturating_add(1);
-            parser.line(&found)?;
-            parser.bounded(found[0].place)?;
+        if let Err(fault) = parser.words_and_line(line, place, &mut found) {
+            parser.faults.keep(fault);
+            parser.go_on(&found);
+            if parser.faults.is_full() || parser.bounded(place).is_err() {
+                break;
+            }
         }
     }
+    parser.faults.check()?;
     parser.finish()
 }
 
-struct Parser {
-    messages: Messages,
+struct Parser<'t> {
+    faults: Faults<'t>,
     load: Load,
     names: HashMap<Template, NameId>,
     statuses: HashMap<Vec<u8>, u16>,
@@ -71,22 +73,44 @@ struct Parser {
     missed: Option<(Place, u64)>,
 }
 
-impl Parser {
-    fn error(&self, word: &Word<'_>, what: &str, right: &str) -> ConfigError {
+impl Parser<'_> {
+    fn words_and_line<'l>(
+        &mut self,
+        line: &'l [u8],
+        place: Place,
+        found: &mut Vec<Word<'l>>,
+    ) -> Result<(), Fault> {
+        words(line, place, &self.faults, found)?;
+        let Some(first) = found.first() else { return Ok(()) };
+        self.load.lines = self.load.lines.saturating_add(1);
+        self.line(found)?;
+        self.bounded(first.place)
+    }
+
+    /// Behind a line that is wrong: a loop that could not begin still has an end.
+    fn go_on(&mut self, found: &[Word<'_>]) {
+        self.repeat = None;
+        if let Some(word) = found.first().filter(|word| verb(word.text) == Some(Verb::Loop)) {
+            let start = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
+            self.loops.push((start, word.place));
+        }
+    }
+
+    fn error(&self, word: &Word<'_>, what: &str, right: &str) -> Fault {
         let text = shown(word.text);
-        self.messages.error(word.place, format!("'{text}' {what}"), right)
+        self.faults.error(word.place, format!("'{text}' {what}")).hint(right)
     }
 
     /// What is read is kept in memory, the names once for each client.
-    fn bounded(&self, place: Place) -> Result<(), ConfigError> {
+    fn bounded(&self, place: Place) -> Result<(), Fault> {
         if self.load.ops.len() <= OPS_MAX && self.load.names.len() <= NAMES_MAX {
             return Ok(());
         }
         let right = "a load has at most 8388608 operations and 1048576 names; --lines takes a part";
-        Err(self.messages.error(place, "the load is too long", right))
+        Err(self.faults.error(place, "the load is too long").hint(right))
     }
 
-    fn line(&mut self, found: &[Word<'_>]) -> Result<(), ConfigError> {
+    fn line(&mut self, found: &[Word<'_>]) -> Result<(), Fault> {
         let (first, mut rest) = (&found[0], &found[1..]);
         let mut head = first;
         let timed = !first.quoted && first.text[..1].iter().all(u8::is_ascii_digit);
@@ -118,7 +142,7 @@ impl Parser {
     }
 
     /// Seconds from the start of the pass, in microseconds.
-    fn time(&self, word: &Word<'_>) -> Result<u64, ConfigError> {
+    fn time(&self, word: &Word<'_>) -> Result<u64, Fault> {
         let text = std::str::from_utf8(word.text).ok();
         let seconds = text.and_then(|text| text.parse::<f64>().ok());
         let seconds = seconds.filter(|seconds| (0.0..=UNTIL_MAX_S).contains(seconds));
@@ -134,12 +158,7 @@ impl Parser {
         self.load.ops.push(Op { operation, line: place.line, status });
     }
 
-    fn operation(
-        &mut self,
-        kind: Kind,
-        head: &Word<'_>,
-        rest: &[Word<'_>],
-    ) -> Result<(), ConfigError> {
+    fn operation(&mut self, kind: Kind, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
         let (names, least, most) = kind.words();
         let form = format!("write {}", kind.form());
         let Some((last, rest)) = rest.split_last() else {
@@ -155,7 +174,7 @@ impl Parser {
         let (name_words, number_words) = rest.split_at(names);
         let mut templates = Vec::with_capacity(names);
         for word in name_words {
-            templates.push(template(word.text, word.place, &self.messages)?);
+            templates.push(template(word.text, word.place, &self.faults)?);
         }
         if kind == Kind::Deltree && templates.iter().any(Template::is_top) {
             let right = "name a directory below, as \"\\clients\\client1\"";
@@ -186,7 +205,7 @@ impl Parser {
         number_words: &[Word<'_>],
         status: u16,
         head: &Word<'_>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         let fixed: Option<Vec<u64>> = values.iter().map(Number::fixed).collect();
         let Some(numbers) = fixed.filter(|_| !templates.iter().any(Template::has_random)) else {
             let drawn = Drawn { kind, names: templates.to_vec(), numbers: values };
@@ -204,7 +223,7 @@ impl Parser {
             let right = "offsets are below 2^63, sizes up to 1 GiB, offsets and sizes of locks \
                          below 2^32";
             let place = number_words.get(1).map_or(head.place, |word| word.place);
-            return Err(self.messages.error(place, "a number is too large", right));
+            return Err(self.faults.error(place, "a number is too large").hint(right));
         };
         self.push(operation, head.place, status);
         Ok(())
@@ -237,7 +256,7 @@ impl Parser {
     }
 
     /// The status at the end of a line.
-    fn status(&mut self, word: &Word<'_>) -> Result<u16, ConfigError> {
+    fn status(&mut self, word: &Word<'_>) -> Result<u16, Fault> {
         if let Some(&status) = self.statuses.get(word.text) {
             return Ok(status);
         }
@@ -264,12 +283,7 @@ impl Parser {
         Ok(status)
     }
 
-    fn directive(
-        &mut self,
-        verb: Verb,
-        head: &Word<'_>,
-        rest: &[Word<'_>],
-    ) -> Result<(), ConfigError> {
+    fn directive(&mut self, verb: Verb, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
         if self.repeat.is_some() {
             let right = "behind REPEAT comes an operation";
             return Err(self.error(head, "cannot be repeated", right));
@@ -316,7 +330,7 @@ impl Parser {
     }
 
     /// The number behind a directive.
-    fn count(&self, head: &Word<'_>, rest: &[Word<'_>], form: &str) -> Result<u64, ConfigError> {
+    fn count(&self, head: &Word<'_>, rest: &[Word<'_>], form: &str) -> Result<u64, Fault> {
         let right = format!("write {form}");
         match rest {
             [word] => {
@@ -327,7 +341,7 @@ impl Parser {
         }
     }
 
-    fn wait_point(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), ConfigError> {
+    fn wait_point(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
         let right = "write WAITSP CLIENT POINT";
         let [client, point] = rest else {
             return Err(self.error(head, "needs a client and a point", right));
@@ -340,7 +354,7 @@ impl Parser {
         Ok(())
     }
 
-    fn random_string(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), ConfigError> {
+    fn random_string(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
         let right = "write RANDOMSTRING INDEX \"ab[cd]\", the index from 0 to 9";
         let [index, text] = rest else {
             return Err(self.error(head, "needs an index and a text", right));
@@ -348,7 +362,7 @@ impl Parser {
         let into = plain(index.text).and_then(|into| u8::try_from(into).ok());
         let into = into.filter(|into| *into < 10);
         let into = into.ok_or_else(|| self.error(index, "is no index", right))?;
-        let drawn = random_text(text.text, text.place, &self.messages)?;
+        let drawn = random_text(text.text, text.place, &self.faults)?;
         let number = u32::try_from(self.load.texts.len()).unwrap_or(u32::MAX);
         if number as usize >= TEXTS_MAX {
             return Err(self.error(text, "is one random string too many", "use up to 65536"));
@@ -358,10 +372,10 @@ impl Parser {
         Ok(())
     }
 
-    fn open_loop(&mut self, times: u64, place: Place) -> Result<(), ConfigError> {
+    fn open_loop(&mut self, times: u64, place: Place) -> Result<(), Fault> {
         if self.loops.len() >= LOOPS_MAX {
             let right = "at most 16 loops stand in each other";
-            return Err(self.messages.error(place, "the loops are too deep", right));
+            return Err(self.faults.error(place, "the loops are too deep").hint(right));
         }
         let start = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
         self.loops.push((start, place));
@@ -382,18 +396,20 @@ impl Parser {
 
     fn finish(mut self) -> Result<Load, ConfigError> {
         if let Some(&(_, place)) = self.loops.last() {
-            return Err(self.messages.error(place, "the loop has no end", "add a line ENDLOOP"));
+            let fault = self.faults.error(place, "the loop has no end").hint("add a line ENDLOOP");
+            return Err(self.faults.refuse(fault));
         }
         let counted: u64 = self.load.counts().iter().sum();
         if counted == 0 {
             let right = "each line is an operation; `treering dbench generate` writes a load file";
-            return Err(self.messages.error(Place::START, "there is no operation", right));
+            let fault = self.faults.error(Place::START, "there is no operation").hint(right);
+            return Err(self.faults.refuse(fault));
         }
         if let Some((place, number)) = self.missed.filter(|_| self.load.drawn.is_empty()) {
             let what = format!("the handle {number} is opened by no line before");
-            self.messages.warn(place, what);
+            self.faults.warn(place, what);
         }
-        self.load.warnings = self.messages.into_warnings();
+        self.load.warnings = self.faults.into_warnings();
         Ok(self.load)
     }
 }

@@ -1,8 +1,8 @@
 //! Names as they are written, and the paths they become for a client.
 
-use treering_script::{ConfigError, path_components};
+use treering_script::path_components;
 
-use super::messages::{Messages, Place, shown};
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// What stands for the client's own name in a load.
 const CLIENT: &[u8] = b"client1";
@@ -15,11 +15,7 @@ const COMPONENT_MAX: usize = 240;
 pub struct Template(Vec<u8>);
 
 /// A name as it is written, checked: backslashes are slashes, and nothing leads upward.
-pub(super) fn template(
-    text: &[u8],
-    place: Place,
-    messages: &Messages,
-) -> Result<Template, ConfigError> {
+pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<Template, Fault> {
     let mut path: Vec<u8> = Vec::with_capacity(text.len());
     let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
     for part in parts.filter(|part| !part.is_empty() && *part != b".") {
@@ -38,7 +34,7 @@ pub(super) fn template(
     };
     let what = format!("'{}' is no name: {what}", shown(text));
     let right = "a name stays below the directory under test, as \"\\clients\\client1\\a.txt\"";
-    Err(messages.error(place, what, right))
+    Err(faults.error(place, what).hint(right))
 }
 
 impl Template {
@@ -104,14 +100,10 @@ pub struct RandomText(Vec<Vec<u8>>);
 const RANDOM_MAX: usize = 64;
 
 /// `a[bc]d`, with ranges as `[a-z]`; no letter that could end a name.
-pub(super) fn random_text(
-    text: &[u8],
-    place: Place,
-    messages: &Messages,
-) -> Result<RandomText, ConfigError> {
+pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<RandomText, Fault> {
     let right = "a random string is letters, with sets of letters in brackets, as \"ab[cd][0-9]\"";
     let what = format!("'{}' is no random string", shown(text));
-    let wrong = || messages.error(place, &what, right);
+    let wrong = || faults.error(place, &what).hint(right);
     let mut letters = Vec::new();
     let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
@@ -161,11 +153,11 @@ impl RandomText {
 
 #[cfg(test)]
 mod tests {
-    use super::{Messages, Place, random_text, template};
+    use super::{Faults, Place, random_text, template};
 
     fn path(text: &str, client: u32) -> Result<String, String> {
-        let found = template(text.as_bytes(), Place::START, &Messages::new("f"));
-        let path = found.map_err(|error| error.message)?.of_client(client);
+        let found = template(text.as_bytes(), Place::START, &Faults::new("f", b""));
+        let path = found.map_err(|fault| fault.what)?.of_client(client);
         Ok(String::from_utf8(path).unwrap())
     }
 
@@ -185,13 +177,13 @@ mod tests {
 
     #[test]
     fn random_strings_are_drawn_letter_by_letter() {
-        let text = random_text(b"a[bc][x-z]", Place::START, &Messages::new("f")).unwrap();
+        let text = random_text(b"a[bc][x-z]", Place::START, &Faults::new("f", b"")).unwrap();
         assert_eq!(text.draw(|_| 0), b"abx");
         assert_eq!(text.draw(|length| length - 1), b"acz");
         for wrong in [&b""[..], b"[", b"[]", b"a/b", b"..", b"[z-a]", b"[!-~]"] {
-            assert!(random_text(wrong, Place::START, &Messages::new("f")).is_err());
+            assert!(random_text(wrong, Place::START, &Faults::new("f", b"")).is_err());
         }
-        let name = template(br"\d\f$0_$1", Place::START, &Messages::new("f")).unwrap();
+        let name = template(br"\d\f$0_$1", Place::START, &Faults::new("f", b"")).unwrap();
         assert!(name.has_random());
         let mut strings: [Vec<u8>; 10] = Default::default();
         strings[0] = b"ab".to_vec();

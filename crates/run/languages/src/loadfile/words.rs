@@ -1,8 +1,7 @@
 //! The words of a line: blanks part them, quotes hold names with blanks together.
 
-use treering_script::ConfigError;
-
-use super::messages::{Messages, Place};
+use crate::cursor::Cursor;
+use crate::faults::{Fault, Faults, Place};
 
 /// The longest line; the original cuts them after 1023 bytes.
 const LINE_MAX: usize = 8192;
@@ -25,65 +24,50 @@ const fn is_blank(byte: u8) -> bool {
 /// The words of a line; none where it is empty or a comment.
 pub(super) fn words<'t>(
     line: &'t [u8],
-    number: u32,
-    messages: &Messages,
+    place: Place,
+    faults: &Faults,
     into: &mut Vec<Word<'t>>,
-) -> Result<(), ConfigError> {
+) -> Result<(), Fault> {
     into.clear();
-    let place =
-        |byte: usize| Place { line: number, column: u32::try_from(byte + 1).unwrap_or(u32::MAX) };
     if line.len() > LINE_MAX {
         let what = format!("the line has {} bytes", line.len());
-        return Err(messages.error(
-            place(0),
-            what,
-            "a line has at most 8192 bytes: is this a load file?",
-        ));
+        let right = "a line has at most 8192 bytes: is this a load file?";
+        return Err(faults.error(place, what).hint(right));
     }
-    let mut at = 0;
+    let mut cursor = Cursor::new(line, place);
     loop {
-        while at < line.len() && is_blank(line[at]) {
-            at += 1;
-        }
-        if at >= line.len() || (into.is_empty() && line[at] == b'#') {
+        cursor.take_while(is_blank);
+        let place = cursor.place();
+        let Some(first) = cursor.peek() else { return Ok(()) };
+        if into.is_empty() && first == b'#' {
             return Ok(());
         }
         if into.len() == WORDS_MAX {
             let right = "an operation has at most 20 words";
-            return Err(messages.error(place(at), "there are more words than that", right));
+            return Err(faults.error(place, "there are more words than that").hint(right));
         }
-        let begin = at;
-        let quoted = line[at] == b'"';
-        let text = if quoted {
-            let inner = &line[at + 1..];
-            let Some(end) = inner.iter().position(|&byte| byte == b'"') else {
-                let right = "close the quotation mark before the end of the line";
-                return Err(messages.error(place(at), "the quotation mark is never closed", right));
-            };
-            at += end + 2;
-            &inner[..end]
-        } else {
-            while at < line.len() && !is_blank(line[at]) {
-                at += 1;
-            }
-            &line[begin..at]
-        };
+        let quoted = cursor.take(b'"');
+        let text = cursor.take_while(|byte| if quoted { byte != b'"' } else { !is_blank(byte) });
+        if quoted && !cursor.take(b'"') {
+            let right = "close the quotation mark before the end of the line";
+            return Err(faults.error(place, "the quotation mark is never closed").hint(right));
+        }
         if let Some(byte) = text.iter().position(u8::is_ascii_control) {
             let what = format!("the control character {:#04x}", text[byte]);
-            let at = place(begin + usize::from(quoted) + byte);
-            return Err(messages.error(at, what, "a load file is plain text"));
+            let at = place.after(usize::from(quoted) + byte);
+            return Err(faults.error(at, what).hint("a load file is plain text"));
         }
-        into.push(Word { text, place: place(begin), quoted });
+        into.push(Word { text, place, quoted });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Messages, words};
+    use super::{Faults, Place, words};
 
     fn cut(line: &[u8]) -> Vec<(String, u32)> {
         let mut into = Vec::new();
-        words(line, 3, &Messages::new("f"), &mut into).unwrap();
+        words(line, Place::new(3, 1), &Faults::new("f", b""), &mut into).unwrap();
         let word = |word: &super::Word<'_>| {
             (String::from_utf8_lossy(word.text).into_owned(), word.place.column)
         };
@@ -91,7 +75,9 @@ mod tests {
     }
 
     fn refused(line: &[u8]) -> String {
-        words(line, 3, &Messages::new("f"), &mut Vec::new()).unwrap_err().message
+        let faults = Faults::new("f", b"");
+        let fault = words(line, Place::new(3, 1), &faults, &mut Vec::new()).unwrap_err();
+        faults.in_one_line(&fault)
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Which attributes each thing has, and what kind of value each takes.
 
-use treering_script::ConfigError;
-
-use crate::messages::{Messages, Place, nearest, shown};
+use crate::faults::{Fault, Faults, Place, shown};
+use crate::nearest::nearest;
 
 /// Whose attribute it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,14 +154,14 @@ pub(super) fn attribute(
     typed: &str,
     owner: Owner,
     place: Place,
-    messages: &Messages,
-) -> Result<(&'static str, Takes), ConfigError> {
+    faults: &Faults,
+) -> Result<(&'static str, Takes), Fault> {
     let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
     if let Some(found) = owner.attributes().iter().find(|(name, _)| *name == meant) {
         return Ok(*found);
     }
     if let Some((_, why, instead)) = FOREIGN.iter().find(|(name, ..)| *name == typed) {
-        return Err(messages.error(place, format!("{typed}: {why}")).hint(*instead));
+        return Err(faults.error(place, format!("{typed}: {why}")).hint(*instead));
     }
     let what = format!("'{}' is no attribute of {}", shown(typed), owner.name());
     let names = || owner.attributes().iter().map(|(name, _)| *name);
@@ -170,5 +169,5 @@ pub(super) fn attribute(
         Some(name) => format!("perhaps {name} is meant"),
         None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Err(messages.error(place, what).hint(hint))
+    Err(faults.error(place, what).hint(hint))
 }

@@ -1,8 +1,7 @@
 //! The words of a workload file, with their places.
 
-use treering_script::ConfigError;
-
-use crate::messages::{Messages, Place, shown};
+use crate::cursor::Cursor;
+use crate::faults::{Fault, Faults, Place, shown};
 
 /// The longest file.
 const BYTES_MAX: usize = 1 << 20;
@@ -58,31 +57,35 @@ impl Word {
 }
 
 /// The words of a text, the last one [`Word::End`].
-pub(super) fn words(text: &[u8], messages: &Messages) -> Result<Vec<Token>, ConfigError> {
+pub(super) fn words<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Token>, Fault> {
     if text.len() > BYTES_MAX {
         let what = "the file is longer than 1 MiB";
-        return Err(messages.error(Place::START, what).hint("is it a workload file?"));
+        return Err(faults.error(Place::START, what).hint("is it a workload file?"));
     }
-    let mut lexer = Lexer { text, at: 0, line: 1, line_start: 0, messages };
+    let mut lexer = Lexer { cursor: Cursor::new(text, Place::new(1, 1)), faults };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks();
-        let place = lexer.place();
-        let word = lexer.word(place)?;
-        let ends = word == Word::End;
-        tokens.push(Token { word, place });
-        if ends {
-            return Ok(tokens);
+        let place = lexer.cursor.place();
+        match lexer.word(place) {
+            Ok(word) => {
+                let ends = word == Word::End;
+                tokens.push(Token { word, place });
+                if ends {
+                    return Ok(tokens);
+                }
+            }
+            Err(fault) => {
+                lexer.faults.keep(fault);
+                lexer.skip_word();
+            }
         }
     }
 }
 
-struct Lexer<'t> {
-    text: &'t [u8],
-    at: usize,
-    line: usize,
-    line_start: usize,
-    messages: &'t Messages,
+struct Lexer<'t, 'f> {
+    cursor: Cursor<'t>,
+    faults: &'f mut Faults<'t>,
 }
 
 /// Letters that a word goes on with.
@@ -90,104 +93,93 @@ fn goes_on(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/._:;_-".contains(&byte)
 }
 
+fn is_sign(byte: u8) -> bool {
+    b"=,{}()".contains(&byte)
+}
+
 fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-impl Lexer<'_> {
-    fn place(&self) -> Place {
-        Place { line: self.line, column: self.at - self.line_start + 1 }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
-    }
-
+impl Lexer<'_, '_> {
     fn skip_blanks(&mut self) {
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'\n' => self.new_line(),
-                b' ' | b'\t' | b'\r' => self.at += 1,
-                b'#' => self.at += self.run(|byte| byte != b'\n'),
-                _ => break,
+        loop {
+            self.cursor.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+            if self.cursor.peek() != Some(b'#') {
+                return;
             }
+            self.cursor.take_while(|byte| byte != b'\n');
         }
     }
 
-    fn new_line(&mut self) {
-        self.at += 1;
-        self.line += 1;
-        self.line_start = self.at;
-    }
-
-    /// How many bytes from here on are such ones.
-    fn run(&self, is: impl Fn(u8) -> bool) -> usize {
-        self.text[self.at..].iter().take_while(|byte| is(**byte)).count()
+    /// Goes on where the next word may begin.
+    fn skip_word(&mut self) {
+        self.cursor.take_while(|byte| !byte.is_ascii_whitespace() && !is_sign(byte));
     }
 
     fn take(&mut self, is: impl Fn(u8) -> bool) -> String {
-        let end = self.at + self.run(is);
-        let taken = String::from_utf8_lossy(&self.text[self.at..end]).into_owned();
-        self.at = end;
-        taken
+        String::from_utf8_lossy(self.cursor.take_while(is)).into_owned()
     }
 
-    fn word(&mut self, place: Place) -> Result<Word, ConfigError> {
-        let Some(byte) = self.peek() else { return Ok(Word::End) };
+    fn word(&mut self, place: Place) -> Result<Word, Fault> {
+        let Some(byte) = self.cursor.peek() else { return Ok(Word::End) };
         match byte {
-            b'=' | b',' | b'{' | b'}' | b'(' | b')' => {
-                self.at += 1;
+            byte if is_sign(byte) => {
+                self.cursor.bump();
                 Ok(Word::Sign(char::from(byte)))
             }
             b'"' => self.quoted(place).map(Word::Quoted),
             b'$' => self.variable(place).map(Word::Variable),
             b'0'..=b'9' => self.number(place).map(Word::Number),
-            b'-' if self.text.get(self.at + 1).is_some_and(u8::is_ascii_digit) => {
-                self.at += 1;
+            b'-' if self.cursor.rest().get(1).is_some_and(u8::is_ascii_digit) => {
+                self.cursor.bump();
                 self.number(place).map(Word::Negative)
             }
             byte if byte.is_ascii_alphabetic() || b"/-".contains(&byte) => {
                 Ok(Word::Text(self.take(goes_on)))
             }
             b'+' | b'*' => Err(self
-                .messages
+                .faults
                 .error(place, format!("'{}': there is no arithmetic", char::from(byte)))
                 .hint("filebench 1.5 refuses it too; write the result")),
             _ => {
-                let rest = String::from_utf8_lossy(&self.text[self.at..]).into_owned();
-                let odd: String = rest.chars().take(1).collect();
+                let rest = self.cursor.rest();
+                let odd = String::from_utf8_lossy(&rest[..rest.len().min(4)]);
+                let odd: String = odd.chars().take(1).collect();
+                self.cursor.bump();
                 Err(self
-                    .messages
+                    .faults
                     .error(place, format!("'{}' begins no word", odd.escape_debug()))
                     .hint("texts with other signs stand in quotation marks"))
             }
         }
     }
 
-    fn variable(&mut self, place: Place) -> Result<String, ConfigError> {
-        self.at += 1;
-        let close = match self.peek() {
+    fn variable(&mut self, place: Place) -> Result<String, Fault> {
+        self.cursor.bump();
+        let close = match self.cursor.peek() {
             Some(b'{') => Some(b'}'),
             Some(b'(') => Some(b')'),
             _ => None,
         };
-        self.at += usize::from(close.is_some());
+        if close.is_some() {
+            self.cursor.bump();
+        }
         let name = self.take(in_name);
-        let closed = close.is_none_or(|close| self.peek() == Some(close));
-        self.at += usize::from(close.is_some() && closed);
+        let closed = close.is_none_or(|close| self.cursor.take(close));
         if !closed || !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let what = "a variable is a $ and a name of letters, digits and _";
-            return Err(self.messages.error(place, what).hint("write $name"));
+            return Err(self.faults.error(place, what).hint("write $name"));
         }
-        if self.peek() == Some(b'.') {
+        if self.cursor.peek() == Some(b'.') {
             let what = format!("${name}.: attributes of a random variable cannot be set alone");
             let right = format!("write set ${name}=randvar(...) with all of them");
-            return Err(self.messages.error(place, what).hint(right));
+            return Err(self.faults.error(place, what).hint(right));
         }
         Ok(name)
     }
 
-    fn number(&mut self, place: Place) -> Result<u64, ConfigError> {
+    fn number(&mut self, place: Place) -> Result<u64, Fault> {
         let digits = self.take(|byte| byte.is_ascii_digit());
         let suffix = self.take(goes_on);
         let shift = match suffix.as_str() {
@@ -201,77 +193,75 @@ impl Lexer<'_> {
         let Some(shift) = shift else {
             let what = format!("'{}' is not a number", shown(&typed));
             let right = "a number has digits, and k, m or g behind for powers of 1024";
-            return Err(self.messages.error(place, what).hint(right));
+            return Err(self.faults.error(place, what).hint(right));
         };
         let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
         number.filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| {
             let what = format!("{} is too large", shown(&typed));
-            self.messages.error(place, what).hint("numbers go up to 9223372036854775807")
+            self.faults.error(place, what).hint("numbers go up to 9223372036854775807")
         })
     }
 
-    fn quoted(&mut self, place: Place) -> Result<Vec<Piece>, ConfigError> {
-        self.at += 1;
+    fn quoted(&mut self, place: Place) -> Result<Vec<Piece>, Fault> {
+        self.cursor.bump();
         let (mut pieces, mut text) = (Vec::new(), Vec::new());
         loop {
-            let Some(byte) = self.peek() else {
-                let what = "the text has no closing quotation mark";
-                return Err(self.messages.error(place, what).hint("close it with \""));
-            };
-            match byte {
-                b'"' => break,
-                b'\\' => {
-                    self.at += 1;
-                    match self.peek() {
+            text.extend(self.cursor.take_while(|byte| !matches!(byte, b'"' | b'\\' | b'$')));
+            match self.cursor.peek() {
+                None => {
+                    let what = "the text has no closing quotation mark";
+                    return Err(self.faults.error(place, what).hint("close it with \""));
+                }
+                Some(b'$') => {
+                    let name = self.variable_in_text(self.cursor.place());
+                    if name.is_err() {
+                        // What follows still stands in the text.
+                        self.cursor.take_while(|byte| byte != b'"');
+                        self.cursor.bump();
+                    }
+                    let name = name?;
+                    push_text(&mut pieces, &mut text);
+                    pieces.push(Piece::Variable(name));
+                }
+                Some(b'\\') => {
+                    self.cursor.bump();
+                    match self.cursor.peek() {
                         Some(b'n') => text.push(b'\n'),
-                        Some(b'"') => text.push(b'"'),
-                        Some(b'$') => text.push(b'$'),
-                        Some(b'\\') | None => text.push(b'\\'),
-                        Some(_) => {
+                        Some(sign @ (b'"' | b'$' | b'\\')) => text.push(sign),
+                        _ => {
                             text.push(b'\\');
                             continue;
                         }
                     }
-                    self.at += 1;
+                    self.cursor.bump();
                 }
-                b'$' => {
-                    let place = self.place();
-                    let name = self.variable_in_text(place)?;
-                    if !text.is_empty() {
-                        pieces.push(Piece::Text(String::from_utf8_lossy(&text).into_owned()));
-                        text.clear();
-                    }
-                    pieces.push(Piece::Variable(name));
-                }
-                b'\n' => {
-                    text.push(byte);
-                    self.new_line();
-                }
-                _ => {
-                    text.push(byte);
-                    self.at += 1;
-                }
+                Some(_) => break,
             }
         }
-        self.at += 1;
-        if !text.is_empty() {
-            pieces.push(Piece::Text(String::from_utf8_lossy(&text).into_owned()));
-        }
+        self.cursor.bump();
+        push_text(&mut pieces, &mut text);
         Ok(pieces)
     }
 
     /// A variable within a text may have a full stop behind it.
-    fn variable_in_text(&mut self, place: Place) -> Result<String, ConfigError> {
-        let braced = matches!(self.text.get(self.at + 1), Some(b'{' | b'('));
+    fn variable_in_text(&mut self, place: Place) -> Result<String, Fault> {
+        let braced = matches!(self.cursor.rest().get(1), Some(b'{' | b'('));
         if braced {
             return self.variable(place);
         }
-        self.at += 1;
+        self.cursor.bump();
         let name = self.take(in_name);
         if name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             return Ok(name);
         }
         let what = "a $ in a text begins the name of a variable";
-        Err(self.messages.error(place, what).hint("write \\$ for the sign itself"))
+        Err(self.faults.error(place, what).hint("write \\$ for the sign itself"))
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &mut Vec<u8>) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(String::from_utf8_lossy(text).into_owned()));
+        text.clear();
     }
 }

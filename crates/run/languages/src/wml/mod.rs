@@ -14,22 +14,31 @@ use std::collections::BTreeMap;
 
 use treering_script::ConfigError;
 
-use crate::messages::{Messages, Place};
+use crate::faults::{Faults, Place};
 
 pub use variables::{CUSTOM, Random, Spread};
 
 /// What is given for a variable on the command line, and counts instead of what the file sets.
 pub type Overrides = [(String, String)];
 
-/// Reads a workload file; `file` is its name in messages.
-pub fn parse(
+/// Reads a workload file; `file` is its name in messages. What is found later on can be added to
+/// the faults that come with it.
+///
+/// # Errors
+/// Every statement that makes no sense, with its line and what would be right.
+pub fn parse<'t>(
     file: &str,
-    text: &[u8],
+    text: &'t [u8],
     overrides: &Overrides,
-) -> Result<(Script, Messages), ConfigError> {
-    let mut messages = Messages::new(file);
-    let script = read::script(text, overrides, &mut messages)?;
-    Ok((script, messages))
+) -> Result<(Script, Faults<'t>), ConfigError> {
+    let typed = |(name, text): &(String, String)| Ok((name.clone(), variables::typed(text)?));
+    let overrides = overrides.iter().map(typed).collect::<Result<Vec<_>, ConfigError>>()?;
+    let mut faults = Faults::new(file, text);
+    let script = read::script(text, &overrides, &mut faults);
+    let script = script.map_err(|fault| faults.refuse(fault))?;
+    faults.check()?;
+    variables::all_overrides_met(&script, &overrides)?;
+    Ok((script, faults))
 }
 
 /// The file as it is understood, as a file again.

@@ -1,14 +1,13 @@
 //! Statements, in their order.
 
-use treering_script::ConfigError;
-
 use super::attributes::{Owner, Takes, attribute};
 use super::lexer::{Piece, Token, Word, words};
 use super::{
-    Action, Attribute, Composite, Fileset, Flowop, Given, Overrides, Process, Quit, Run, Script,
-    Thing, Thread, Value, Variable,
+    Action, Attribute, Composite, Fileset, Flowop, Given, Process, Quit, Run, Script, Thing,
+    Thread, Value, Variable,
 };
-use crate::messages::{Messages, Place, nearest, shown};
+use crate::faults::{Fault, Faults, Place, shown};
+use crate::nearest::nearest;
 
 /// Things of all kinds that a file may define.
 const THINGS_MAX: usize = 100_000;
@@ -35,30 +34,33 @@ const STATEMENTS: [&str; 18] = [
     "exit",
 ];
 
-/// Reads the whole file.
-pub(super) fn script(
-    text: &[u8],
-    overrides: &Overrides,
-    messages: &mut Messages,
-) -> Result<Script, ConfigError> {
-    let tokens = words(text, messages)?;
+/// Reads the whole file; behind a statement that is wrong, at the next one.
+pub(super) fn script<'t>(
+    text: &'t [u8],
+    overrides: &[(String, Value)],
+    faults: &mut Faults<'t>,
+) -> Result<Script, Fault> {
+    let tokens = words(text, faults)?;
+    // Words that make no sense are left out: statements would be blamed for it.
+    if faults.has_some() {
+        return Ok(Script::default());
+    }
     let mut reader =
-        Reader { tokens, at: 0, messages, script: Script::default(), overrides, things: 0 };
-    while reader.statement()? {}
-    reader.all_overrides_met()?;
+        Reader { tokens, at: 0, faults, script: Script::default(), overrides, things: 0 };
+    while reader.statement_or_next() {}
     Ok(reader.script)
 }
 
-pub(super) struct Reader<'m> {
+pub(super) struct Reader<'m, 't> {
     tokens: Vec<Token>,
     at: usize,
-    pub(super) messages: &'m mut Messages,
+    pub(super) faults: &'m mut Faults<'t>,
     pub(super) script: Script,
-    pub(super) overrides: &'m Overrides,
+    pub(super) overrides: &'m [(String, Value)],
     things: usize,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn peek(&self) -> &Word {
         &self.tokens[self.at].word
     }
@@ -86,12 +88,12 @@ impl Reader<'_> {
         there
     }
 
-    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> ConfigError {
-        self.messages.error(place, what)
+    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, what)
     }
 
     /// What stands here is not what must.
-    pub(super) fn expected(&self, what: &str) -> ConfigError {
+    pub(super) fn expected(&self, what: &str) -> Fault {
         let found = self.peek();
         let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
         let error = self.error(self.place(), format!("{} stands where {what} must", found.shown()));
@@ -101,11 +103,11 @@ impl Reader<'_> {
         error.hint(format!("write {what}"))
     }
 
-    pub(super) fn sign(&mut self, sign: char) -> Result<(), ConfigError> {
+    pub(super) fn sign(&mut self, sign: char) -> Result<(), Fault> {
         if self.take_sign(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
     }
 
-    pub(super) fn name(&mut self, what: &str) -> Result<(String, Place), ConfigError> {
+    pub(super) fn name(&mut self, what: &str) -> Result<(String, Place), Fault> {
         let place = self.place();
         match self.peek() {
             Word::Text(name) => {
@@ -118,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// One of several words.
-    fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
+    fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
         let (name, place) = self.name(what)?;
         let found = words.iter().find(|word| **word == name);
         found.copied().ok_or_else(|| {
@@ -127,7 +129,38 @@ impl Reader<'_> {
         })
     }
 
-    fn statement(&mut self) -> Result<bool, ConfigError> {
+    /// A statement. Where it is wrong, the fault is kept, and the next one is the first that begins
+    /// a line.
+    fn statement_or_next(&mut self) -> bool {
+        let start = self.at;
+        match self.statement() {
+            Ok(more) => return more,
+            Err(fault) => self.faults.keep(fault),
+        }
+        if self.faults.is_full() {
+            return false;
+        }
+        // A variable that could not be set is not unknown as well.
+        if let [set, Token { word: Word::Variable(name), place }, ..] = &self.tokens[start..]
+            && set.word == Word::Text("set".to_owned())
+        {
+            let given = Given { value: Value::Number(0), place: *place };
+            self.script.variables.entry(name.clone()).or_insert(Variable::Plain(given));
+        }
+        let from = self.at.saturating_sub(1).max(start);
+        let mut pairs = self.tokens[from..].windows(2);
+        let begins =
+            |word: &Word| matches!(word, Word::Text(text) if STATEMENTS.contains(&text.as_str()));
+        let is_next =
+            |pair: &[Token]| pair[0].place.line < pair[1].place.line && begins(&pair[1].word);
+        match pairs.position(is_next) {
+            Some(place) => self.at = from + place + 1,
+            None => return false,
+        }
+        true
+    }
+
+    fn statement(&mut self) -> Result<bool, Fault> {
         if *self.peek() == Word::End {
             return Ok(false);
         }
@@ -143,7 +176,7 @@ impl Reader<'_> {
                 self.run(place, word == "psrun")?;
                 if *self.peek() != Word::End {
                     let after = self.place();
-                    self.messages.warn(after, "what stands after the run is never reached");
+                    self.faults.warn(after, "what stands after the run is never reached");
                 }
                 return Ok(false);
             }
@@ -169,12 +202,12 @@ impl Reader<'_> {
             "version" => self.script.actions.push(Action::Version),
             "debug" => {
                 self.number_or_variable("a level")?;
-                self.messages.warn(place, "debug has no effect");
+                self.faults.warn(place, "debug has no effect");
             }
             "quit" | "exit" => return Ok(false),
             "usage" => {
                 self.words_said()?;
-                self.messages.warn(place, "usage has no effect; filebench 1.5 refuses it");
+                self.faults.warn(place, "usage has no effect; filebench 1.5 refuses it");
             }
             "enable" => self.enable(place)?,
             _ => return Err(self.unknown(&word, place)),
@@ -182,7 +215,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn unknown(&self, word: &str, place: Place) -> ConfigError {
+    fn unknown(&self, word: &str, place: Place) -> Fault {
         let (why, hint) = match word {
             word if word.starts_with(['/', '-']) => (
                 "there is no arithmetic, as in filebench 1.5",
@@ -213,7 +246,7 @@ impl Reader<'_> {
         self.error(place, why).hint(hint)
     }
 
-    fn enable(&mut self, place: Place) -> Result<(), ConfigError> {
+    fn enable(&mut self, place: Place) -> Result<(), Fault> {
         let (what, _) = self.name("lathist")?;
         match what.as_str() {
             "lathist" => {
@@ -230,7 +263,7 @@ impl Reader<'_> {
         }
     }
 
-    fn run(&mut self, place: Place, by_period: bool) -> Result<(), ConfigError> {
+    fn run(&mut self, place: Place, by_period: bool) -> Result<(), Fault> {
         let mut period = None;
         if by_period {
             period = Some(match *self.peek() {
@@ -248,7 +281,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn number_or_variable(&mut self, what: &str) -> Result<Given, ConfigError> {
+    fn number_or_variable(&mut self, what: &str) -> Result<Given, Fault> {
         let place = self.place();
         let value = match self.peek() {
             Word::Number(number) => Value::Number(*number),
@@ -260,7 +293,7 @@ impl Reader<'_> {
     }
 
     /// What an `echo` says: its variables are looked up at once.
-    fn words_said(&mut self) -> Result<String, ConfigError> {
+    fn words_said(&mut self) -> Result<String, Fault> {
         let place = self.place();
         let Word::Quoted(pieces) = self.peek().clone() else {
             return Err(self.expected("a text in quotation marks"));
@@ -277,7 +310,7 @@ impl Reader<'_> {
     }
 
     /// A variable as an `echo` says it.
-    fn said(&self, name: &str, place: Place) -> Result<String, ConfigError> {
+    fn said(&self, name: &str, place: Place) -> Result<String, Fault> {
         match self.script.variables.get(name) {
             Some(Variable::Plain(given)) => Ok(match &given.value {
                 Value::Number(number) => number.to_string(),
@@ -292,7 +325,7 @@ impl Reader<'_> {
         }
     }
 
-    fn define(&mut self, place: Place) -> Result<(), ConfigError> {
+    fn define(&mut self, place: Place) -> Result<(), Fault> {
         let (what, at) = self.name("what is defined")?;
         match what.as_str() {
             "file" | "files" | "fileset" | "filesets" => {
@@ -316,7 +349,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn count_thing(&mut self, place: Place) -> Result<(), ConfigError> {
+    fn count_thing(&mut self, place: Place) -> Result<(), Fault> {
         self.things += 1;
         if self.things <= THINGS_MAX {
             return Ok(());
@@ -325,7 +358,7 @@ impl Reader<'_> {
         Err(self.error(place, what).hint("use fewer flowops"))
     }
 
-    fn process(&mut self, place: Place) -> Result<(), ConfigError> {
+    fn process(&mut self, place: Place) -> Result<(), Fault> {
         let thing = self.thing(Owner::Process, place)?;
         self.sign('{')?;
         let mut threads = Vec::new();
@@ -346,7 +379,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn flowops(&mut self) -> Result<Vec<Flowop>, ConfigError> {
+    fn flowops(&mut self) -> Result<Vec<Flowop>, Fault> {
         let begin = self.place();
         self.sign('{')?;
         let mut flowops = Vec::new();
@@ -384,7 +417,7 @@ impl Reader<'_> {
         Ok(flowops)
     }
 
-    fn composite(&mut self, place: Place) -> Result<(), ConfigError> {
+    fn composite(&mut self, place: Place) -> Result<(), Fault> {
         let (mut name, mut locals) = (None, Vec::new());
         self.count_thing(place)?;
         loop {
@@ -417,7 +450,7 @@ impl Reader<'_> {
     }
 
     /// The attributes of a thing, with commas between.
-    pub(super) fn thing(&mut self, owner: Owner, place: Place) -> Result<Thing, ConfigError> {
+    pub(super) fn thing(&mut self, owner: Owner, place: Place) -> Result<Thing, Fault> {
         self.count_thing(place)?;
         let mut attributes = vec![self.attribute(owner)?];
         while self.take_sign(',') {
@@ -426,9 +459,9 @@ impl Reader<'_> {
         Ok(Thing { place, attributes })
     }
 
-    fn attribute(&mut self, owner: Owner) -> Result<Attribute, ConfigError> {
+    fn attribute(&mut self, owner: Owner) -> Result<Attribute, Fault> {
         let (typed, place) = self.name("an attribute")?;
-        let (name, takes) = attribute(&typed, owner, place, self.messages)?;
+        let (name, takes) = attribute(&typed, owner, place, self.faults)?;
         if owner == Owner::Randvar && name == "randtable" {
             self.sign('=')?;
             let given = self.table()?;
@@ -452,7 +485,7 @@ impl Reader<'_> {
     }
 
     /// A value of a kind, or a variable, which is looked at later.
-    pub(super) fn value(&mut self, takes: Takes) -> Result<Given, ConfigError> {
+    pub(super) fn value(&mut self, takes: Takes) -> Result<Given, Fault> {
         let place = self.place();
         let value = match self.peek().clone() {
             Word::Number(number) => Value::Number(number),
@@ -475,7 +508,7 @@ impl Reader<'_> {
         Ok(Given { value, place })
     }
 
-    fn table(&mut self) -> Result<Given, ConfigError> {
+    fn table(&mut self) -> Result<Given, Fault> {
         let place = self.place();
         self.sign('{')?;
         let mut rows = Vec::new();
@@ -496,7 +529,7 @@ impl Reader<'_> {
         Ok(Given { value: Value::Table(rows), place })
     }
 
-    pub(super) fn quit_mode(&mut self) -> Result<(), ConfigError> {
+    pub(super) fn quit_mode(&mut self) -> Result<(), Fault> {
         let what = self.one_of("a mode", &["quit", "nousestats"])?;
         if what == "nousestats" {
             return Ok(());

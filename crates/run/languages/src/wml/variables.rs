@@ -1,12 +1,13 @@
 //! `set`: variables with a value, and such that are drawn.
 
-use treering_script::ConfigError;
-
 use super::attributes::{Owner, Takes};
 use super::lexer::{Word, words};
 use super::read::Reader;
-use super::{Given, Thing, Value, Variable};
-use crate::messages::{Messages, Place, nearest, shown};
+use super::{Given, Script, Thing, Value, Variable};
+use treering_script::ConfigError;
+
+use crate::faults::{Fault, Faults, Place, shown};
+use crate::nearest::nearest;
 
 /// A variable that is drawn: its attributes, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +60,8 @@ pub static CUSTOM: [Custom; 8] = [
 /// The greatest parameter: beyond, sizes overflow.
 const PARAMETER_MAX: f64 = 1e18;
 
-impl Reader<'_> {
-    pub(super) fn set(&mut self) -> Result<(), ConfigError> {
+impl Reader<'_, '_> {
+    pub(super) fn set(&mut self) -> Result<(), Fault> {
         let token = self.next();
         let name = match token.word {
             Word::Text(word) if word == "mode" => return self.quit_mode(),
@@ -92,13 +93,13 @@ impl Reader<'_> {
         let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
         let variable = match overridden {
             None => variable,
-            Some((_, text)) => Variable::Plain(Given { value: typed(text)?, place: given.place }),
+            Some((_, value)) => Variable::Plain(Given { value: value.clone(), place: given.place }),
         };
         self.script.variables.insert(name, variable);
         Ok(())
     }
 
-    fn drawn(&mut self, function: &str, place: Place) -> Result<Variable, ConfigError> {
+    fn drawn(&mut self, function: &str, place: Place) -> Result<Variable, Fault> {
         let owner = match function {
             "randvar" => Owner::Randvar,
             "cvar" => Owner::Cvar,
@@ -118,7 +119,7 @@ impl Reader<'_> {
         Ok(Variable::Drawn(random))
     }
 
-    fn random(&mut self, random: &mut Random) -> Result<(), ConfigError> {
+    fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
         if let Some(Given { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
             random.table.clone_from(rows);
         }
@@ -155,13 +156,13 @@ impl Reader<'_> {
                     return Err(error.hint("sources are rand48 and urandom"));
                 }
                 let what = format!("{name} has no effect: the seed of the run decides all draws");
-                self.messages.warn(given.place, what);
+                self.faults.warn(given.place, what);
             }
         }
         Ok(())
     }
 
-    fn custom(&mut self, random: &mut Random) -> Result<(), ConfigError> {
+    fn custom(&mut self, random: &mut Random) -> Result<(), Fault> {
         let kinds = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>().join(", ");
         let Some(kind) = random.thing.get("type") else {
             let error = self.error(random.thing.place, "the custom variable has no type");
@@ -201,7 +202,7 @@ impl Reader<'_> {
     }
 
     /// Whether parameters make sense together.
-    fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), ConfigError> {
+    fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), Fault> {
         let wrong = match (custom.name, parameters) {
             ("cvar-erlang", [shape, _]) if !(1.0..=1000.0).contains(shape) => {
                 Some("shape is from 1 to 1000")
@@ -227,33 +228,36 @@ impl Reader<'_> {
                 .hint(right)),
         }
     }
+}
 
-    /// What is given for a variable must have one to stand for.
-    pub(super) fn all_overrides_met(&self) -> Result<(), ConfigError> {
-        let set = &self.script.variables;
-        let Some((name, _)) = self.overrides.iter().find(|(name, _)| !set.contains_key(name))
-        else {
-            return Ok(());
-        };
-        let error = ConfigError::new(format!("the file sets no variable ${}", shown(name)));
-        let near = nearest(name, set.keys().map(String::as_str));
-        Err(error.hint(match near {
-            Some(near) => format!("perhaps {near} is meant"),
-            None if set.is_empty() => "it sets none at all".to_owned(),
-            None => {
-                let names: Vec<_> = set.keys().take(40).map(String::as_str).collect();
-                format!("it sets {}", names.join(", "))
-            }
-        }))
-    }
+/// What is given for a variable must have one to stand for.
+pub(super) fn all_overrides_met(
+    script: &Script,
+    overrides: &[(String, Value)],
+) -> Result<(), ConfigError> {
+    let set = &script.variables;
+    let Some((name, _)) = overrides.iter().find(|(name, _)| !set.contains_key(name)) else {
+        return Ok(());
+    };
+    let error = ConfigError::new(format!("the file sets no variable ${}", shown(name)));
+    let near = nearest(name, set.keys().map(String::as_str));
+    Err(error.hint(match near {
+        Some(near) => format!("perhaps {near} is meant"),
+        None if set.is_empty() => "it sets none at all".to_owned(),
+        None => {
+            let names: Vec<_> = set.keys().take(40).map(String::as_str).collect();
+            format!("it sets {}", names.join(", "))
+        }
+    }))
 }
 
 /// A value as it is typed on the command line, in the words of the language.
-fn typed(text: &str) -> Result<Value, ConfigError> {
-    let messages = Messages::new("--set");
+pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
+    let mut faults = Faults::new("--set", text.as_bytes());
     let plain = || Value::Text(text.to_owned());
-    match words(text.as_bytes(), &messages).as_deref() {
-        Ok([one, end]) if end.word == Word::End => Ok(match &one.word {
+    let found = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
+    match found.as_deref() {
+        Some([one, end]) if end.word == Word::End => Ok(match &one.word {
             Word::Number(number) => Value::Number(*number),
             Word::Text(word) if word == "true" => Value::Switch(true),
             Word::Text(word) if word == "false" => Value::Switch(false),

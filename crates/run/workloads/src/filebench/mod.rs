@@ -56,7 +56,7 @@ impl Workload for Filebench {
 /// # Errors
 /// When it cannot be read, or makes no sense; says where, and what would be right.
 pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
-    let (script, mut messages) = wml::parse(file, text, &[])?;
-    plan::Plan::new(&script, &plan::Wishes::default(), &mut messages)?;
-    Ok((wml::text(&script), messages.into_warnings()))
+    let (script, mut faults) = wml::parse(file, text, &[])?;
+    plan::Plan::new(&script, &plan::Wishes::default(), &mut faults)?;
+    Ok((wml::text(&script), faults.into_warnings()))
 }
