@@ -1,7 +1,9 @@
 //! The report as JSON, in the original's schema and order.
 
-use std::fmt::Write;
+use std::io;
 
+use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
@@ -58,10 +60,7 @@ pub(super) fn report(
     if let Some(watched) = &when.disk {
         document.push(field("disk_util", Json::Array(vec![disk(watched)])));
     }
-    let mut out = String::new();
-    put(&mut out, &Json::Object(document), 0);
-    out.push('\n');
-    out
+    written(&Json::Object(document))
 }
 
 fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
@@ -222,61 +221,98 @@ fn latencies(of: &Latencies, percentiles: &[f64], told: bool, plus: bool) -> Jso
     Json::Object(fields)
 }
 
-fn indent(out: &mut String, depth: usize) {
-    out.push('\n');
-    (0..depth).for_each(|_| out.push_str("  "));
-}
-
-// Writing into a string cannot fail.
-fn put(out: &mut String, value: &Json, depth: usize) {
-    match value {
-        Json::Text(text) => put_text(out, text),
-        Json::Number(number) => {
-            let _ = write!(out, "{number}");
-        }
-        Json::Float(number) => {
-            let _ = write!(out, "{number:.6}");
-        }
-        Json::Object(fields) => {
-            out.push('{');
-            for (place, (name, value)) in fields.iter().enumerate() {
-                if place > 0 {
-                    out.push(',');
-                }
-                indent(out, depth + 1);
-                put_text(out, name);
-                out.push_str(" : ");
-                put(out, value, depth + 1);
+impl Serialize for Json {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => to.serialize_str(text),
+            Self::Number(number) => to.serialize_u64(*number),
+            Self::Float(number) => to.serialize_f64(*number),
+            Self::Object(fields) => {
+                to.collect_map(fields.iter().map(|(name, value)| (name, value)))
             }
-            indent(out, depth);
-            out.push('}');
-        }
-        Json::Array(values) => {
-            out.push('[');
-            for (place, value) in values.iter().enumerate() {
-                if place > 0 {
-                    out.push(',');
-                }
-                indent(out, depth + 1);
-                put(out, value, depth + 1);
-            }
-            indent(out, depth);
-            out.push(']');
+            Self::Array(values) => to.collect_seq(values),
         }
     }
 }
 
-fn put_text(out: &mut String, text: &str) {
-    out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            control if control.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
-            }
-            other => out.push(other),
-        }
+/// The original's manner: `"name" : value`, and six digits behind the point, on which parsers of
+/// its output rely.
+struct Manner<'i>(PrettyFormatter<'i>);
+
+impl Formatter for Manner<'_> {
+    fn begin_array<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_array(to)
     }
-    out.push('"');
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_array(to)
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        to: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_array_value(to, first)
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_array_value(to)
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_object(to)
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object(to)
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        to: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_object_key(to, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b" : ")
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object_value(to)
+    }
+
+    fn write_f64<W: ?Sized + io::Write>(&mut self, to: &mut W, number: f64) -> io::Result<()> {
+        write!(to, "{number:.6}")
+    }
+}
+
+fn written(document: &Json) -> String {
+    let mut out = Vec::new();
+    let mut writer = Serializer::with_formatter(&mut out, Manner(PrettyFormatter::new()));
+    document.serialize(&mut writer).expect("writing into memory cannot fail");
+    out.push(b'\n');
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Json, field, float, number, written};
+
+    #[test]
+    fn documents_are_written_as_the_original_writes_them() {
+        let job = Json::Object(vec![
+            field("jobname", Json::Text("a \"b\"\\".to_owned())),
+            number("z", u64::MAX),
+            float("a", 0.5),
+            field("none", Json::Array(Vec::new())),
+        ]);
+        let document = Json::Object(vec![field("jobs", Json::Array(vec![job]))]);
+        let text = "{\n  \"jobs\" : [\n    {\n      \"jobname\" : \"a \\\"b\\\"\\\\\",\n      \
+                    \"z\" : 18446744073709551615,\n      \"a\" : 0.500000,\n      \
+                    \"none\" : []\n    }\n  ]\n}\n";
+        assert_eq!(written(&document), text);
+    }
 }
