@@ -3,6 +3,7 @@
 //! `cursor` and report with `faults`. Nothing here opens a file.
 
 mod cursor;
+pub mod datasets;
 mod excerpt;
 pub mod faults;
 pub mod ffsb;

@@ -13,8 +13,7 @@ use thiserror::Error;
 
 use super::classic::{self, ClassicError};
 use super::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
-use super::title::{TitleError, check_title};
-use super::{Dataset, State};
+use super::{Dataset, State, TitleError, check_title};
 
 /// The shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [

@@ -9,9 +9,9 @@ use zstd::stream::write::Encoder;
 
 use super::escape::escape;
 use super::{Being, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
-use crate::compilebench::dataset::order::{ranks, sorted_places, walk_order};
-use crate::compilebench::dataset::title::{TitleError, check_title};
-use crate::compilebench::dataset::{Dataset, FileList, State, States};
+use crate::datasets::order::{ranks, sorted_places, walk_order};
+use crate::datasets::title::{TitleError, check_title};
+use crate::datasets::{Dataset, FileList, State, States};
 
 /// The longest `about`, in bytes.
 pub(super) const ABOUT_BYTES_MAX: usize = 1000;

@@ -20,7 +20,7 @@ const MAGIC: &str = "treering-dataset";
 const VERSION: u64 = 1;
 
 /// The end of the file's name.
-pub(crate) const EXTENSION: &str = "treering-dataset";
+pub const EXTENSION: &str = "treering-dataset";
 
 /// The longest line: a path of 4000 bytes with each escaped, four sizes, and what is between.
 const LINE_BYTES_MAX: usize = 20 * 1024;
@@ -35,6 +35,14 @@ pub struct ListCount {
     pub files: u64,
     /// The sum of their sizes.
     pub bytes: u64,
+}
+
+impl ListCount {
+    /// One more file of this size.
+    pub fn add(&mut self, size: u64) {
+        self.files += 1;
+        self.bytes += size;
+    }
 }
 
 /// What a file says about itself before the first entry.

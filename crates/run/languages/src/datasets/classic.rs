@@ -247,7 +247,7 @@ mod tests {
     use treering_script::NameError;
 
     use super::{ClassicError, LINE_BYTES_MAX, LineFault, read_lists};
-    use crate::compilebench::dataset::{Dataset, State};
+    use crate::datasets::{Dataset, State};
 
     fn read(lists: [&[u8]; 4]) -> Result<Dataset, ClassicError> {
         let mut states = State::ALL.iter();

@@ -10,11 +10,11 @@ use zstd::stream::read::Decoder;
 
 use super::escape::unescape;
 use super::{Being, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
-use crate::compilebench::dataset::classic::column_of;
-use crate::compilebench::dataset::lines::{LineError, Lines, NumberError, number};
-use crate::compilebench::dataset::order::compare;
-use crate::compilebench::dataset::title::check_title;
-use crate::compilebench::dataset::{Dataset, FileList, State, States};
+use crate::datasets::classic::column_of;
+use crate::datasets::lines::{LineError, Lines, NumberError, number};
+use crate::datasets::order::compare;
+use crate::datasets::title::check_title;
+use crate::datasets::{Dataset, FileList, State, States};
 
 /// What a reader takes at most, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use treering_script::{Kind, NameId, Names};
 use super::FileList;
 
 /// Every name but the root in that order.
-pub(super) fn walk_order(names: &Names) -> Vec<NameId> {
+pub fn walk_order(names: &Names) -> Vec<NameId> {
     let mut order = Vec::with_capacity(names.len());
     let mut open = vec![names.children(NameId::ROOT)];
     while let Some(entries) = open.last_mut() {
@@ -25,7 +25,7 @@ pub(super) fn walk_order(names: &Names) -> Vec<NameId> {
 }
 
 /// The place of every name in an order, by its id.
-pub(super) fn ranks(order: &[NameId]) -> Vec<u32> {
+pub fn ranks(order: &[NameId]) -> Vec<u32> {
     let mut ranks = vec![0; order.len() + 1];
     for (rank, id) in (0..).zip(order) {
         ranks[id.index()] = rank;
@@ -34,14 +34,14 @@ pub(super) fn ranks(order: &[NameId]) -> Vec<u32> {
 }
 
 /// Compares two paths by that order.
-pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let key = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     a[same..].first().map(key).cmp(&b[same..].first().map(key))
 }
 
 /// The places of a list's files in that order.
-pub(super) fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
+pub fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
     let rank = |place: &u32| ranks[list.names[*place as usize].index()];
     let end = u32::try_from(list.len()).expect("a list has no name twice, and names are 32 bits");
     let mut places: Vec<u32> = (0..end).collect();
@@ -52,7 +52,7 @@ pub(super) fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
 }
 
 /// A list with its files in that order.
-pub(super) fn sorted_list(list: FileList, ranks: &[u32]) -> FileList {
+pub fn sorted_list(list: FileList, ranks: &[u32]) -> FileList {
     let places = sorted_places(&list, ranks);
     if places.is_sorted() {
         return list;
