@@ -165,22 +165,8 @@ impl<'t> Faults<'t> {
             return Ok(());
         }
         self.faults.sort_by_key(|fault| fault.place);
-        let mut whole = ConfigError::new(String::new());
-        for fault in &self.faults {
-            if let Some(hint) = whole.hint.take() {
-                whole.message += &format!("\n  hint: {hint}");
-            }
-            let line = if whole.message.is_empty() { "" } else { "\n" };
-            whole.message += &format!("{line}{}", self.with_line(fault));
-            whole.hint.clone_from(&fault.hint);
-        }
-        if self.faults_not_kept > 0 {
-            let last = whole.hint.take().map(|hint| format!("\n  hint: {hint}"));
-            whole.message += &last.unwrap_or_default();
-            whole.message += &format!("\nand {} more", self.faults_not_kept);
-            whole.hint = Some("correct these first".to_owned());
-        }
-        Err(whole)
+        let errors = self.faults.iter().map(|fault| self.with_line(fault)).collect();
+        Err(together(errors, self.faults_not_kept))
     }
 
     /// This fault, and those that were kept before, as one error.
@@ -199,13 +185,14 @@ impl<'t> Faults<'t> {
         format!("{file}:{}:{}: {what}", place.line, place.column.max(1))
     }
 
-    fn with_line(&self, fault: &Fault) -> String {
-        let message = self.in_one_line(fault);
+    /// A fault with its line, as an error.
+    pub fn with_line(&self, fault: &Fault) -> ConfigError {
+        let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
-        match source.and_then(|source| excerpt(&source.text, fault.place)) {
-            Some(lines) => format!("{message}\n{lines}"),
-            None => message,
+        if let Some(lines) = source.and_then(|source| excerpt(&source.text, fault.place)) {
+            message += &format!("\n{lines}");
         }
+        ConfigError { message, hint: fault.hint.clone() }
     }
 
     /// Keeps a warning.
@@ -228,6 +215,32 @@ impl<'t> Faults<'t> {
         }
         texts
     }
+}
+
+/// Errors as one, which has each with what would be right; `more` are only counted.
+pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
+    let more = more + errors.len().saturating_sub(FAULTS_MAX);
+    let mut whole = ConfigError::new(String::new());
+    for error in errors.into_iter().take(FAULTS_MAX) {
+        add(&mut whole, &error.message);
+        whole.hint = error.hint;
+    }
+    if more > 0 {
+        add(&mut whole, &format!("and {more} more"));
+        whole.hint = Some("correct these first".to_owned());
+    }
+    whole
+}
+
+/// Adds lines behind what would be right so far.
+fn add(whole: &mut ConfigError, lines: &str) {
+    if let Some(hint) = whole.hint.take() {
+        whole.message += &format!("\n  hint: {hint}");
+    }
+    if !whole.message.is_empty() {
+        whole.message.push('\n');
+    }
+    whole.message += lines;
 }
 
 #[cfg(test)]
