@@ -36,8 +36,8 @@ pub(crate) fn text<'t>(
     })
 }
 
-/// `KEY = VALUE`, with the places of both; neither has blanks at its ends. Without a `=` there is no
-/// value.
+/// `KEY = VALUE`, with the places of both; neither has blanks at its ends. Without a `=` there is
+/// no value.
 pub(crate) fn setting(
     line: &str,
     place: Place,

@@ -1,5 +1,6 @@
-//! What is wrong with a text, and where. Faults are kept while a text is read and reported together,
-//! each with its line, a caret below it and what would be right: `FILE:LINE:COLUMN: what is wrong`.
+//! What is wrong with a text, and where. Faults are kept while a text is read and reported
+//! together, each with its line, a caret below it and what would be right:
+//! `FILE:LINE:COLUMN: what is wrong`.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -147,7 +148,7 @@ impl<'t> Faults<'t> {
     }
 
     /// Whether there are any faults.
-    pub fn has_some(&self) -> bool {
+    pub(crate) fn has_some(&self) -> bool {
         !self.faults.is_empty()
     }
 
@@ -176,7 +177,7 @@ impl<'t> Faults<'t> {
     }
 
     /// A fault in one line.
-    pub fn in_one_line(&self, fault: &Fault) -> String {
+    pub(crate) fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
 

@@ -41,7 +41,7 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 /// The places of a list's files in that order.
-pub fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
+pub(crate) fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
     let rank = |place: &u32| ranks[list.names[*place as usize].index()];
     let end = u32::try_from(list.len()).expect("a list has no name twice, and names are 32 bits");
     let mut places: Vec<u32> = (0..end).collect();

@@ -124,7 +124,7 @@ impl Operation {
     }
 
     /// Whether a filesystem can be aged with it.
-    pub const fn ages(self) -> bool {
+    pub(crate) const fn ages(self) -> bool {
         self.makes() || self.appends() || matches!(self, Self::Delete)
     }
 }

@@ -56,7 +56,7 @@ impl Template {
     }
 
     /// Whether it is the directory under test itself.
-    pub fn is_top(&self) -> bool {
+    pub(crate) fn is_top(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -236,7 +236,7 @@ impl Reader<'_, '_> {
             ),
             _ => {
                 let error = self.error(place, format!("'{}' is no statement", shown(word)));
-                let near = nearest(word, STATEMENTS.into_iter());
+                let near = nearest(word, STATEMENTS);
                 return error.hint(near.map_or_else(
                     || format!("statements are {}", STATEMENTS.join(", ")),
                     |name| format!("perhaps {name} is meant"),

@@ -2,8 +2,9 @@
 //!
 //! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
 //! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally`
-//! counts, and `report` is the original's table. Nothing here calls the kernel.
+//! counts, and `classic_output` is the original's table. Nothing here calls the kernel.
 
+mod classic_output;
 mod draw;
 mod headline;
 mod job;
@@ -15,7 +16,6 @@ mod personalities;
 mod plan;
 mod pool;
 mod prepare;
-mod report;
 mod session;
 mod tally;
 #[cfg(test)]

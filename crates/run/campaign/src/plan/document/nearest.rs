@@ -52,6 +52,9 @@ mod tests {
         }
         assert_eq!(nearest(&"x".repeat(1 << 20), known), None);
         assert_eq!(nearest("x", []), None);
-        assert_eq!(by_nearness("mkf", known), ["mkfs", "btrfs", "runs", "filesystem", "initial-dirs"]);
+        assert_eq!(
+            by_nearness("mkf", known),
+            ["mkfs", "btrfs", "runs", "filesystem", "initial-dirs"]
+        );
     }
 }
