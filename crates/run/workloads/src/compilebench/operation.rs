@@ -5,24 +5,6 @@ use std::fmt;
 use super::dataset::State;
 use super::recipes::Recipe;
 
-/// The state of a tree is which of the four dictionaries of the original it is in.
-impl State {
-    /// Whether the tree has build products.
-    pub(super) const fn is_compiled(self) -> bool {
-        matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
-    }
-
-    /// The word kept with a task.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Unpatched => "unpatched",
-            Self::Patched => "patched",
-            Self::UnpatchedCompiled => "unpatched compiled",
-            Self::PatchedCompiled => "patched compiled",
-        }
-    }
-}
-
 /// What is done to a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {

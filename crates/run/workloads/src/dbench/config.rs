@@ -7,7 +7,8 @@ use treering_model::Fingerprint;
 use treering_script::{ConfigError, OptionSpec, Settings, WorkerKind};
 
 use super::generate;
-use super::loadfile::{Lines, Load, parse, read};
+use super::load_text::read;
+use super::loadfile::{Lines, Load, parse};
 use super::options::{CLASSIC, LOADFILE, NATIVE, PROCESSES};
 use super::player::{CLIENTS_MAX, Manner};
 

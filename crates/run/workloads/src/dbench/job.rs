@@ -9,6 +9,7 @@ use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
 use super::loadfile::{Kind, Template, long_name};
 use super::session::PlaySession;
+use super::weigh::weigh;
 
 /// What all loads of the original work in.
 const CLIENTS: &str = "clients";
@@ -69,9 +70,9 @@ impl Job for PlayJob {
         let mut footprint = Footprint::default();
         let per_process = u64::from(self.config.per_process);
         let processes = u64::from(self.config.processes);
-        let fill = self.config.fill.iter().map(|fill| (fill.weigh(), processes));
+        let fill = self.config.fill.iter().map(|fill| (weigh(fill), processes));
         let played = self.config.sources.iter().map(|source| {
-            (source.load.weigh(), processes.div_ceil(self.config.sources.len() as u64))
+            (weigh(&source.load), processes.div_ceil(self.config.sources.len() as u64))
         });
         for (weight, processes) in played.chain(fill) {
             let clients = processes.saturating_mul(per_process);
@@ -95,7 +96,7 @@ impl Job for PlayJob {
         for source in &config.sources {
             lines.extend(source.load.warnings.iter().cloned());
             let operations: u64 = source.load.counts().iter().sum();
-            let weight = source.load.weigh();
+            let weight = weigh(&source.load);
             let name = match &source.path {
                 Some(path) => path.to_string_lossy().escape_debug().to_string(),
                 None => source.name.clone(),

@@ -11,13 +11,15 @@ mod config;
 mod generate;
 mod headline;
 mod job;
-mod loadfile;
+mod load_text;
 mod options;
 mod output;
 mod panel;
 mod player;
 mod session;
+mod weigh;
 
+use treering_languages::loadfile;
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 pub use generate::{BLOCKS_MAX, text as generate_load};

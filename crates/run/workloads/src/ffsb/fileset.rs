@@ -94,15 +94,13 @@ impl Fileset {
     }
 }
 
-impl Filesystem {
-    /// The sizes with the weights that they are drawn with.
-    pub(super) fn drawn_sizes(&self) -> Sizes {
-        match &self.sizes {
-            Sizes::Weights(rows) if self.sizes_as_original => {
-                Sizes::Weights(original_draw::weights(rows))
-            }
-            sizes => sizes.clone(),
+/// The sizes with the weights that they are drawn with.
+pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
+    match &filesystem.sizes {
+        Sizes::Weights(rows) if filesystem.sizes_as_original => {
+            Sizes::Weights(original_draw::weights(rows))
         }
+        sizes => sizes.clone(),
     }
 }
 
@@ -118,7 +116,7 @@ enum SizeDraw {
 impl SizeDraw {
     fn new(filesystem: &Filesystem, direct: bool) -> Self {
         let whole = |bytes: u64| if direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes };
-        match &filesystem.drawn_sizes() {
+        match &drawn_sizes(filesystem) {
             Sizes::Range(least, below) => {
                 Self::Range(*least, *below, direct, filesystem.sizes_as_original)
             }

@@ -12,6 +12,7 @@ use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
 };
 
+use super::fileset::drawn_sizes;
 use super::headline::Headline;
 use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
@@ -207,7 +208,7 @@ fn mean_bytes(sizes: &Sizes, block_bytes: u64) -> (u64, u64) {
 
 /// Files and bytes that a filesystem is filled with, and bytes in whole blocks.
 fn filled(filesystem: &Filesystem, facts: &TargetFacts) -> (u64, u64, u64) {
-    let (mean, in_blocks) = mean_bytes(&filesystem.drawn_sizes(), facts.block_bytes);
+    let (mean, in_blocks) = mean_bytes(&drawn_sizes(filesystem), facts.block_bytes);
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
     let until = |share: f64| {
         let capacity = facts.capacity_bytes as f64;

@@ -11,19 +11,18 @@ mod headline;
 mod job;
 mod names;
 mod namespace;
-mod operation;
 mod options;
 mod original_draw;
 mod output;
 mod plan;
 mod population;
 mod prepare;
-mod profile;
 mod session;
 mod slots;
 mod tally;
 mod worker;
 
+use treering_languages::ffsb::{self as profile, operation};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;

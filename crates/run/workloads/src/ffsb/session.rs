@@ -284,13 +284,6 @@ impl Run {
     }
 }
 
-impl Profile {
-    /// Threads of all groups.
-    pub(super) fn workers(&self) -> u16 {
-        self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.threads))
-    }
-}
-
 impl Session for BenchSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;

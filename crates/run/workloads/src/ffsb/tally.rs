@@ -2,57 +2,7 @@
 //! the times of the calls that it times.
 
 use super::operation::Operation;
-
-/// The calls whose times FFSB takes, in the order of its table. `create` stands in a profile's
-/// `ignore` only: creates count as opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum TimedCall {
-    Open,
-    Read,
-    Write,
-    Create,
-    Seek,
-    Unlink,
-    Close,
-    Stat,
-}
-
-impl TimedCall {
-    /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; 8] = [
-        Self::Open,
-        Self::Read,
-        Self::Write,
-        Self::Create,
-        Self::Seek,
-        Self::Unlink,
-        Self::Close,
-        Self::Stat,
-    ];
-
-    /// How many there are.
-    pub(super) const COUNT: usize = Self::ALL.len();
-
-    /// The name in the table and in a profile.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Create => "create",
-            Self::Seek => "lseek",
-            Self::Unlink => "unlink",
-            Self::Close => "close",
-            Self::Stat => "stat",
-        }
-    }
-
-    /// Its place in tables.
-    pub(super) const fn place(self) -> usize {
-        self as usize
-    }
-}
+use super::profile::TimedCall;
 
 /// What was done of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use treering_languages::nearest::nearest;
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
@@ -18,7 +19,6 @@ use super::personalities::{find, names};
 use super::plan::{FileSizes, FilesetPlan, Plan, SECONDS_MAX, Wishes};
 use super::session::{BenchSession, Manner};
 use super::wml::{self, Action, Quit, Script};
-use crate::messages::nearest;
 
 /// No workload file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
@@ -77,14 +77,14 @@ pub(super) fn understand(
     wishes: &Wishes,
 ) -> Result<Understood, ConfigError> {
     let (full, text) = text(settings, named, by_name)?;
-    let (script, mut messages) = wml::parse(named, &text, overrides)?;
+    let (script, mut faults) = wml::parse(named, &text, overrides)?;
     if script.run.is_none() && wishes.seconds.is_none() {
         let named = named.escape_debug();
         return Err(ConfigError::new(format!("{named}: the file has no run"))
             .hint("end it with a line `run 60`; natively, --seconds 60 does it"));
     }
-    let plan = Plan::new(&script, wishes, &mut messages)?;
-    Ok(Understood { named: full, script, plan, warnings: messages.into_warnings() })
+    let plan = Plan::new(&script, wishes, &mut faults)?;
+    Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
 }
 
 /// What the classic command line means.

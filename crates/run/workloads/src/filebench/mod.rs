@@ -2,8 +2,9 @@
 //!
 //! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
 //! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally`
-//! counts, and `report` is the original's table. Nothing here calls the kernel.
+//! counts, and `classic_output` is the original's table. Nothing here calls the kernel.
 
+mod classic_output;
 mod draw;
 mod headline;
 mod job;
@@ -15,13 +16,14 @@ mod personalities;
 mod plan;
 mod pool;
 mod prepare;
-mod report;
 mod session;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod tree;
-mod wml;
 mod worker;
 
+use treering_languages::wml;
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;
@@ -54,7 +56,7 @@ impl Workload for Filebench {
 /// # Errors
 /// When it cannot be read, or makes no sense; says where, and what would be right.
 pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
-    let (script, mut messages) = wml::parse(file, text, &[])?;
-    plan::Plan::new(&script, &plan::Wishes::default(), &mut messages)?;
-    Ok((wml::text(&script), messages.into_warnings()))
+    let (script, mut faults) = wml::parse(file, text, &[])?;
+    plan::Plan::new(&script, &plan::Wishes::default(), &mut faults)?;
+    Ok((wml::text(&script), faults.into_warnings()))
 }

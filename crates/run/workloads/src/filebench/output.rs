@@ -7,10 +7,10 @@ use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
+use super::classic_output::report;
 use super::job::{Understood, understand_classic};
 use super::namespace::roots;
 use super::prepare::REUSED;
-use super::report::report;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
 use super::tally::{Account, Tally};
 use super::wml::{Action, CUSTOM, Value, Variable};

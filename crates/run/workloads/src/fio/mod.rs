@@ -2,10 +2,11 @@
 //!
 //! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `generator`
 //! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `report` prints. `with_fio` has the original do it instead, and `check` compares
-//! the two. Nothing else here calls the kernel.
+//! does, which `classic_output` prints. `with_fio` has the original do it instead, and `check`
+//! compares the two. Nothing else here calls the kernel.
 
 pub mod check;
+mod classic_output;
 mod file_hash;
 mod generator;
 mod headline;
@@ -19,7 +20,6 @@ mod options;
 mod output;
 mod random_map;
 mod replay;
-mod report;
 mod runner;
 mod scene;
 mod session;

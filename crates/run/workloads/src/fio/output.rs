@@ -10,12 +10,12 @@ use treering_script::{
     Witness,
 };
 
+use super::classic_output::{Format, When, header, report, rows, started};
 use super::job::read_jobs;
 use super::jobfile::{Section, Way, show};
 use super::layout::MADE;
 use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
-use super::report::{Format, When, header, report, rows, started};
 use super::scene::Scene;
 use super::session::LAYOUT;
 use super::tally::{Complaint, Tally};

@@ -13,9 +13,7 @@ use thiserror::Error;
 
 use super::classic::{self, ClassicError};
 use super::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
-use super::title::{TitleError, check_title};
-use super::{Dataset, State};
-use crate::messages::distance;
+use super::{Dataset, State, TitleError, check_title};
 
 /// The shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [
@@ -343,7 +341,7 @@ fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> 
 
 /// The known name that needs the fewest changes to become the wanted one, if those are few.
 fn closest(name: &str, known: &[String]) -> Option<String> {
-    let distances = known.iter().map(|known| (distance(name, known), known));
+    let distances = known.iter().map(|known| (strsim::levenshtein(name, known), known));
     let (changes, closest) = distances.min_by_key(|(changes, _)| *changes)?;
     let is_near = changes <= name.len().max(closest.len()) / 2;
     is_near.then(|| closest.clone())

@@ -152,13 +152,6 @@ fn count(sizes: impl Iterator<Item = u64>) -> ListCount {
     count
 }
 
-impl ListCount {
-    fn add(&mut self, size: u64) {
-        self.files += 1;
-        self.bytes += size;
-    }
-}
-
 fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
     let mut difference = Difference::default();
     for pair in first.iter().zip(second) {

@@ -5,8 +5,9 @@
 //! loses digits of them to single precision.
 
 use crate::ffsb::operation::Operation;
+use crate::ffsb::profile::TimedCall;
 use crate::ffsb::profile::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
-use crate::ffsb::tally::{CallTimes, Tally, TimedCall};
+use crate::ffsb::tally::{CallTimes, Tally};
 
 /// What a group did, and what of it is printed.
 #[derive(Clone, Copy, Debug)]

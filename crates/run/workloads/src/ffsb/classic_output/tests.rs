@@ -6,8 +6,9 @@ use super::{
     size, starting, syncing, three_digits,
 };
 use crate::ffsb::operation::Operation;
+use crate::ffsb::profile::TimedCall;
 use crate::ffsb::profile::{Profile, Stats, parse};
-use crate::ffsb::tally::{CallTimes, Done, Tally, TimedCall};
+use crate::ffsb::tally::{CallTimes, Done, Tally};
 
 const EVERYTHING: &str = include_str!("../../../../../../examples/ffsb/everything-2012.ffsb");
 

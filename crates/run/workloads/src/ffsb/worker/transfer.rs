@@ -5,7 +5,7 @@ use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
 use super::{Moved, Worker};
 use crate::ffsb::operation::Operation;
 use crate::ffsb::plan::Transfer;
-use crate::ffsb::tally::TimedCall;
+use crate::ffsb::profile::TimedCall;
 
 const FILE: File = File(0);
 /// Random offsets are multiples of this when they are aligned.

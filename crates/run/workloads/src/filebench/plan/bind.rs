@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use treering_script::{ConfigError, Random};
+use treering_languages::faults::{Fault, Faults, Place, shown};
+use treering_languages::nearest::nearest;
+use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
 use super::super::wml::{self, Given, Script, Thing, Value, Variable};
 use super::{PERIOD, Plan, RunLength, SECONDS, SECONDS_MAX, Wishes, filesets, threads};
-use crate::messages::{Messages, Place, nearest, shown};
 
 /// Local variables of a composite flowop, already looked up where it is used.
 pub(super) type Locals = BTreeMap<String, Found>;
@@ -23,9 +24,9 @@ pub(super) enum Found {
 }
 
 /// Looks values up.
-pub(super) struct Binder<'s> {
+pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
-    pub(super) messages: &'s mut Messages,
+    pub(super) faults: &'s mut Faults<'t>,
     pub(super) wishes: Wishes,
     /// For numbers that are drawn once.
     random: Random,
@@ -42,14 +43,10 @@ pub(super) struct Target {
     pub(super) place: Place,
 }
 
-pub(super) fn plan(
-    script: &Script,
-    wishes: &Wishes,
-    messages: &mut Messages,
-) -> Result<Plan, ConfigError> {
+pub(super) fn plan(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Plan, Fault> {
     let random = Random::for_part(wishes.seed, "filebench constants");
     let (spreads, targets) = (BTreeMap::new(), Vec::new());
-    let mut binder = Binder { script, messages, wishes: *wishes, random, spreads, targets };
+    let mut binder = Binder { script, faults, wishes: *wishes, random, spreads, targets };
     let filesets = filesets::plan(&mut binder)?;
     let mut plan = Plan {
         filesets,
@@ -65,13 +62,13 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-impl Binder<'_> {
-    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> ConfigError {
-        self.messages.error(place, what)
+impl Binder<'_, '_> {
+    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, what)
     }
 
     /// What a value comes to.
-    pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, ConfigError> {
+    pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, Fault> {
         let name = match &given.value {
             Value::Variable(name) => name,
             plain => return Ok(Self::plain(plain)),
@@ -116,7 +113,7 @@ impl Binder<'_> {
         thing: &Thing,
         name: &str,
         locals: &Locals,
-    ) -> Result<Option<Amount>, ConfigError> {
+    ) -> Result<Option<Amount>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
             Found::Number(number) => Ok(Some(Amount::Fixed(number))),
@@ -134,20 +131,14 @@ impl Binder<'_> {
         name: &str,
         locals: &Locals,
         most: u64,
-    ) -> Result<Option<u64>, ConfigError> {
+    ) -> Result<Option<u64>, Fault> {
         let Some(amount) = self.amount(thing, name, locals)? else { return Ok(None) };
         let number = amount.draw(&mut self.random);
         let place = thing.get(name).map_or(thing.place, |given| given.place);
         self.bounded(number, most, name, place).map(Some)
     }
 
-    fn bounded(
-        &self,
-        number: u64,
-        most: u64,
-        name: &str,
-        place: Place,
-    ) -> Result<u64, ConfigError> {
+    fn bounded(&self, number: u64, most: u64, name: &str, place: Place) -> Result<u64, Fault> {
         if number <= most {
             return Ok(number);
         }
@@ -161,7 +152,7 @@ impl Binder<'_> {
         thing: &Thing,
         name: &str,
         locals: &Locals,
-    ) -> Result<bool, ConfigError> {
+    ) -> Result<bool, Fault> {
         let Some(given) = thing.get(name) else { return Ok(false) };
         match self.find(given, locals)? {
             Found::Switch(switch) => Ok(switch),
@@ -178,7 +169,7 @@ impl Binder<'_> {
         thing: &Thing,
         name: &str,
         locals: &Locals,
-    ) -> Result<Option<String>, ConfigError> {
+    ) -> Result<Option<String>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
             Found::Text(text) => Ok(Some(text)),
@@ -190,10 +181,10 @@ impl Binder<'_> {
     }
 
     /// A random or custom variable.
-    fn spread(&mut self, random: &wml::Random) -> Result<Spread, ConfigError> {
+    fn spread(&mut self, random: &wml::Random) -> Result<Spread, Fault> {
         let none = Locals::new();
         let thing = &random.thing;
-        let mut number = |name: &str| -> Result<Option<f64>, ConfigError> {
+        let mut number = |name: &str| -> Result<Option<f64>, Fault> {
             let Some(given) = thing.get(name) else { return Ok(None) };
             let number = self.constant(given, name, &none)?;
             Ok(Some(number as f64))
@@ -232,7 +223,7 @@ impl Binder<'_> {
     }
 
     /// A number that must not be drawn.
-    fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, ConfigError> {
+    fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, Fault> {
         if let Value::Variable(variable) = &given.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
         {
@@ -253,7 +244,7 @@ impl Binder<'_> {
         random: &wml::Random,
         least: f64,
         mean: Option<f64>,
-    ) -> Result<Box<[(f64, f64); 100]>, ConfigError> {
+    ) -> Result<Box<[(f64, f64); 100]>, Fault> {
         let none = Locals::new();
         let mut slots = Vec::new();
         for row in &random.table {
@@ -287,7 +278,7 @@ impl Binder<'_> {
         Ok(slots)
     }
 
-    fn rate(&mut self) -> Result<Option<u64>, ConfigError> {
+    fn rate(&mut self) -> Result<Option<u64>, Fault> {
         let Some(given) = self.script.rate.clone() else { return Ok(None) };
         match self.find(&given, &Locals::new())? {
             Found::Number(rate) => {
@@ -301,7 +292,7 @@ impl Binder<'_> {
         }
     }
 
-    fn run_length(&mut self) -> Result<RunLength, ConfigError> {
+    fn run_length(&mut self) -> Result<RunLength, Fault> {
         let quit = self.script.quit;
         let run = self.script.run.clone();
         let given = match run.as_ref().and_then(|run| run.seconds.as_ref()) {

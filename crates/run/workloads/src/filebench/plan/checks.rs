@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use treering_script::ConfigError;
+use treering_languages::faults::{Fault, Place, shown};
+use treering_languages::nearest::nearest;
 
 use super::bind::{Binder, Target};
 use super::{FDS, Kind, Plan, Row, Step};
-use crate::messages::{Place, nearest, shown};
 
-pub(super) fn check(binder: &Binder<'_>, plan: &mut Plan) -> Result<(), ConfigError> {
+pub(super) fn check(binder: &Binder<'_, '_>, plan: &mut Plan) -> Result<(), Fault> {
     let begin = |index: usize| binder.script.processes.get(index).map(|one| one.thing.place);
     if plan.workers() == 0 {
         let place = binder.script.run.as_ref().map_or(Place::START, |run| run.place);
@@ -32,13 +32,13 @@ pub(super) fn check(binder: &Binder<'_>, plan: &mut Plan) -> Result<(), ConfigEr
 }
 
 /// Where each thread stands.
-fn thread_places(binder: &Binder<'_>) -> Vec<Place> {
+fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
     let threads = binder.script.processes.iter().flat_map(|process| &process.threads);
     threads.map(|thread| thread.thing.place).collect()
 }
 
 /// A flowop finds the one it speaks of.
-fn aim(binder: &Binder<'_>, plan: &mut Plan, target: &Target) -> Result<(), ConfigError> {
+fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), Fault> {
     let Target { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
     // Within composite flowops the short name does, too.
@@ -107,7 +107,7 @@ fn opens_by_itself(step: &Step) -> bool {
 }
 
 /// Whoever works on a descriptor finds a file there.
-fn opens(binder: &Binder<'_>, plan: &Plan, thread: usize, place: Place) -> Result<(), ConfigError> {
+fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     let steps = &plan.threads[thread].steps;
     let fills = |step: &Step| {
         matches!(step.kind, Kind::OpenFile | Kind::CreateFile)
@@ -128,11 +128,11 @@ fn opens(binder: &Binder<'_>, plan: &Plan, thread: usize, place: Place) -> Resul
 
 /// How files are opened is the same for all that open in a thread.
 fn through(
-    binder: &Binder<'_>,
+    binder: &Binder<'_, '_>,
     plan: &mut Plan,
     thread: usize,
     place: Place,
-) -> Result<(), ConfigError> {
+) -> Result<(), Fault> {
     let steps = &plan.threads[thread].steps;
     let opened: BTreeSet<u8> = steps
         .iter()
@@ -155,12 +155,7 @@ fn through(
 }
 
 /// One descriptor for each file of the fileset, up to half of the table.
-fn rotates(
-    binder: &Binder<'_>,
-    plan: &Plan,
-    thread: usize,
-    place: Place,
-) -> Result<(), ConfigError> {
+fn rotates(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     for step in plan.threads[thread].steps.iter().filter(|step| step.opens_next && step.fd == 0) {
         let name = shown(&plan.rows[step.row].name);
         let Some(fileset) = step.fileset else {

@@ -1,6 +1,6 @@
 //! What filesets and single files mean.
 
-use treering_script::ConfigError;
+use treering_languages::faults::{Fault, shown};
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use super::super::draw::{Amount, Kind, Spread};
 use super::super::wml::{Fileset, Given, Value};
 use super::bind::{Binder, Found, Locals};
 use super::{ENTRIES_MAX, FILESETS_MAX, FileSizes, FilesetPlan};
-use crate::messages::shown;
 
 /// The shape of sizes in filebench 1.4, and of widths and depths.
 const SHAPE: f64 = 1.5;
@@ -20,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 1 << 50;
 /// The widest directory: more is not told apart.
 const WIDTH_MAX: u64 = 1 << 40;
 
-pub(super) fn plan(binder: &mut Binder<'_>) -> Result<Vec<FilesetPlan>, ConfigError> {
+pub(super) fn plan(binder: &mut Binder<'_, '_>) -> Result<Vec<FilesetPlan>, Fault> {
     let mut all: Vec<FilesetPlan> = Vec::new();
     let mut entries = 0_u64;
     for fileset in &binder.script.filesets {
@@ -45,7 +44,7 @@ pub(super) fn plan(binder: &mut Binder<'_>) -> Result<Vec<FilesetPlan>, ConfigEr
     Ok(all)
 }
 
-fn fileset_plan(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<FilesetPlan, ConfigError> {
+fn fileset_plan(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<FilesetPlan, Fault> {
     let (thing, none) = (&fileset.thing, Locals::new());
     let what = if fileset.is_file { "the file" } else { "the fileset" };
     let name = required(binder, fileset, "name")?;
@@ -93,7 +92,7 @@ fn fileset_plan(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<FilesetPla
         None => None,
         Some(given) => Some(depth(binder, &given)?),
     };
-    let switch = |binder: &mut Binder<'_>, name| binder.switch(thing, name, &none);
+    let switch = |binder: &mut Binder<'_, '_>, name| binder.switch(thing, name, &none);
     Ok(FilesetPlan {
         size: size(binder, fileset)?,
         prealloc: prealloc(binder, fileset)?,
@@ -113,7 +112,7 @@ fn fileset_plan(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<FilesetPla
     })
 }
 
-fn required(binder: &mut Binder<'_>, fileset: &Fileset, name: &str) -> Result<String, ConfigError> {
+fn required(binder: &mut Binder<'_, '_>, fileset: &Fileset, name: &str) -> Result<String, Fault> {
     let found = binder.text(&fileset.thing, name, &Locals::new())?;
     found.ok_or_else(|| {
         let what = if fileset.is_file { "the file" } else { "the fileset" };
@@ -122,7 +121,7 @@ fn required(binder: &mut Binder<'_>, fileset: &Fileset, name: &str) -> Result<St
     })
 }
 
-fn depth(binder: &mut Binder<'_>, given: &Given) -> Result<Arc<Spread>, ConfigError> {
+fn depth(binder: &mut Binder<'_, '_>, given: &Given) -> Result<Arc<Spread>, Fault> {
     match binder.find(given, &Locals::new())? {
         Found::Drawn(spread) => Ok(spread),
         _ => Err(binder
@@ -131,7 +130,7 @@ fn depth(binder: &mut Binder<'_>, given: &Given) -> Result<Arc<Spread>, ConfigEr
     }
 }
 
-fn size(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<Amount, ConfigError> {
+fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault> {
     let (thing, none) = (&fileset.thing, Locals::new());
     // As the original: 1 KiB when nothing is said.
     let size = binder.amount(thing, "size", &none)?.unwrap_or(Amount::Fixed(1024));
@@ -157,7 +156,7 @@ fn size(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<Amount, ConfigErro
 }
 
 /// Percent, `true` for all, `false` for none and no directories either.
-fn prealloc(binder: &mut Binder<'_>, fileset: &Fileset) -> Result<Option<u64>, ConfigError> {
+fn prealloc(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Option<u64>, Fault> {
     let Some(given) = fileset.thing.get("prealloc").cloned() else { return Ok(None) };
     let percent = match binder.find(&given, &Locals::new())? {
         Found::Switch(true) => return Ok(Some(100)),

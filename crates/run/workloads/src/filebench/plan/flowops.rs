@@ -1,11 +1,11 @@
 //! The kinds of flowops: how they count, and which attributes they need.
 
-use treering_script::ConfigError;
+use treering_languages::faults::{Fault, Place, shown};
+use treering_languages::nearest::nearest;
 
 use super::super::wml::Thing;
 use super::bind::Binder;
 use super::{Class, Kind};
-use crate::messages::{Place, nearest, shown};
 
 /// What there is to know of a kind.
 pub(super) struct Known {
@@ -66,7 +66,7 @@ pub(super) fn find(name: &str) -> Option<&'static Known> {
 }
 
 /// Nothing of this name is known.
-pub(super) fn unknown(binder: &Binder<'_>, name: &str, place: Place) -> ConfigError {
+pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Fault {
     if name == "print" || name == "testrandvar" {
         let error = binder.error(place, format!("{name}: treering does not do this"));
         return error.hint("leave it out: it was made to look into filebench itself");
@@ -81,11 +81,7 @@ pub(super) fn unknown(binder: &Binder<'_>, name: &str, place: Place) -> ConfigEr
 }
 
 /// What a flowop needs must be given.
-pub(super) fn complete(
-    binder: &Binder<'_>,
-    known: &Known,
-    thing: &Thing,
-) -> Result<(), ConfigError> {
+pub(super) fn complete(binder: &Binder<'_, '_>, known: &Known, thing: &Thing) -> Result<(), Fault> {
     let missing = known.needs.iter().find(|name| thing.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };
     let error = binder.error(thing.place, format!("{} has no {missing}", known.name));

@@ -9,11 +9,11 @@ mod threads;
 
 use std::sync::Arc;
 
+use treering_languages::faults::Faults;
 use treering_script::ConfigError;
 
 use super::draw::{Amount, Spread};
 use super::wml::{Quit, Script};
-use crate::messages::Messages;
 
 /// Filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
@@ -213,9 +213,9 @@ impl Plan {
     pub(super) fn new(
         script: &Script,
         wishes: &Wishes,
-        messages: &mut Messages,
+        faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
-        bind::plan(script, wishes, messages)
+        bind::plan(script, wishes, faults).map_err(|fault| faults.refuse(fault))
     }
 
     /// Threads of all definitions.

@@ -1,13 +1,12 @@
 //! The programs of threads: flowops in a row, composite ones put in where they are used.
 
-use treering_script::ConfigError;
+use treering_languages::faults::{Fault, shown};
 
 use super::super::draw::Amount;
 use super::super::wml::{Composite, Flowop, Thing};
 use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
-use crate::messages::shown;
 
 /// Composite flowops in composite ones.
 const DEPTH_MAX: usize = 16;
@@ -15,14 +14,14 @@ const DEPTH_MAX: usize = 16;
 const MEMORY_MAX: u64 = 1 << 40;
 
 /// All threads, in their order.
-pub(super) fn plan(binder: &mut Binder<'_>, plan: &mut Plan) -> Result<(), ConfigError> {
+pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), Fault> {
     let (script, none) = (binder.script, Locals::new());
     for process in &script.processes {
         let thing = &process.thing;
         let name = binder.text(thing, "name", &none)?.unwrap_or_default();
         let processes = binder.number(thing, "instances", &none, THREADS_MAX)?.unwrap_or(1);
         if binder.number(thing, "nice", &none, u64::MAX)?.is_some_and(|nice| nice != 0) {
-            binder.messages.warn(thing.place, "nice has no effect");
+            binder.faults.warn(thing.place, "nice has no effect");
         }
         for thread in &process.threads {
             let thing = &thread.thing;
@@ -53,15 +52,15 @@ pub(super) fn plan(binder: &mut Binder<'_>, plan: &mut Plan) -> Result<(), Confi
 }
 
 /// Attributes of threads that are read and change nothing.
-fn unused(binder: &mut Binder<'_>, thing: &Thing) -> Result<(), ConfigError> {
+fn unused(binder: &mut Binder<'_, '_>, thing: &Thing) -> Result<(), Fault> {
     let none = Locals::new();
     binder.number(thing, "memsize", &none, MEMORY_MAX)?;
     if binder.switch(thing, "useism", &none)? {
-        binder.messages.warn(thing.place, "useism has no effect: threads share no memory");
+        binder.faults.warn(thing.place, "useism has no effect: threads share no memory");
     }
     if let Some(given) = thing.get("ioprio").cloned() {
         binder.amount(thing, "ioprio", &none)?;
-        binder.messages.warn(given.place, "ioprio has no effect");
+        binder.faults.warn(given.place, "ioprio has no effect");
     }
     Ok(())
 }
@@ -75,11 +74,11 @@ struct Program<'p> {
 impl Program<'_> {
     fn flowops(
         &mut self,
-        binder: &mut Binder<'_>,
+        binder: &mut Binder<'_, '_>,
         flowops: &[Flowop],
         locals: &Locals,
         within: &mut Vec<String>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         for flowop in flowops {
             let place = flowop.thing.place;
             let before: usize = self.plan.threads.iter().map(|thread| thread.steps.len()).sum();
@@ -116,12 +115,12 @@ impl Program<'_> {
     /// A composite flowop is its flowops between its beginning and its end.
     fn composite(
         &mut self,
-        binder: &mut Binder<'_>,
+        binder: &mut Binder<'_, '_>,
         flowop: &Flowop,
         composite: &Composite,
         locals: &Locals,
         within: &mut Vec<String>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         let mut inner = Locals::new();
         for (name, default) in &composite.locals {
             let given = flowop.locals.iter().rev().find(|(given, _)| given == name);
@@ -169,11 +168,11 @@ impl Program<'_> {
 
     fn step(
         &mut self,
-        binder: &mut Binder<'_>,
+        binder: &mut Binder<'_, '_>,
         flowop: &Flowop,
         (kind, row): (Kind, usize),
         locals: &Locals,
-    ) -> Result<Step, ConfigError> {
+    ) -> Result<Step, Fault> {
         let thing = &flowop.thing;
         let fd = |fd: Option<u64>| u8::try_from(fd.unwrap_or(0)).unwrap_or(0);
         let highwater = binder.number(thing, "highwater", locals, 1 << 30)?.unwrap_or(1);
@@ -181,7 +180,7 @@ impl Program<'_> {
         if matches!(kind, Kind::SemBlock | Kind::Block) {
             self.gates.push((row, highwater));
         }
-        let number = |binder: &mut Binder<'_>, name| binder.amount(thing, name, locals);
+        let number = |binder: &mut Binder<'_, '_>, name| binder.amount(thing, name, locals);
         let io_bytes = number(binder, "iosize")?.unwrap_or(Amount::Fixed(0));
         if io_bytes.mean() > IO_BYTES_MAX as f64 {
             let place = thing.get("iosize").map_or(thing.place, |given| given.place);
@@ -216,11 +215,11 @@ impl Program<'_> {
 /// What the row of a flowop is called: within composite flowops with their names before its own, as
 /// the original has it.
 fn row_name(
-    binder: &mut Binder<'_>,
+    binder: &mut Binder<'_, '_>,
     flowop: &Flowop,
     locals: &Locals,
     within: &[String],
-) -> Result<String, ConfigError> {
+) -> Result<String, Fault> {
     let name = binder.text(&flowop.thing, "name", locals)?;
     match (name.filter(|name| !name.is_empty()), within.last()) {
         (Some(name), Some(outer)) => Ok(format!("{outer}.{name}")),
@@ -234,11 +233,11 @@ fn row_name(
 
 /// The fileset that a flowop names.
 fn fileset(
-    binder: &mut Binder<'_>,
+    binder: &mut Binder<'_, '_>,
     thing: &Thing,
     plan: &Plan,
     locals: &Locals,
-) -> Result<Option<usize>, ConfigError> {
+) -> Result<Option<usize>, Fault> {
     let Some(name) = binder.text(thing, "filename", locals)? else { return Ok(None) };
     let found = plan.filesets.iter().position(|fileset| fileset.name == name);
     found.map(Some).ok_or_else(|| {

@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_met_with_the_nearest_one() {
         let mut messages = Messages::default();
-        messages.file("f");
+        messages.file("f", b"");
         let place = Place { file: 0, line: 3, column: 1 };
         let hint = |key| meant(key, place, &messages).unwrap_err().hint.unwrap();
         assert_eq!(hint("sizes"), "perhaps size is meant");

@@ -76,7 +76,7 @@ impl<'r> Lines<'r> {
 
     /// What was typed before the first name holds for all jobs, those of the file too.
     fn typed(&mut self, settings: &[String]) -> Result<(), ConfigError> {
-        let file = self.messages.file(TYPED);
+        let file = self.messages.file(TYPED, settings.join(" ").as_bytes());
         let mut place = Place { file, line: 1, column: 1 };
         let global = |place| Section { name: "global".to_owned(), place, settings: Vec::new() };
         self.sections.push(global(place));
@@ -114,7 +114,7 @@ impl<'r> Lines<'r> {
             let what = format!("include {}: too many files", shown(name));
             return Err(self.messages.error(from, what).hint("does a file include itself?"));
         }
-        let file = self.messages.file(name);
+        let file = self.messages.file(name, text);
         let start = Place { file, line: 1, column: 1 };
         if self.bytes > BYTES_MAX {
             let what = format!("the job file has {} bytes", self.bytes);

@@ -87,7 +87,7 @@ pub(super) fn parse(
         return Err(messages::all(faults));
     }
     if jobs.is_empty() {
-        let place = messages::Place { file: 0, line: 1, column: 1 };
+        let place = messages::Place { file: 0, line: 1, column: 0 };
         return Err(messages
             .error(place, "there is no job")
             .hint("a job is a section with a name of its own, as [reader]"));

@@ -53,7 +53,7 @@ pub(crate) fn relay(
         jobs.push(relayed);
     }
     if jobs.is_empty() {
-        let place = Place { file: 0, line: 1, column: 1 };
+        let place = Place { file: 0, line: 1, column: 0 };
         return Err(to
             .error(place, "there is no job")
             .hint("a job is a section with a name of its own, as [reader]"));

@@ -217,7 +217,7 @@ mod tests {
         read: impl Fn(&Given<'static>) -> Result<T, treering_script::ConfigError>,
     ) -> Option<T> {
         let to = Box::leak(Box::new(Messages::default()));
-        to.file("f");
+        to.file("f", b"");
         let place = Place { file: 0, line: 2, column: 7 };
         let bases = Bases { kb };
         match read(&Given { key: "key", text, place, bases, to }) {
