@@ -20,16 +20,19 @@ pub const APPLICATION_ID: u32 = 0x5452_6e67;
 const SCHEMA: &str = concat!(
     include_str!("schema.sql"),
     include_str!("artifacts.sql"),
-    include_str!("annotations.sql")
+    include_str!("annotations.sql"),
+    include_str!("counters.sql")
 );
 
-/// The tables that versions 1.1 and 1.2 added.
+/// The tables that versions 1.1, 1.2 and 1.3 added.
 const ARTIFACTS: &str = "artifacts";
 const ANNOTATIONS: &str = "annotations";
+const COUNTERS: &str = "counters";
+const TICKS: &str = "ticks";
 
 /// Every table that holds what was recorded of a trial, parents before their children.
 /// `trials` itself and those that speak of a living process are not among them.
-pub(crate) const RECORDED: [&str; 15] = [
+pub(crate) const RECORDED: [&str; 17] = [
     "cells",
     "parameters",
     "facts",
@@ -45,6 +48,8 @@ pub(crate) const RECORDED: [&str; 15] = [
     "departures",
     ARTIFACTS,
     ANNOTATIONS,
+    COUNTERS,
+    TICKS,
 ];
 
 /// The other tables.
@@ -61,13 +66,16 @@ pub struct Version {
 
 impl Version {
     /// What this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 2 };
+    pub const CURRENT: Self = Self { major: 1, minor: 3 };
 
     /// The first with a table of artifacts.
     pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
 
     /// The first with a table of annotations.
     pub(crate) const WITH_ANNOTATIONS: Self = Self { major: 1, minor: 2 };
+
+    /// The first with counters of tasks and with ticks.
+    pub(crate) const WITH_COUNTERS: Self = Self { major: 1, minor: 3 };
 
     /// From `PRAGMA user_version`: 1000 × major + minor.
     const fn from_number(number: u32) -> Self {
@@ -95,7 +103,7 @@ struct Migration {
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         to: Version::WITH_ARTIFACTS,
         statements: include_str!("artifacts.sql"),
@@ -105,6 +113,11 @@ const MIGRATIONS: [Migration; 2] = [
         to: Version::WITH_ANNOTATIONS,
         statements: include_str!("annotations.sql"),
         tables: &[ANNOTATIONS],
+    },
+    Migration {
+        to: Version::WITH_COUNTERS,
+        statements: include_str!("counters.sql"),
+        tables: &[COUNTERS, TICKS],
     },
 ];
 
@@ -264,6 +277,7 @@ mod tests {
             (Version { major: 1, minor: 0 }, DIGEST_1_0),
             (Version { major: 1, minor: 1 }, DIGEST_1_1),
             (Version { major: 1, minor: 2 }, DIGEST_1_2),
+            (Version { major: 1, minor: 3 }, DIGEST_1_3),
         ];
         let (version, recorded) = released.last().unwrap();
         assert_eq!(Version::CURRENT, *version);
@@ -274,6 +288,7 @@ mod tests {
     const DIGEST_1_0: u64 = 0x3f96_831d_1bc2_7d22;
     const DIGEST_1_1: u64 = 0xa559_b18b_52f8_e04b;
     const DIGEST_1_2: u64 = 0x42e6_5db3_d860_d679;
+    const DIGEST_1_3: u64 = 0xb5b4_70e3_bf2f_7608;
 
     #[test]
     fn every_table_is_listed_strict_and_append_only() {

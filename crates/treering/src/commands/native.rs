@@ -80,6 +80,7 @@ pub(crate) fn run(
         wanted: wanted(&own),
         remount: None,
         catches_sigint: false,
+        speaker: None,
     };
     let quiet = own.quiet;
     let mut removing = |tree: &str| {
