@@ -110,9 +110,7 @@ fn perform(
         .meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
-    let record = ClassicRecord::of(settings, &scene);
-    let record = Artifact::of(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
-        .map_err(|error| Failure::of(Kind::Bug, &error))?;
+    let record = recorded(settings, &scene)?;
     told(speaker.speak(|output| output.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
     let latency =
@@ -134,8 +132,8 @@ fn perform(
         catches_sigint,
         speaker: Some((&mut speaker, record)),
     };
-    let listeners = traces.map(|traces| Box::new(traces) as Box<dyn TrialSink>);
-    let listeners = listeners.into_iter().collect();
+    let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);
+    let listeners = traces.collect();
     let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
@@ -153,6 +151,13 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// What the run was given, as the store keeps it.
+fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
+    let record = ClassicRecord::of(settings, scene);
+    Artifact::of(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
+        .map_err(|error| Failure::of(Kind::Bug, &error))
 }
 
 /// What came of semaphores.

@@ -82,9 +82,8 @@ pub(crate) fn run(
         catches_sigint: false,
         speaker: None,
     };
-    let quiet = own.quiet;
     let mut removing = |tree: &str| {
-        if !quiet {
+        if !own.quiet {
             say(&format!("removing {tree}"));
         }
     };
