@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use treering_model::{Fact, TaskTotals, TrialEvent, TrialId};
 
-use crate::fields::Fields;
+use crate::fields::{Fields, integer};
 use crate::format::Version;
 use crate::load::{
     ARTIFACTS, CAUTIONS, ENDING, FACTS, METRICS, artifact, caution, counters, ending, metric,
@@ -32,8 +32,7 @@ impl Store {
     pub fn events(&self, trial: TrialId) -> Result<Vec<TrialEvent>, StoreError> {
         let _snapshot = self.snapshot()?;
         let beginning = self.read(trial, Detail::Headlines)?.beginning;
-        let number: Option<i64> =
-            self.one(NUMBER, trial.text(), "trials", |fields| fields.integer())?;
+        let number = self.one(NUMBER, trial.text(), "trials", integer::<i64>)?;
         let number = number.unwrap_or_default();
         let mut all = self.kept(number)?;
         all.insert(0, TrialEvent::Began(beginning));

@@ -133,8 +133,7 @@ fn perform(
         speaker: Some((&mut speaker, record)),
     };
     let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);
-    let listeners = traces.collect();
-    let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
+    let done = run_trial(asked, place, traces.collect(), &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
             .hint("make semaphores for as many processes as are started, anew for each time"));

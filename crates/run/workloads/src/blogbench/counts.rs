@@ -104,6 +104,6 @@ mod tests {
         assert_eq!(sums.since(one.sums()), other.sums());
         let counters = Counters::of(&sums);
         assert_eq!(counters.read(), Some(sums));
-        assert!(counters.json().starts_with("{\"blogs_written\":0,\"blogs_read\":3,"));
+        assert!(counters.json().contains("\"blogs_read\":3,"), "{}", counters.json());
     }
 }

@@ -97,7 +97,9 @@ impl Account {
     /// As counters; a message beyond its greatest length is cut.
     pub(super) fn counters(&mut self) -> Counters {
         for text in self.messages.iter_mut().chain(&mut self.failure) {
-            text.truncate(text.floor_char_boundary(MESSAGE_BYTES_MAX));
+            let is_whole = |at: &usize| text.is_char_boundary(*at);
+            let end = (0..=MESSAGE_BYTES_MAX.min(text.len())).rev().find(is_whole);
+            text.truncate(end.unwrap_or(0));
         }
         Counters::of(self)
     }

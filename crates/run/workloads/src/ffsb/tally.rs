@@ -160,7 +160,7 @@ mod tests {
     fn counters_name_operations_and_calls() {
         let counters = Counters::of(&tally());
         assert_eq!(counters.read(), Some(tally()));
-        let done = r#""operations":2,"transactions":20,"bytes":81920"#;
+        let done = r#""bytes":81920,"operations":2,"transactions":20"#;
         assert!(counters.json().contains(done), "{}", counters.json());
     }
 
