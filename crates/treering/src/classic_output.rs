@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use treering_engine::Target;
-use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_script::{ClassicOutput, DiskCounts, Room, Said, Witness};
+use treering_model::{Artifact, SinkError, TrialEvent, TrialSink};
+use treering_script::{Answer, ClassicOutput, DiskCounts, Room, Said, Witness};
 use treering_sys::{Semaphores, major_minor};
 use treering_trace::Counters;
 
@@ -67,6 +67,7 @@ impl Speaker {
         self.tell(&said)
     }
 
+    /// Says it.
     fn tell(&mut self, said: &Said) -> io::Result<()> {
         if !said.err.is_empty() {
             let _nobody_listens = io::stderr().write_all(said.err.as_bytes());
@@ -91,14 +92,41 @@ impl Speaker {
     }
 }
 
-impl TrialSink for &mut Speaker {
+/// Gives a trial to its other listeners together with what the words of an imitated tool depend on,
+/// then says these words.
+pub(crate) struct Speaking<'a> {
+    pub(crate) speaker: &'a mut Speaker,
+    /// What is kept once the trial has begun.
+    pub(crate) record: Option<Artifact>,
+    pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
+}
+
+impl Speaking<'_> {
+    fn hand_on(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.others.iter_mut().try_for_each(|sink| sink.accept(event))
+    }
+}
+
+impl TrialSink for Speaking<'_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let Speaker { output, root, meetings, missed, .. } = &mut **self;
-        let said = output.hear(event, &mut Looking { root, meetings: *meetings, missed });
+        let Speaker { output, root, meetings, missed, .. } = &mut *self.speaker;
+        let mut looking = Looking { root, meetings: *meetings, missed, answers: Vec::new() };
+        let said = output.hear(event, &mut looking);
+        let answers = looking.answers;
         if missed.is_some() {
             return Err(SinkError::new("cannot meet others", io::Error::other("see its cause")));
         }
-        self.tell(&said).map_err(|error| SinkError::new("cannot write the tool's lines", error))
+        for answer in answers {
+            let made = Artifact::of(Answer::KIND, Answer::VERSION, &answer)
+                .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
+            self.hand_on(&TrialEvent::Produced(made))?;
+        }
+        self.hand_on(event)?;
+        if let Some(record) = self.record.take_if(|_| matches!(event, TrialEvent::Began(_))) {
+            self.hand_on(&TrialEvent::Produced(record))?;
+        }
+        let told = self.speaker.tell(&said);
+        told.map_err(|error| SinkError::new("cannot write the tool's lines", error))
     }
 }
 
@@ -107,19 +135,27 @@ struct Looking<'t> {
     root: &'t Target,
     meetings: Option<Semaphores>,
     missed: &'t mut Option<io::Error>,
+    /// What was seen, so that it is kept.
+    answers: Vec<Answer>,
 }
 
 impl Witness for Looking<'_> {
     fn room(&mut self) -> Option<Room> {
-        self.root.room().ok()
+        let room = self.root.room().ok();
+        self.answers.push(Answer::Room(room));
+        room
     }
 
     fn time(&mut self) -> String {
-        local_time()
+        let time = local_time();
+        self.answers.push(Answer::Time(time.clone()));
+        time
     }
 
     fn disk(&mut self) -> Option<DiskCounts> {
-        disk_below(self.root.path())
+        let disk = disk_below(self.root.path());
+        self.answers.push(Answer::Disk(disk.clone()));
+        disk
     }
 
     fn wait_for_line(&mut self) {

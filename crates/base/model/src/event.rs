@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Artifact, Caution, Cell, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
+use crate::{Artifact, Caution, Cell, Counters, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
 
 /// The version of the event format. Readers take older ones; a newer one they refuse. Version 2 has
 /// [`TrialEvent::Produced`] beside what version 1 had.
@@ -116,15 +116,15 @@ pub enum TrialEvent {
         /// The bytes and files it is expected to move, 0 when unknown.
         expected_bytes: u64,
     },
-    /// Time passes. For the output of an imitated tool only: nothing keeps it.
+    /// Time passes, and a session has something to say of it to the output of the imitated tool.
     Ticked {
         /// The phase.
         phase: u32,
         /// Nanoseconds from the start of the trial.
         at_ns: u64,
-        /// What the session says to its output, in a form of theirs.
+        /// What was counted until then.
         #[serde(rename = "notes")]
-        counters: Vec<u64>,
+        counters: Counters,
     },
     /// A task ended.
     TaskEnded(TaskTotals),

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Latency, Op};
+use crate::{Counters, Latency, Op};
 
 /// CPU time of the worker, in nanoseconds, as the kernel accounts it to the thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,9 +99,9 @@ pub struct TaskTotals {
     /// cache. Not kept.
     #[serde(skip)]
     pub direct: bool,
-    /// What the script took down for its own workload, in a form of theirs. Not kept.
-    #[serde(skip)]
-    pub counters: Vec<u64>,
+    /// What the script counted for its own workload.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub counters: Counters,
 }
 
 /// A slice of a phase, one second but for the last.

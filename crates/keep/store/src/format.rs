@@ -20,16 +20,19 @@ pub const APPLICATION_ID: u32 = 0x5452_6e67;
 const SCHEMA: &str = concat!(
     include_str!("sql/schema.sql"),
     include_str!("sql/artifacts.sql"),
-    include_str!("sql/annotations.sql")
+    include_str!("sql/annotations.sql"),
+    include_str!("sql/counters.sql")
 );
 
-/// The tables that versions 1.1 and 1.2 added.
+/// The tables that versions 1.1, 1.2 and 1.3 added.
 const ARTIFACTS: &str = "artifacts";
 const ANNOTATIONS: &str = "annotations";
+const COUNTERS: &str = "counters";
+const TICKS: &str = "ticks";
 
 /// Every table that holds what was recorded of a trial, parents before their children.
 /// `trials` itself and those that speak of a living process are not among them.
-pub(crate) const RECORDED: [&str; 15] = [
+pub(crate) const RECORDED: [&str; 17] = [
     "cells",
     "parameters",
     "facts",
@@ -45,6 +48,8 @@ pub(crate) const RECORDED: [&str; 15] = [
     "departures",
     ARTIFACTS,
     ANNOTATIONS,
+    COUNTERS,
+    TICKS,
 ];
 
 /// The other tables.
@@ -59,7 +64,7 @@ struct Migration {
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         to: Version::WITH_ARTIFACTS,
         statements: include_str!("sql/artifacts.sql"),
@@ -69,6 +74,11 @@ const MIGRATIONS: [Migration; 2] = [
         to: Version::WITH_ANNOTATIONS,
         statements: include_str!("sql/annotations.sql"),
         tables: &[ANNOTATIONS],
+    },
+    Migration {
+        to: Version::WITH_COUNTERS,
+        statements: include_str!("sql/counters.sql"),
+        tables: &[COUNTERS, TICKS],
     },
 ];
 
@@ -228,6 +238,7 @@ mod tests {
             (Version { major: 1, minor: 0 }, DIGEST_1_0),
             (Version { major: 1, minor: 1 }, DIGEST_1_1),
             (Version { major: 1, minor: 2 }, DIGEST_1_2),
+            (Version { major: 1, minor: 3 }, DIGEST_1_3),
         ];
         let (version, recorded) = released.last().unwrap();
         assert_eq!(Version::CURRENT, *version);
@@ -238,6 +249,7 @@ mod tests {
     const DIGEST_1_0: u64 = 0x3f96_831d_1bc2_7d22;
     const DIGEST_1_1: u64 = 0xa559_b18b_52f8_e04b;
     const DIGEST_1_2: u64 = 0x42e6_5db3_d860_d679;
+    const DIGEST_1_3: u64 = 0xb5b4_70e3_bf2f_7608;
 
     #[test]
     fn every_table_is_listed_strict_and_append_only() {

@@ -11,6 +11,7 @@ mod absorb;
 mod annotate;
 mod connection;
 mod error;
+mod events;
 mod fields;
 mod filesystem;
 mod format;

@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::thread;
 
 use treering_model::{
-    Annotation, Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact,
-    Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
+    Annotation, Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Counters, Cpu, Ending,
+    Fact, Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
 use crate::connection::Place;
@@ -19,7 +19,8 @@ const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_
 const PARAMETERS: &str = "SELECT name, value FROM parameters WHERE trial = ?1 ORDER BY ordinal";
 const CELL: &str = "SELECT campaign, plan, digest, variant, job, round, role FROM cells \
     WHERE trial = ?1";
-const FACTS: &str = "SELECT name, value FROM facts WHERE trial = ?1 ORDER BY seq, ordinal";
+pub(crate) const FACTS: &str =
+    "SELECT name, value FROM facts WHERE trial = ?1 ORDER BY seq, ordinal";
 const PHASES: &str = "SELECT seq, phase, name, began_ns, wall_ns, tasks, files, bytes, user_ns, \
     system_ns FROM phases WHERE trial = ?1 ORDER BY seq";
 const PHASE_OPS: &str = "SELECT seq, op, calls, errors, bytes, samples, latency FROM phase_ops \
@@ -31,12 +32,14 @@ const TASKS: &str = "SELECT seq, phase, task, worker, kind, subject, state, tall
     listed_bytes FROM tasks WHERE trial = ?1 ORDER BY seq";
 const TASK_OPS: &str = "SELECT seq, op, calls, errors, bytes, samples, latency FROM task_ops \
     WHERE trial = ?1 ORDER BY seq, ordinal";
-const METRICS: &str = "SELECT name, part, scope, value, unit, better, is_primary, tasks \
+pub(crate) const METRICS: &str = "SELECT name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE trial = ?1 ORDER BY seq";
-const CAUTIONS: &str = "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
-const ARTIFACTS: &str = "SELECT kind, version, phase, name, bytes, body FROM artifacts \
+pub(crate) const CAUTIONS: &str =
+    "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
+pub(crate) const ARTIFACTS: &str = "SELECT kind, version, phase, name, bytes, body FROM artifacts \
     WHERE trial = ?1 ORDER BY seq";
-const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
+const COUNTERS: &str = "SELECT seq, bytes, body FROM counters WHERE trial = ?1 ORDER BY seq";
+pub(crate) const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
 
 /// Threads that read thousands of trials, and trials for which one is worth starting.
 const READERS_MOST: usize = 4;
@@ -179,14 +182,11 @@ impl Store {
         Ok(Trial {
             beginning,
             facts: facts.into_iter().flatten().collect(),
-            phases: self.phases(trial, detail)?,
-            tasks: self.tasks(trial, detail)?,
+            phases: without_seq(self.phases(trial, detail)?),
+            tasks: without_seq(self.tasks(trial, detail)?),
             metrics: self.rows(METRICS, [trial], "metrics", metric)?,
             artifacts: self.artifacts(trial, detail)?,
-            cautions: self.rows(CAUTIONS, [trial], "cautions", |fields| {
-                let code = fields.word(CautionCode::from_name)?;
-                Ok(Caution { code, message: fields.text()? })
-            })?,
+            cautions: self.rows(CAUTIONS, [trial], "cautions", caution)?,
             annotations,
             ending,
             wall_ns,
@@ -204,7 +204,11 @@ impl Store {
         Ok(self.rows(query, [key], table, make)?.pop())
     }
 
-    fn phases(&self, trial: i64, detail: Detail) -> Result<Vec<PhaseTotals>, StoreError> {
+    pub(crate) fn phases(
+        &self,
+        trial: i64,
+        detail: Detail,
+    ) -> Result<Vec<(i64, PhaseTotals)>, StoreError> {
         let mut phases = self.rows(PHASES, [trial], "phases", phase)?;
         if detail >= Detail::PhaseCalls {
             let ops = self.rows(PHASE_OPS, [trial], "phase_ops", op)?;
@@ -216,7 +220,7 @@ impl Store {
                 phase.intervals.push(interval);
             })?;
         }
-        Ok(phases.into_iter().map(|(_, phase)| phase).collect())
+        Ok(phases)
     }
 
     fn artifacts(&self, trial: i64, detail: Detail) -> Result<Vec<Artifact>, StoreError> {
@@ -226,7 +230,11 @@ impl Store {
         self.rows(ARTIFACTS, [trial], "artifacts", artifact)
     }
 
-    fn tasks(&self, trial: i64, detail: Detail) -> Result<Vec<TaskTotals>, StoreError> {
+    pub(crate) fn tasks(
+        &self,
+        trial: i64,
+        detail: Detail,
+    ) -> Result<Vec<(i64, TaskTotals)>, StoreError> {
         if detail == Detail::Headlines {
             return Ok(Vec::new());
         }
@@ -235,7 +243,15 @@ impl Store {
             let ops = self.rows(TASK_OPS, [trial], "task_ops", op)?;
             self.attach(&mut tasks, ops, "task_ops", |task, op| task.ops.push(op))?;
         }
-        Ok(tasks.into_iter().map(|(_, task)| task).collect())
+        if detail == Detail::Everything && self.version() >= Version::WITH_COUNTERS {
+            let counted = self.rows(COUNTERS, [trial], "counters", |fields| {
+                Ok((fields.integer()?, counters(fields)?))
+            })?;
+            self.attach(&mut tasks, counted, "counters", |task, counters| {
+                task.counters = counters;
+            })?;
+        }
+        Ok(tasks)
     }
 
     /// Gives each part to the owner with its `seq`; both are sorted by it.
@@ -261,6 +277,16 @@ impl Store {
         }
         Ok(())
     }
+}
+
+fn without_seq<T>(all: Vec<(i64, T)>) -> Vec<T> {
+    all.into_iter().map(|(_, one)| one).collect()
+}
+
+/// The last two columns of what was counted.
+pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> {
+    let bytes = fields.integer()?;
+    fields.packed(bytes).map(Counters::from_json)
 }
 
 fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
@@ -349,7 +375,7 @@ fn interval(fields: &mut Fields<'_>) -> Result<(i64, Interval), StoreError> {
     Ok((seq, Interval { second, calls, bytes }))
 }
 
-fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {
+pub(crate) fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {
     Ok(Artifact {
         kind: fields.text()?,
         version: fields.integer()?,
@@ -362,7 +388,7 @@ fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {
     })
 }
 
-fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
+pub(crate) fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
     let (name, part) = (fields.text()?, fields.text()?);
     Ok(Metric {
         name,
@@ -375,8 +401,13 @@ fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
     })
 }
 
+pub(crate) fn caution(fields: &mut Fields<'_>) -> Result<Caution, StoreError> {
+    let code = fields.word(CautionCode::from_name)?;
+    Ok(Caution { code, message: fields.text()? })
+}
+
 /// How a trial ended, and its duration.
-fn ending(fields: &mut Fields<'_>) -> Result<(Ending, u64), StoreError> {
+pub(crate) fn ending(fields: &mut Fields<'_>) -> Result<(Ending, u64), StoreError> {
     let why = fields.text()?;
     Ok((fields.word(|name| Ending::from_parts(name, &why))?, fields.integer()?))
 }

@@ -23,7 +23,8 @@ const MOST_WAITING: usize = 4096;
 ///
 /// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
 /// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
-/// with the next of those three; `TaskBegan` and `Ticked` are not kept. A recorder that is dropped
+/// with the next of those three, ticks only then; `TaskBegan` is not kept, but it has a place in
+/// the stream. A recorder that is dropped
 /// before the trial ended leaves an interrupted trial with everything it was given.
 ///
 /// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
@@ -107,7 +108,9 @@ impl<'store> Recorder<'store> {
         match event {
             TrialEvent::PhaseEnded(_) if !self.is_copying => true,
             TrialEvent::Ended { .. } => true,
-            TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => false,
+            TrialEvent::TaskBegan { .. } => false,
+            // A flush of the disk each second would disturb what is measured.
+            TrialEvent::Ticked { .. } => self.waiting.len() > MOST_WAITING && !self.is_failing,
             _ => {
                 // A disk that is full now is so for a while: not every event is worth an attempt.
                 let is_much = self.waiting.len() > MOST_WAITING && !self.is_failing;

@@ -37,6 +37,9 @@ const TASK: &str = "INSERT INTO tasks (trial, seq, phase, task, worker, kind, su
 const TASK_OP: &str = "INSERT INTO task_ops (trial, seq, ordinal, op, calls, errors, bytes, \
     samples, p50_ns, p90_ns, p99_ns, p999_ns, max_ns, latency) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+const COUNTERS: &str = "INSERT INTO counters (trial, seq, bytes, body) VALUES (?1, ?2, ?3, ?4)";
+const TICK: &str =
+    "INSERT INTO ticks (trial, seq, phase, at_ns, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const METRIC: &str = "INSERT INTO metrics (trial, seq, name, scope, part, value, unit, better, \
     is_primary, tasks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const CAUTION: &str = "INSERT INTO cautions (trial, seq, code, message) VALUES (?1, ?2, ?3, ?4)";
@@ -110,7 +113,12 @@ pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreEr
             let values = vec![at, Value::from(*phase), text(name), number("start", *at_ns)?];
             vec![Row { statement: PHASE_START, values }]
         }
-        TrialEvent::TaskBegan { .. } | TrialEvent::Ticked { .. } => Vec::new(),
+        TrialEvent::TaskBegan { .. } => Vec::new(),
+        TrialEvent::Ticked { phase, at_ns, counters } => {
+            let mut values = vec![at, Value::from(*phase), number("time of a tick", *at_ns)?];
+            values.extend(packed("counters of a tick", counters.json())?);
+            vec![Row { statement: TICK, values }]
+        }
         TrialEvent::TaskEnded(totals) => of_task(totals, seq)?,
         TrialEvent::PhaseEnded(totals) => of_phase(totals, seq)?,
         TrialEvent::Measured(metric) => vec![of_metric(metric, seq)?],
@@ -130,19 +138,22 @@ fn of_ending(ending: &Ending, at_ns: u64, at: Value) -> Result<Row, StoreError> 
 }
 
 fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
-    let body = packing::pack(&artifact.body)
-        .map_err(|value| StoreError::Unstorable { what: "body of an artifact", value })?;
-    let bytes = u64::try_from(artifact.body.len()).unwrap_or(u64::MAX);
-    let values = vec![
+    let mut values = vec![
         at,
         text(&artifact.kind),
         Value::from(artifact.version),
         artifact.phase.map_or(Value::Null, Value::from),
         text(&artifact.name),
-        number("bytes of an artifact", bytes)?,
-        Value::Blob(body),
     ];
+    values.extend(packed("body of an artifact", &artifact.body)?);
     Ok(Row { statement: ARTIFACT, values })
+}
+
+/// How many bytes a body has, and the body packed.
+fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
+    let packed = packing::pack(body).map_err(|value| StoreError::Unstorable { what, value })?;
+    let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
+    Ok([number(what, bytes)?, Value::Blob(packed)])
 }
 
 fn of_cell(cell: &Cell) -> Row {
@@ -252,6 +263,12 @@ fn of_task(totals: &TaskTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
     ];
     let mut rows = vec![Row { statement: TASK, values }];
     of_ops(TASK_OP, &totals.ops, seq, &mut rows)?;
+    // Counters beyond what is kept of a body are left out: they are no reason to end a run.
+    if !totals.counters.is_empty() && totals.counters.json().len() <= packing::BODY_BYTES_MOST {
+        let mut values = vec![Value::Integer(seq)];
+        values.extend(packed("counters of a task", totals.counters.json())?);
+        rows.push(Row { statement: COUNTERS, values });
+    }
     Ok(rows)
 }
 

@@ -13,13 +13,16 @@ pub struct Version {
 
 impl Version {
     /// What this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 2 };
+    pub const CURRENT: Self = Self { major: 1, minor: 3 };
 
     /// The first with a table of artifacts.
     pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
 
     /// The first with a table of annotations.
     pub(crate) const WITH_ANNOTATIONS: Self = Self { major: 1, minor: 2 };
+
+    /// The first with counters of tasks and with ticks.
+    pub(crate) const WITH_COUNTERS: Self = Self { major: 1, minor: 3 };
 
     /// From `PRAGMA user_version`: 1000 × major + minor.
     pub(crate) const fn from_number(number: u32) -> Self {

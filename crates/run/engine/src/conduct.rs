@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use treering_model::{
-    Caution, CautionCode, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
+    Caution, CautionCode, Counters, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
+    TrialSink,
 };
 use treering_script::{
     Caches, Call, OnSignal, ParallelGroup, Phase, Session, SyncScope, Task, Unfinished, WorkerKind,
@@ -356,7 +357,10 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             None => work(),
             Some(every) => {
                 let tick = |elapsed_ns| session.tick(elapsed_ns);
-                let tell = |counters| {
+                let tell = |counters: Counters| {
+                    if counters.is_empty() {
+                        return Ok(());
+                    }
                     let at_ns = self.options.clock.at_ns(monotonic_ns());
                     self.sink.accept(&TrialEvent::Ticked { phase, at_ns, counters })
                 };

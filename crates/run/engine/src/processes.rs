@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
-use treering_model::{Cpu, Interval, Op, OpTotals};
+use treering_model::{Counters, Cpu, Interval, Op, OpTotals};
 use treering_script::{GroupStart, Task};
 use treering_sys::{
     ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
@@ -32,7 +32,8 @@ struct Told {
     sync_cpu: Cpu,
     files: u64,
     ops: Vec<OpTotals>,
-    counters: Vec<u64>,
+    /// The text of their JSON, and what is not kept.
+    counters: (String, Vec<u64>),
     intervals: Vec<Interval>,
     heat: Option<HeatBook>,
 }
@@ -118,7 +119,7 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         sync_cpu: run.sync.cpu,
         files: run.files,
         ops: run.ops,
-        counters: run.counters,
+        counters: run.counters.into_parts(),
         intervals: worker.recorder.end_phase(),
         heat: run.heat,
     };
@@ -142,7 +143,7 @@ fn run(end: ForkEnd) -> TaskRun {
         sync_cpu: Cpu::default(),
         files: 0,
         ops: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         intervals: Vec::new(),
         heat: None,
     });
@@ -164,7 +165,7 @@ fn run(end: ForkEnd) -> TaskRun {
         sync: SyncShare { wall_ns: told.sync_wall_ns, cpu: told.sync_cpu },
         files: told.files,
         ops: told.ops,
-        counters: told.counters,
+        counters: Counters::from_json(told.counters.0).with_bulk(told.counters.1),
         intervals: told.intervals,
         heat: told.heat,
     }

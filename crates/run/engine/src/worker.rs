@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use treering_model::{Cpu, Interval, Op, OpTotals};
+use treering_model::{Counters, Cpu, Interval, Op, OpTotals};
 use treering_script::{
     Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Stop, Subject,
     Task, Usage,
@@ -69,7 +69,7 @@ pub(crate) struct TaskRun {
     pub(crate) sync: SyncShare,
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
-    pub(crate) counters: Vec<u64>,
+    pub(crate) counters: Counters,
     /// The rate of each second, of a worker in a process of its own.
     pub(crate) intervals: Vec<Interval>,
     /// What it read and wrote, where a book of it is kept.
@@ -139,7 +139,7 @@ impl<C: Caller> Worker<C> {
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
         let counters = match end {
-            TaskEnd::Panicked(_) => Vec::new(),
+            TaskEnd::Panicked(_) => Counters::default(),
             _ => {
                 task.script.used(Usage {
                     switches: after.switches - before.switches,

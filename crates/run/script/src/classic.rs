@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use treering_model::TrialEvent;
 
 use crate::ConfigError;
@@ -66,7 +67,7 @@ pub struct ClassicTraces {
 }
 
 /// What an output may know before it begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicScene {
     /// The command line as it was typed, the program's name first.
     pub words: Vec<String>,
@@ -79,7 +80,7 @@ pub struct ClassicScene {
 }
 
 /// What a filesystem says of its room, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// Of the whole.
     pub capacity_bytes: u64,
@@ -90,7 +91,7 @@ pub struct Room {
 }
 
 /// What the kernel counts of a disk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounts {
     /// Its name in `/sys/block`.
     pub name: String,

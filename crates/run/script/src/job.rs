@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use treering_model::{Caution, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
+use treering_model::{Caution, Counters, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
 use crate::{Buffers, ConfigError, Deadline, Io, Stop};
 use treering_sys::{Scheduling, Synchronous};
@@ -43,9 +43,9 @@ pub trait Script: Send {
     /// Is told what the task used, at its end.
     fn used(&mut self, _usage: Usage) {}
 
-    /// What it took down for its session and its output, in a form of their own.
-    fn counters(&mut self) -> Vec<u64> {
-        Vec::new()
+    /// What it counted for its session and its output, in a struct of its workload.
+    fn counters(&mut self) -> Counters {
+        Counters::default()
     }
 }
 
@@ -293,8 +293,8 @@ pub trait Session: Send {
 
     /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
     /// its start, for what its output is to hear.
-    fn tick(&mut self, _elapsed_ns: u64) -> Vec<u64> {
-        Vec::new()
+    fn tick(&mut self, _elapsed_ns: u64) -> Counters {
+        Counters::default()
     }
 
     /// Why it cannot go on, asked after each group.

@@ -15,6 +15,7 @@ mod job;
 mod names;
 mod options;
 mod random;
+mod record;
 mod signal;
 mod spans;
 
@@ -40,6 +41,7 @@ pub use options::{
     ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
 };
 pub use random::Random;
+pub use record::{Answer, ClassicRecord, SettingFiles};
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use treering_sys::{Errno, Scheduling, Synchronous};

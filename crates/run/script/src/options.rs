@@ -3,9 +3,10 @@
 //! Help, parsing, documents and the fidelity table hang on [`OptionSpec`]. Nothing here knows a
 //! command-line library: the command line turns the specs into its own.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{ClassicMode, ClassicPayload, Job};
+use crate::{ClassicMode, ClassicPayload, Job, SettingFiles};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +162,7 @@ impl ConfigError {
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// What it is called.
     pub name: String,
@@ -174,7 +175,7 @@ pub struct Machine {
 }
 
 /// What the user gave: option names with values as typed, checked when read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     given: Vec<(String, String)>,
     /// Directories in which a user's own files of the workload are looked for, best first.
@@ -188,6 +189,8 @@ pub struct Settings {
     pub started_unix_ms: u64,
     /// Where it was given.
     pub machine: Machine,
+    /// The files that options name.
+    pub files: SettingFiles,
 }
 
 impl Settings {

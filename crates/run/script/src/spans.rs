@@ -1,16 +1,18 @@
 //! Latencies of what a workload does in several calls: an operation of its own from the beginning
 //! of its first call to the end of its last.
 
+use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
 /// Latencies of operations, by their kind. Every call must be timed ([`crate::Job::times_all`]).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Spans {
     rows: Vec<SpanRow>,
 }
 
 /// What the operations of one kind took.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanRow {
     /// How many there were.
     pub count: u64,
@@ -30,9 +32,6 @@ impl SpanRow {
         if self.count == 0 { 0.0 } else { self.total_ns as f64 / self.count as f64 }
     }
 }
-
-/// Words of a row before its histogram: count, failed, total, longest, bytes of the histogram.
-const HEAD: usize = 5;
 
 impl Spans {
     /// For so many kinds.
@@ -85,50 +84,12 @@ impl Spans {
             row.latency.merge(&more.latency);
         }
     }
-
-    /// As the counters of a script, which its session reads.
-    pub fn counters(&self) -> Vec<u64> {
-        let mut counters = vec![self.rows.len() as u64];
-        for row in &self.rows {
-            let bytes =
-                if row.latency.samples() == 0 { Vec::new() } else { row.latency.to_bytes() };
-            let head = [row.count, row.failed, row.total_ns, row.longest_ns, bytes.len() as u64];
-            counters.extend(head);
-            counters.extend(bytes.chunks(8).map(word));
-        }
-        counters
-    }
-
-    /// What [`Spans::counters`] wrote, and what stands behind it.
-    pub fn from_counters(counters: &[u64]) -> Option<(Self, &[u64])> {
-        let (&kinds, mut rest) = counters.split_first()?;
-        let mut rows = Vec::new();
-        for _kind in 0..kinds {
-            let head = rest.get(..HEAD)?;
-            let bytes = usize::try_from(head[4]).ok()?;
-            let words = bytes.div_ceil(8);
-            let body = rest.get(HEAD..HEAD.checked_add(words)?)?;
-            let mut packed: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
-            packed.truncate(bytes);
-            let latency =
-                if bytes == 0 { Latency::new() } else { Latency::from_bytes(&packed).ok()? };
-            let [count, failed, total_ns, longest_ns] = [head[0], head[1], head[2], head[3]];
-            rows.push(SpanRow { count, failed, total_ns, longest_ns, latency });
-            rest = &rest[HEAD + words..];
-        }
-        Some((Self { rows }, rest))
-    }
-}
-
-/// Up to eight bytes as a number, the first one least.
-fn word(bytes: &[u8]) -> u64 {
-    let mut padded = [0; 8];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(padded)
 }
 
 #[cfg(test)]
 mod tests {
+    use treering_model::Counters;
+
     use super::Spans;
 
     #[test]
@@ -143,29 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn notes_tell_all_and_what_follows_is_left() {
+    fn json_keeps_every_bucket() {
         let mut spans = Spans::new(3);
         for took in [10, 1_000, 100_000] {
             spans.record(2, false, Some(0), Some(took));
         }
-        let mut counters = spans.counters();
-        counters.extend([7, 8]);
-        let (read, rest) = Spans::from_counters(&counters).unwrap();
+        let read: Spans = Counters::of(&spans).read().unwrap();
         assert_eq!(read.rows(), spans.rows());
-        assert_eq!(rest, [7, 8]);
-        let mut both = read.clone();
+        let mut both = read;
         both.merge(&spans);
         assert_eq!(both.row(2).count, 6);
         assert_eq!(both.row(2).latency.samples(), 6);
         both.reset();
         assert_eq!(both.rows(), Spans::new(3).rows());
-    }
-
-    #[test]
-    fn odd_counters_are_refused() {
-        for odd in [&[][..], &[1], &[u64::MAX], &[1, 1, 0, 5, 5, u64::MAX], &[1, 1, 0, 5, 5, 8, 3]]
-        {
-            assert_eq!(Spans::from_counters(odd), None, "{odd:?}");
-        }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 
-use treering_model::TaskTotals;
+use treering_model::{Counters, TaskTotals};
 use treering_script::{
     Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, Session, Settings,
     Stop, SyncScope, TargetFacts, Workload,
@@ -165,7 +165,7 @@ fn phases(
     phases
 }
 
-fn end(session: &mut dyn Session, worker: u16, kind: String, calls: &[String], counters: Vec<u64>) {
+fn end(session: &mut dyn Session, worker: u16, kind: String, calls: &[String], counters: Counters) {
     let files = calls.iter().filter(|call| call.starts_with("create")).count() as u64;
     session.task_ended(&TaskTotals { worker, kind, files, counters, ..TaskTotals::default() });
 }

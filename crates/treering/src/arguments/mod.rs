@@ -148,6 +148,9 @@ pub(crate) struct ShowArgs {
     pub(crate) trial: String,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    /// Only what the imitated tool printed, for a trial that was run in classic mode.
+    #[arg(long, conflicts_with_all = ["tasks", "seconds", "charts", "format", "output"])]
+    pub(crate) classic: bool,
     /// Also every task with its figures.
     #[arg(long)]
     pub(crate) tasks: bool,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
-use treering_model::{Ending, TrialId, TrialSink};
+use treering_model::{Artifact, Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{
-    ClassicMode, ClassicScene, ConfigError, Job, MakeRoots, Meeting, OptionSpec, Said, Settings,
-    Support, TargetFacts, Workload,
+    ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, OptionSpec,
+    Said, Settings, Support, TargetFacts, Workload,
 };
 use treering_sys::Semaphores;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(
         }
         Ok((job, tool)) => match tool.output.only_says() {
             Some(words) => done(&words),
-            None => perform(workload, job.as_ref(), tool, &any),
+            None => perform(workload, job.as_ref(), tool, &any, &settings),
         },
         Err(error) if is_fio => {
             let refusal = Failure::new(Kind::Classic, error.message);
@@ -86,6 +86,7 @@ fn perform(
     job: &dyn Job,
     tool: ClassicMode,
     any: &AnyRunArgs,
+    settings: &Settings,
 ) -> Result<ExitCode, Failure> {
     let meetings = match tool.output.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
@@ -109,6 +110,7 @@ fn perform(
         .meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
+    let record = recorded(settings, &scene)?;
     told(speaker.speak(|output| output.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
     let latency =
@@ -128,10 +130,10 @@ fn perform(
         wanted: Wanted::default(),
         remount: None,
         catches_sigint,
+        speaker: Some((&mut speaker, record)),
     };
-    let mut listeners: Vec<Box<dyn TrialSink + '_>> = vec![Box::new(&mut speaker)];
-    listeners.extend(traces.map(|traces| Box::new(traces) as Box<dyn TrialSink>));
-    let done = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
+    let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);
+    let done = run_trial(asked, place, traces.collect(), &Arc::new(Progress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
             .hint("make semaphores for as many processes as are started, anew for each time"));
@@ -148,6 +150,13 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// What the run was given, as the store keeps it.
+fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
+    let record = ClassicRecord::of(settings, scene);
+    Artifact::of(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
+        .map_err(|error| Failure::of(Kind::Bug, &error))
 }
 
 /// What came of semaphores.

@@ -24,6 +24,7 @@ mod original_fio;
 mod output;
 mod report;
 mod show;
+mod show_classic;
 mod trace;
 mod trial;
 

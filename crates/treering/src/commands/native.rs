@@ -80,10 +80,10 @@ pub(crate) fn run(
         wanted: wanted(&own),
         remount: None,
         catches_sigint: false,
+        speaker: None,
     };
-    let quiet = own.quiet;
     let mut removing = |tree: &str| {
-        if !quiet {
+        if !own.quiet {
             say(&format!("removing {tree}"));
         }
     };

@@ -6,7 +6,7 @@ use treering_report::pages::trial::{View, page};
 use treering_report::pages::trial_json::ShownTrial;
 
 use super::trial::command_line;
-use super::{charts, output};
+use super::{charts, output, show_classic};
 use crate::arguments::ShowArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
@@ -16,6 +16,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let id = store.find(&args.trial).map_err(|error| failure(&error))?;
     let trial = store.load(id).map_err(|error| failure(&error))?;
+    if args.classic {
+        return show_classic::run(&store, &trial);
+    }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
     let command = command_line(&trial);
     let view = View {

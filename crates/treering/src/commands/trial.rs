@@ -6,14 +6,14 @@ use std::sync::Arc;
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
-use treering_model::{Beginning, Caution, Cell, Fact, Mode, Trial, TrialId, TrialSink};
+use treering_model::{Artifact, Beginning, Caution, Cell, Fact, Mode, Trial, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::AnyRunArgs;
-use crate::classic_output::say;
+use crate::classic_output::{Speaker, Speaking, say};
 use crate::failure::{Failure, Kind};
 use crate::sinks::{Recording, Whole};
 use crate::storage::Keeping;
@@ -41,6 +41,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) remount: Option<Remount<'a>>,
     /// Whether SIGINT ends it also where the parent had it ignored.
     pub(crate) catches_sigint: bool,
+    /// Who speaks as the imitated tool, and what its words depend on.
+    pub(crate) speaker: Option<(&'a mut Speaker, Artifact)>,
 }
 
 /// What came of it.
@@ -109,6 +111,10 @@ pub(crate) fn run(
             sinks.push(Box::new(recording));
         }
         sinks.push(Box::new(whole.clone()));
+        if let Some((speaker, record)) = asked.speaker {
+            let record = Some(record);
+            sinks = vec![Box::new(Speaking { speaker, record, others: sinks })];
+        }
         sinks.extend(listeners);
         conduct(plan, &mut place, &mut sinks, progress, signals.flag(), removing)
     };

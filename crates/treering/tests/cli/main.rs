@@ -31,6 +31,9 @@ mod links;
 /// What classic runs print, taken back as logs.
 mod own_logs;
 
+/// What classic runs print, formed again from the store.
+mod show_classic;
+
 /// What a classic run leaves on the disk.
 mod classic_trees;
 

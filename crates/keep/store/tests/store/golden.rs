@@ -6,13 +6,15 @@
 use std::fs;
 use std::path::Path;
 
-use treering_model::{CautionCode, CellRole, Ending, Op, Scope, Unit};
+use treering_model::{CautionCode, CellRole, Ending, Op, Scope, TrialEvent, Unit};
 use treering_store::{Access, Filter, Store, Version};
 
 use crate::sample::record_one;
 
 const COMPLETED: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const FAILED: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
+/// Operations, metrics and cautions of the last version.
+const WORDS_1_3: [usize; 3] = [30, 9, 33];
 const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
 
 #[test]
@@ -62,6 +64,26 @@ fn version_1_2() {
     assert_eq!(failed.exclusion(), Some("the disk was full"));
     drop(store);
     comes_to_others(&path, [30, 9, 33]);
+}
+
+#[test]
+fn version_1_3() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    fs::write(&path, include_bytes!("../golden/store-1.3.db")).unwrap();
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.version(), Version { major: 1, minor: 3 });
+    holds_what_it_held(&store, WORDS_1_3);
+    let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
+    assert_eq!(trial.tasks[3].counters.json(), "{\"files\":1}");
+    let events = store.events(COMPLETED.parse().unwrap()).unwrap();
+    let ticks = events.iter().filter_map(|event| match event {
+        TrialEvent::Ticked { phase, at_ns, counters } => Some((*phase, *at_ns, counters.json())),
+        _ => None,
+    });
+    assert_eq!(ticks.collect::<Vec<_>>(), [(1, 7, "{\"files\":5}")]);
+    drop(store);
+    comes_to_others(&path, WORDS_1_3);
 }
 
 /// It is brought up to date, takes trials of another store, and gives its own to one.

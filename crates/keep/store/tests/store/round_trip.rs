@@ -1,15 +1,15 @@
 //! What goes in comes out: any sequence of events loads as the trial the model makes of it.
 
-use crate::sample::{beginning, built, record, trial_events};
+use crate::sample::{beginning, built, counters, record, trial_events};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use proptest::sample::select;
 use proptest::test_runner::Config;
 use treering_model::{
-    Artifact, Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency,
-    Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent, TrialId,
-    TrialSink, Unit,
+    Artifact, Beginning, Better, Caution, CautionCode, Counters, Cpu, Ending, Fact, Interval,
+    Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent,
+    TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Detail, Store};
 
@@ -41,7 +41,8 @@ fn ops() -> BoxedStrategy<Vec<OpTotals>> {
 fn task() -> BoxedStrategy<TaskTotals> {
     let names = (text(), text(), text(), text());
     let times = (number(), number(), number(), cpu(), cpu());
-    let amounts = (number(), number(), number(), ops());
+    let counters = prop_oneof![Just(Counters::default()), any::<u64>().prop_map(counters)];
+    let amounts = (number(), number(), number(), ops(), counters);
     (any::<(u32, u32, u16)>(), names, times, amounts)
         .prop_map(|(which, names, times, amounts)| TaskTotals {
             phase: which.0,
@@ -61,7 +62,7 @@ fn task() -> BoxedStrategy<TaskTotals> {
             listed_bytes: amounts.2,
             ops: amounts.3,
             direct: false,
-            counters: Vec::new(),
+            counters: amounts.4,
         })
         .boxed()
 }
@@ -217,6 +218,7 @@ fn details_leave_out_what_they_say() {
     let mut expected = everything;
     for task in &mut expected.tasks {
         task.ops.clear();
+        task.counters = Counters::default();
     }
     assert!(expected.phases.iter().any(|phase| !phase.ops.is_empty()));
     assert_eq!(store.load_many(&[first], Detail::PhaseCalls).unwrap(), [expected.clone()]);
@@ -230,4 +232,25 @@ fn details_leave_out_what_they_say() {
     assert_eq!(store.load_many(&[first], Detail::Headlines).unwrap(), [expected]);
     assert!(store.load_many(&[], Detail::Headlines).unwrap().is_empty());
     assert!(store.load_many(&[TrialId::new()], Detail::Headlines).is_err());
+}
+
+#[test]
+fn events_come_back_in_their_order_with_the_beginnings_of_tasks() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let trial = TrialId::new();
+    let mut events = trial_events(beginning(trial));
+    record(&path, &events);
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.events(trial).unwrap(), events);
+    let other = TrialId::new();
+    // Nothing is known of the place, and the last task never ended.
+    events[0] = TrialEvent::Began(beginning(other));
+    events[1] = TrialEvent::Environment { facts: Vec::new() };
+    let last = events.iter().rposition(|event| matches!(event, TrialEvent::TaskEnded(_))).unwrap();
+    events.remove(last);
+    record(&path, &events);
+    events.remove(last - 1);
+    events.remove(1);
+    assert_eq!(store.events(other).unwrap(), events);
 }

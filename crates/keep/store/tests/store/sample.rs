@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use treering_model::{
-    Artifact, Beginning, Better, Caution, CautionCode, Cell, CellRole, Cpu, Ending, Fact, Interval,
-    Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, TrialBuilder,
-    TrialEvent, TrialId, TrialSink, Unit,
+    Artifact, Beginning, Better, Caution, CautionCode, Cell, CellRole, Counters, Cpu, Ending, Fact,
+    Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial,
+    TrialBuilder, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -40,6 +40,10 @@ pub(crate) fn ops() -> Vec<OpTotals> {
     ]
 }
 
+pub(crate) fn counters(files: u64) -> Counters {
+    Counters::from_json(format!("{{\"files\":{files}}}"))
+}
+
 pub(crate) fn phase_began(phase: u32) -> TrialEvent {
     TrialEvent::PhaseBegan { phase, name: format!("phase {phase}"), at_ns: u64::from(phase) * 10 }
 }
@@ -58,12 +62,12 @@ pub(crate) fn task_ended(phase: u32, task: u32) -> TrialEvent {
         sync_ns: 17,
         cpu: Cpu { user_ns: 11, system_ns: 12 },
         sync_cpu: Cpu { user_ns: 1, system_ns: 2 },
+        counters: counters(u64::from(task)),
         files: 25_000,
         bytes: 300_000_000,
         listed_bytes: 290_000_000,
         ops: ops(),
         direct: false,
-        counters: Vec::new(),
     })
 }
 
@@ -129,6 +133,7 @@ pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
         events.push(phase_ended(phase));
         events.push(produced(Some(phase)));
     }
+    events.push(TrialEvent::Ticked { phase: 1, at_ns: 7, counters: counters(5) });
     events.push(produced(None));
     events.push(measured(123.5));
     events.push(TrialEvent::Cautioned(Caution {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use treering_engine::{EngineError, StopFlag, Target};
-use treering_model::{Metric, TaskTotals, TrialEvent};
+use treering_model::{Counters, Metric, TaskTotals, TrialEvent};
 use treering_script::{
     Board, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script, Session,
     SideBySide, Stop, Task, WorkerKind,
@@ -32,8 +32,8 @@ impl Script for Counting {
         }
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        vec![self.board.cell(0).load(Ordering::Relaxed)]
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.board.cell(0).load(Ordering::Relaxed))
     }
 }
 
@@ -75,18 +75,18 @@ impl Session for Ticking {
         self.group.take()
     }
 
-    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
         self.elapsed.push(elapsed_ns);
         let counts: Vec<u64> =
             self.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
         if self.elapsed.len() >= 3 && counts.iter().all(|count| *count > 0) {
             self.deadline.reach();
         }
-        counts
+        Counters::of(&counts)
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        self.told.extend(&totals.counters);
+        self.told.extend(totals.counters.read::<u64>());
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -115,7 +115,7 @@ fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
         let calls: u64 = heard.tasks().iter().map(|task| task.ops[0].calls).sum();
         assert_eq!(calls + tasks as u64, counts.iter().sum::<u64>(), "{workers:?}");
         let ticks = heard.0.iter().filter_map(|event| match event {
-            TrialEvent::Ticked { counters, .. } => Some(counters.clone()),
+            TrialEvent::Ticked { counters, .. } => counters.read(),
             _ => None,
         });
         let ticks: Vec<Vec<u64>> = ticks.collect();

@@ -8,6 +8,7 @@ use treering_engine::{
     EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, StopFlag,
     Target, run_on_targets,
 };
+use treering_model::Counters;
 use treering_script::{
     CreateHow, Deadline, Dir, Expect, File, Io, ParallelGroup, Script, SideBySide, Stop, Task,
     TimeLimit, Unfinished,
@@ -31,8 +32,8 @@ impl Script for UntilDeadline {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        vec![self.calls]
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.calls)
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::id;
 
 use treering_engine::oracle::Snapshot;
 use treering_engine::{EngineError, Progress, StopFlag, Target, run};
-use treering_model::{Op, TaskTotals};
+use treering_model::{Counters, Op, TaskTotals};
 use treering_script::{
     Dir, Expect, GroupStart, Io, OnSignal, ParallelGroup, Script, SideBySide, Stop, Task,
     WorkerKind,
@@ -46,8 +46,8 @@ impl Script for Noting {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        vec![self.0]
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.0)
     }
 }
 
@@ -94,7 +94,7 @@ fn one_task_has_a_process_too_and_its_counters_come_back() {
     let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    let [noted] = play.told[0].counters[..] else { panic!("one number") };
+    let noted: u64 = play.told[0].counters.read().unwrap();
     assert!(noted > 0 && noted != u64::from(id()));
 }
 

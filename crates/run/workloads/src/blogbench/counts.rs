@@ -3,28 +3,54 @@
 
 use std::sync::atomic::Ordering;
 
+use serde::{Deserialize, Serialize};
 use treering_script::Board;
 
-/// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum Count {
-    BlogsWritten,
-    BlogsRead,
-    ArticlesRead,
-    ArticlesWritten,
-    PicturesRead,
-    PicturesWritten,
-    CommentsRead,
-    CommentsWritten,
-    /// Seconds that a thread waits since it could not go on.
-    Waits,
-    /// Blogs begun whose number there was before.
-    Anew,
+/// Declares what is counted: the places of a board, and the struct of their sums.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $place:ident $field:ident,)+) => {
+        /// What is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub(super) enum Count {
+            $($(#[$doc])* $place,)+
+        }
+
+        /// Counts of one thread, or of all.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub(super) struct Sums {
+            $($(#[$doc])* pub(super) $field: u64,)+
+        }
+
+        impl Sums {
+            /// Of each what this gives.
+            fn each(of: impl Fn(Count) -> u64) -> Self {
+                Self { $($field: of(Count::$place),)+ }
+            }
+
+            pub(super) const fn of(&self, what: Count) -> u64 {
+                match what {
+                    $(Count::$place => self.$field,)+
+                }
+            }
+        }
+    };
 }
 
-/// How many there are.
-const COUNTS: usize = Count::Anew as usize + 1;
+counts! {
+    BlogsWritten blogs_written,
+    BlogsRead blogs_read,
+    ArticlesRead articles_read,
+    ArticlesWritten articles_written,
+    PicturesRead pictures_read,
+    PicturesWritten pictures_written,
+    CommentsRead comments_read,
+    CommentsWritten comments_written,
+    /// Seconds that a thread waits since it could not go on.
+    Waits waits,
+    /// Blogs begun whose number there was before.
+    Anew anew,
+}
 
 /// The board of one thread.
 #[derive(Clone, Debug, Default)]
@@ -40,57 +66,31 @@ impl Counts {
 
     /// What was counted so far.
     pub(super) fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
-        for (place, sum) in sums.0.iter_mut().enumerate() {
-            *sum = self.0.cell(place).load(Ordering::Relaxed);
-        }
-        sums
+        Sums::each(|what| self.0.cell(what as usize).load(Ordering::Relaxed))
     }
 }
 
-/// Counts of one thread, or of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums([u64; COUNTS]);
-
 impl Sums {
     /// Those of a run in which everything was done once.
-    pub(super) const fn of_one_each() -> Self {
-        Self([1; COUNTS])
+    pub(super) fn of_one_each() -> Self {
+        Self::each(|_| 1)
     }
 
-    pub(super) const fn of(&self, what: Count) -> u64 {
-        self.0[what as usize]
-    }
-
-    pub(super) fn plus(mut self, other: Self) -> Self {
-        for (sum, more) in self.0.iter_mut().zip(other.0) {
-            *sum += more;
-        }
-        self
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self::each(|what| self.of(what) + other.of(what))
     }
 
     /// What came since these.
-    pub(super) fn since(mut self, before: Self) -> Self {
-        for (sum, less) in self.0.iter_mut().zip(before.0) {
-            *sum = sum.saturating_sub(less);
-        }
-        self
-    }
-
-    /// As the counters of a tick.
-    pub(super) fn to_counters(self) -> Vec<u64> {
-        self.0.to_vec()
-    }
-
-    /// Of the counters of a tick; `None` when it has none.
-    pub(super) fn from_counters(counters: &[u64]) -> Option<Self> {
-        counters.try_into().ok().map(Self)
+    pub(super) fn since(self, before: Self) -> Self {
+        Self::each(|what| self.of(what).saturating_sub(before.of(what)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Counts, Sums};
+    use treering_model::Counters;
+
+    use super::{Count, Counts};
 
     #[test]
     fn what_is_counted_adds_up() {
@@ -102,7 +102,8 @@ mod tests {
         let sums = one.sums().plus(other.sums());
         assert_eq!((sums.of(Count::BlogsRead), sums.of(Count::Anew)), (3, 1));
         assert_eq!(sums.since(one.sums()), other.sums());
-        assert_eq!(Sums::from_counters(&sums.to_counters()), Some(sums));
-        assert_eq!(Sums::from_counters(&[]), None);
+        let counters = Counters::of(&sums);
+        assert_eq!(counters.read(), Some(sums));
+        assert!(counters.json().contains("\"blogs_read\":3,"), "{}", counters.json());
     }
 }

@@ -11,7 +11,7 @@ use treering_script::{SpanRow, Spans};
 use super::config::Role;
 use super::counts::{Count, Sums};
 use super::draws::File;
-use super::thread::{SPANS, span_place};
+use super::thread::{SPANS, Timed, span_place};
 
 /// What was done when an interval ended.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +54,7 @@ impl Headline {
                 _ => {}
             }
         }
-        let Some((files, rest)) = Spans::from_counters(&task.counters) else { return };
-        let Some((blogs, _)) = Spans::from_counters(rest) else { return };
+        let Some(Timed { files, blogs }) = task.counters.read() else { return };
         self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(&files);
         self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(&blogs);
     }
@@ -220,7 +219,7 @@ mod tests {
         files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let counters = [files.counters(), blogs.counters()].concat();
+        let counters = treering_model::Counters::of(&super::Timed { files, blogs });
         let op = OpTotals {
             op: Op::Read,
             calls: 1,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use treering_model::{CautionCode, TrialEvent};
+use treering_model::{CautionCode, Counters, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
@@ -40,7 +40,9 @@ fn enter(directory: &str) -> Result<(), ConfigError> {
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = Config::read(settings, CLASSIC)?;
     let directory = directory(settings)?;
-    enter(&directory)?;
+    if !settings.files.are_recorded() {
+        enter(&directory)?;
+    }
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
         make_roots: MakeRoots::OneLevel,
@@ -65,8 +67,8 @@ fn out(words: String) -> Said {
 }
 
 impl Output {
-    fn row(&mut self, counters: &[u64]) -> Said {
-        let Some(sums) = Sums::from_counters(counters) else { return Said::default() };
+    fn row(&mut self, counters: &Counters) -> Said {
+        let Some(sums) = counters.read::<Sums>() else { return Said::default() };
         let since = sums.since(self.so_far);
         self.so_far = sums;
         out(row(&sums, &since))

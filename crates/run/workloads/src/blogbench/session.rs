@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_model::{Metric, Op, TaskTotals};
+use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Board, Deadline, GroupStart, OnSignal, ParallelGroup, Phase, Random, Script, Session,
     SideBySide, SyncScope, Task, TimeLimit, Unfinished,
@@ -176,17 +176,17 @@ impl Session for BlogSession {
         })
     }
 
-    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
         // A thread may still be busy with its last blog.
         if self.common.deadline.is_reached() {
-            return Vec::new();
+            return Counters::default();
         }
         let sums = self.sums();
         let rows = self.headline.row(elapsed_ns, sums);
         if rows >= self.run.config.iterations {
             self.common.deadline.reach();
         }
-        sums.to_counters()
+        Counters::of(&sums)
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

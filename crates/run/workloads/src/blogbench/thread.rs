@@ -7,6 +7,8 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
 use treering_script::{
     Board, CreateHow, Deadline, Dir, Expect, Io, OpenHow, Random, Script, Spans, Stop,
 };
@@ -60,11 +62,18 @@ pub(super) struct Thread {
     common: Arc<Common>,
     counts: Counts,
     random: Random,
-    /// Latencies of files, and of whole blogs.
-    files: Spans,
-    blogs: Spans,
+    timed: Timed,
     /// When the present blog's first call began.
     blog_began: Option<u64>,
+}
+
+/// What a thread counted: latencies of files, and of whole blogs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Timed {
+    /// By [`span_place`].
+    pub(super) files: Spans,
+    /// By [`Role::place`].
+    pub(super) blogs: Spans,
 }
 
 /// The place of a file's latencies in the counters: written ones come first.
@@ -83,8 +92,7 @@ impl Thread {
             common,
             counts,
             random,
-            files: Spans::new(SPANS),
-            blogs: Spans::new(Role::ALL.len()),
+            timed: Timed { files: Spans::new(SPANS), blogs: Spans::new(Role::ALL.len()) },
             blog_began: None,
         }
     }
@@ -170,7 +178,7 @@ impl Thread {
         if renamed.unless_missing()?.is_none() {
             return Ok(Outcome::Missing);
         }
-        self.files.record(span_place(file, false), false, began, self.ended(io));
+        self.timed.files.record(span_place(file, false), false, began, self.ended(io));
         self.counts.add(file.written());
         Ok(Outcome::Done)
     }
@@ -221,7 +229,7 @@ impl Thread {
         let began = self.began(io);
         while io.read(FILE, self.common.read_bytes)? > 0 {}
         io.close(FILE)?;
-        self.files.record(span_place(file, true), false, began, self.ended(io));
+        self.timed.files.record(span_place(file, true), false, began, self.ended(io));
         self.counts.add(file.read());
         Ok(Outcome::Done)
     }
@@ -274,7 +282,12 @@ impl Script for Thread {
                 Outcome::CutShort => break,
                 Outcome::Missing => self.wait(io)?,
                 Outcome::Done => {
-                    self.blogs.record(self.role.place(), false, self.blog_began, self.ended(io));
+                    self.timed.blogs.record(
+                        self.role.place(),
+                        false,
+                        self.blog_began,
+                        self.ended(io),
+                    );
                     match self.role {
                         Role::Writer => self.counts.add(Count::BlogsWritten),
                         Role::Reader => self.counts.add(Count::BlogsRead),
@@ -286,9 +299,7 @@ impl Script for Thread {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        let mut counters = self.files.counters();
-        counters.extend(self.blogs.counters());
-        counters
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.timed)
     }
 }

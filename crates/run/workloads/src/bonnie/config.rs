@@ -180,7 +180,7 @@ fn directory(settings: &Settings) -> Result<PathBuf, ConfigError> {
     let mut dir = PathBuf::from(".");
     for typed in settings.all("dir") {
         dir = if dir == Path::new(".") { typed.into() } else { dir.join(typed) };
-        if !dir.is_dir() {
+        if !dir.is_dir() && !settings.files.are_recorded() {
             return usage(format!("Can't change to directory \"{typed}\"."));
         }
     }

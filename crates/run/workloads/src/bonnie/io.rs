@@ -1,6 +1,7 @@
 //! The tests on the large file but for the seeks: it is written, rewritten and read, byte by byte
 //! or in chunks.
 
+use treering_model::Counters;
 use treering_script::{CreateHow, File, Io, OpenHow, Script, Stop};
 
 use super::meter::{Meter, Trouble};
@@ -93,7 +94,7 @@ impl Script for IoScript {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         self.meter.counters()
     }
 }

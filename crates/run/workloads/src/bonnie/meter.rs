@@ -1,6 +1,8 @@
 //! What a task takes down beside what the engine counts: how long the original's loop bodies took,
 //! what the end took, and how steady it went.
 
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
 use treering_script::Spans;
 
 /// A task is cut into so many pieces of equal work.
@@ -26,7 +28,8 @@ pub(super) struct Meter {
 }
 
 /// What was not as it must be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Trouble {
     #[default]
     None,
@@ -83,17 +86,19 @@ impl Meter {
         }
     }
 
-    /// As counters.
-    pub(super) fn counters(&self) -> Vec<u64> {
-        let mut counters = vec![self.trouble as u64, self.closing_ns, self.marks.len() as u64];
-        counters.extend(self.marks.iter().flat_map(|(done, at_ns)| [*done, *at_ns]));
-        counters.extend(self.spans.iter().flat_map(Spans::counters));
-        counters
+    /// What it took down.
+    pub(super) fn counters(&mut self) -> Counters {
+        Counters::of(&Noted {
+            trouble: self.trouble,
+            closing_ns: self.closing_ns,
+            marks: std::mem::take(&mut self.marks),
+            bodies: self.spans.take(),
+        })
     }
 }
 
 /// What a task took down.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noted {
     pub(super) trouble: Trouble,
     /// What the fsync and the close, or the sync, at its end took.
@@ -105,24 +110,6 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// From counters; `None` when they are none.
-    pub(super) fn from_counters(counters: &[u64]) -> Option<Self> {
-        let (&[trouble, closing_ns, marks], rest) = counters.split_first_chunk::<3>()?;
-        let words = usize::try_from(marks).ok()?.checked_mul(2)?;
-        let (marks, rest) = rest.split_at_checked(words)?;
-        let trouble = match trouble {
-            0 => Trouble::None,
-            1 => Trouble::ShortRead,
-            _ => Trouble::NotEmpty,
-        };
-        let marks = marks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        let bodies = match rest {
-            [] => None,
-            rest => Some(Spans::from_counters(rest)?.0),
-        };
-        Some(Self { trouble, closing_ns, marks, bodies })
-    }
-
     /// The standard error of its rate in bodies per second, as the pieces of work tell it, and that
     /// rate; `None` when there are too few.
     pub(super) fn rate_error(&self) -> Option<(f64, f64)> {
@@ -165,7 +152,7 @@ mod tests {
         }
         meter.closing(takes(500));
         meter.closing(takes(50));
-        Noted::from_counters(&meter.counters()).unwrap()
+        meter.counters().read::<Noted>().unwrap()
     }
 
     #[test]
@@ -174,9 +161,6 @@ mod tests {
         let bodies = noted.bodies.as_ref().unwrap().row(0);
         assert_eq!((bodies.count, bodies.longest_ns), (64, 3_030));
         assert_eq!(noted.closing_ns, 550);
-        assert_eq!(Noted::from_counters(&[0, 1]), None);
-        assert_eq!(Noted::from_counters(&[0, 1, u64::MAX]), None);
-        assert_eq!(Noted::from_counters(&[0, 5, 0]).unwrap().closing_ns, 5);
     }
 
     #[test]
@@ -194,7 +178,7 @@ mod tests {
         for body in 0..6400_u64 {
             meter.last((body % 29 == 0).then_some((body * 100, body * 100 + 90)));
         }
-        let noted = Noted::from_counters(&meter.counters()).unwrap();
+        let noted = meter.counters().read::<Noted>().unwrap();
         assert!((20..=33).contains(&noted.marks.len()), "{}", noted.marks.len());
         let error = noted.rate_error().unwrap().0 / 1e7;
         assert!(error < 0.001, "{error}");

@@ -174,7 +174,7 @@ impl ClassicOutput for Output {
                 let Some(test) = self.present().filter(|test| test.name() == task.kind) else {
                     return Said::default();
                 };
-                let noted = Noted::from_counters(&task.counters).unwrap_or_default();
+                let noted = task.counters.read::<Noted>().unwrap_or_default();
                 self.measured[test.place()].get_or_insert_default().add(task, &noted);
                 if test == Test::Seeks { self.progress("done...") } else { Said::default() }
             }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use treering_model::Counters;
 use treering_script::{Io, OpenHow, Script, Stop};
 
 use super::dice::Dice;
@@ -109,7 +110,7 @@ impl Script for Seeker {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         self.meter.counters()
     }
 }

@@ -284,7 +284,7 @@ impl Session for BonnieSession {
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         let Some(test) = self.test.filter(|test| test.name() == totals.kind) else { return };
-        let noted = Noted::from_counters(&totals.counters).unwrap_or_default();
+        let noted = totals.counters.read::<Noted>().unwrap_or_default();
         if noted.trouble != Trouble::None {
             self.trouble.get_or_insert((test, noted.trouble));
         }

@@ -1,5 +1,7 @@
-//! What clients did, in the words of a script's counters: their session and their output read them.
+//! What clients did, as the counters of a script: their session and their output read them.
 
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
 use treering_script::Spans;
 
 use super::loadfile::Kind;
@@ -12,7 +14,7 @@ pub(super) const MESSAGES_MAX: usize = 100;
 const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// A pass of the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pass {
     pub(super) took_ns: u64,
     /// When it ended, from the client's beginning.
@@ -20,7 +22,7 @@ pub(super) struct Pass {
 }
 
 /// What one client did since the warm-up; without one, since its beginning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClientAccount {
     pub(super) client: u64,
     /// Lines since the beginning.
@@ -69,51 +71,10 @@ impl ClientAccount {
             self.passes.push(pass);
         }
     }
-
-    fn words(&self) -> Vec<u64> {
-        let mut words = vec![
-            self.client,
-            self.lines,
-            self.all_bytes,
-            self.read,
-            self.written,
-            self.surprises,
-            self.from_ns,
-            self.to_ns,
-            self.passes.len() as u64,
-        ];
-        words.extend(self.passes.iter().flat_map(|pass| [pass.took_ns, pass.at_ns]));
-        words.extend(self.spans.counters());
-        words
-    }
-
-    fn read_words(words: &[u64]) -> Option<(Self, &[u64])> {
-        let (&[client, lines, all_bytes, read, written, surprises, from_ns, to_ns, passes], rest) =
-            words.split_first_chunk()?;
-        let count = usize::try_from(passes).ok()?.checked_mul(2)?;
-        let (passes, rest) = rest.split_at_checked(count)?;
-        let pass = |pair: &[u64]| Pass { took_ns: pair[0], at_ns: pair[1] };
-        let passes = passes.chunks_exact(2).map(pass).collect();
-        let (spans, rest) = Spans::from_counters(rest)?;
-        let (from_ns, to_ns) = (from_ns, to_ns);
-        let account = Self {
-            client,
-            lines,
-            all_bytes,
-            read,
-            written,
-            surprises,
-            from_ns,
-            to_ns,
-            passes,
-            spans,
-        };
-        (account.spans.rows().len() == Kind::COUNT).then_some((account, rest))
-    }
 }
 
 /// What a worker tells of its clients.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Account {
     pub(super) clients: Vec<ClientAccount>,
     pub(super) messages: Vec<String>,
@@ -133,55 +94,30 @@ impl Account {
         }
     }
 
-    /// As counters.
-    pub(super) fn to_words(&self) -> Vec<u64> {
-        let mut words = vec![self.clients.len() as u64];
-        for client in &self.clients {
-            words.extend(client.words());
+    /// As counters; a message beyond its greatest length is cut.
+    pub(super) fn counters(&mut self) -> Counters {
+        for text in self.messages.iter_mut().chain(&mut self.failure) {
+            let is_whole = |at: &usize| text.is_char_boundary(*at);
+            let end = (0..=MESSAGE_BYTES_MAX.min(text.len())).rev().find(is_whole);
+            text.truncate(end.unwrap_or(0));
         }
-        words.push(self.untold);
-        words.push(self.messages.len() as u64);
-        words.push(u64::from(self.failure.is_some()));
-        for text in self.messages.iter().chain(&self.failure) {
-            let bytes = &text.as_bytes()[..text.len().min(MESSAGE_BYTES_MAX)];
-            words.push(bytes.len() as u64);
-            words.extend(bytes.chunks(8).map(|chunk| {
-                let mut padded = [0; 8];
-                padded[..chunk.len()].copy_from_slice(chunk);
-                u64::from_le_bytes(padded)
-            }));
-        }
-        words
+        Counters::of(self)
     }
 
-    /// From counters.
-    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
-        let (&count, mut rest) = words.split_first()?;
-        let mut clients = Vec::new();
-        for _client in 0..count {
-            let (client, after) = ClientAccount::read_words(rest)?;
-            clients.push(client);
-            rest = after;
-        }
-        let (&[untold, messages, failed], mut rest) = rest.split_first_chunk()?;
-        let mut texts = Vec::new();
-        for _text in 0..messages.checked_add(failed)? {
-            let (&length, after) = rest.split_first()?;
-            let length = usize::try_from(length).ok()?;
-            let (body, after) = after.split_at_checked(length.div_ceil(8))?;
-            let mut bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();
-            bytes.truncate(length);
-            texts.push(String::from_utf8_lossy(&bytes).into_owned());
-            rest = after;
-        }
-        let failure = if failed == 0 { None } else { texts.pop() };
-        Some(Self { clients, messages: texts, untold, failure })
+    /// From counters; `None` when they are none, or of another set of operations.
+    pub(super) fn read(counters: &Counters) -> Option<Self> {
+        let account: Self = counters.read()?;
+        let is_whole = |client: &ClientAccount| client.spans.rows().len() == Kind::COUNT;
+        account.clients.iter().all(is_whole).then_some(account)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, ClientAccount, MESSAGES_MAX, Pass};
+    use treering_model::Counters;
+    use treering_script::Spans;
+
+    use super::{Account, ClientAccount, MESSAGE_BYTES_MAX, MESSAGES_MAX, Pass};
 
     #[test]
     fn accounts_are_read_as_they_were_written() {
@@ -198,23 +134,22 @@ mod tests {
         }
         account.failure = Some(String::new());
         assert_eq!((account.messages.len(), account.untold), (MESSAGES_MAX, 1));
-        let words = account.to_words();
-        let read = Account::from_words(&words).unwrap();
-        assert_eq!((&read.messages, &read.failure), (&account.messages, &account.failure));
-        assert_eq!(read.clients[1].passes, account.clients[1].passes);
-        assert_eq!(read.to_words(), words);
-        for length in 0..words.len() {
-            assert_eq!(Account::from_words(&words[..length]), None, "{length}");
-        }
+        let counters = account.counters();
+        assert_eq!(Account::read(&counters), Some(account.clone()));
         account.failure = None;
-        assert_eq!(Account::from_words(&account.to_words()).unwrap().failure, None);
+        assert_eq!(Account::read(&account.counters()).unwrap().failure, None);
+        account.messages = vec!["\u{fc}".repeat(MESSAGE_BYTES_MAX)];
+        let cut = Account::read(&account.counters()).unwrap();
+        assert_eq!(cut.messages[0].len(), MESSAGE_BYTES_MAX);
     }
 
     #[test]
     fn odd_counters_are_refused() {
-        assert_eq!(Account::from_words(&[]), None);
-        assert_eq!(Account::from_words(&[u64::MAX, 1, 2, 3]), None);
-        assert_eq!(Account::from_words(&[0, 0, u64::MAX, 1]), None);
-        assert_eq!(Account::from_words(&[0, 0, 1, 0, u64::MAX]), None);
+        assert_eq!(Account::read(&Counters::default()), None);
+        assert_eq!(Account::read(&Counters::from_json("[0,0,1]".to_owned())), None);
+        let mut client = ClientAccount::new(0);
+        client.spans = Spans::new(1);
+        let mut account = Account { clients: vec![client], ..Account::default() };
+        assert_eq!(Account::read(&account.counters()), None);
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::panel::{Dial, Panel, Part, Signal};
 
 /// What a tick says, for the output.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tick {
     pub(super) part: Part,
     /// Clients that have moved bytes in the warm-up, all of them afterwards, and at the end those
@@ -25,27 +27,6 @@ impl Tick {
     /// Megabytes per second.
     pub(super) fn megabytes(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 / 1e6 / self.seconds } else { 0.0 }
-    }
-
-    /// As the counters of a session.
-    pub(super) fn to_words(self) -> Vec<u64> {
-        let seconds = self.seconds.to_bits();
-        let Self { part, active, lines, bytes, latency_ns, measured_ns, .. } = self;
-        vec![part as u64, active, lines, bytes, seconds, latency_ns, measured_ns]
-    }
-
-    /// From counters.
-    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
-        let &[part, active, lines, bytes, seconds, latency_ns, measured_ns] = words else {
-            return None;
-        };
-        let part = match part {
-            0 => Part::WarmUp,
-            1 => Part::Measured,
-            _ => Part::Over,
-        };
-        let seconds = f64::from_bits(seconds);
-        Some(Self { part, active, lines, bytes, seconds, latency_ns, measured_ns })
     }
 }
 
@@ -160,6 +141,8 @@ fn latency(elapsed_ns: u64, panels: &[Panel]) -> u64 {
 mod tests {
     use std::time::Duration;
 
+    use treering_model::Counters;
+
     use super::{Clock, Tick};
     use crate::dbench::panel::{Dial, Panel, Part, Signal};
 
@@ -192,7 +175,7 @@ mod tests {
         let fifth = tick(&mut clock, 5, &signal, &panels).unwrap();
         assert_eq!((fifth.part, fifth.active, fifth.latency_ns), (Part::Measured, 2, 55));
         assert!((fifth.megabytes() - 3.999).abs() < 0.001, "{}", fifth.megabytes());
-        assert_eq!(Tick::from_words(&fifth.to_words()), Some(fifth));
+        assert_eq!(Counters::of(&fifth).read(), Some(fifth));
         let seventh = tick(&mut clock, 7, &signal, &panels).unwrap();
         assert_eq!((seventh.part, signal.part()), (Part::Over, Part::Over));
         panels[0].set(Dial::Done, 1);
@@ -218,6 +201,5 @@ mod tests {
         for second in 2..100 {
             assert_eq!(tick(&mut clock, second, &signal, &panels).unwrap().part, Part::Measured);
         }
-        assert_eq!(Tick::from_words(&[1, 2]), None);
     }
 }

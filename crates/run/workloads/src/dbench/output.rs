@@ -109,7 +109,7 @@ impl Output {
     }
 
     fn task_ended(&mut self, task: &TaskTotals) {
-        if let Some(account) = Account::from_words(&task.counters) {
+        if let Some(account) = Account::read(&task.counters) {
             self.accounts.extend(account.clients);
             self.messages.extend(account.messages);
             self.untold += account.untold;
@@ -216,7 +216,7 @@ impl ClassicOutput for Output {
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
             TrialEvent::Ticked { counters, .. } => {
-                Tick::from_words(counters).map_or_else(Said::default, |tick| self.tick(tick))
+                counters.read().map_or_else(Said::default, |tick| self.tick(tick))
             }
             TrialEvent::TaskEnded(task) => {
                 self.task_ended(task);

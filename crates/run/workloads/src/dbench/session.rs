@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_model::{Caution, CautionCode, Metric, Op, TaskTotals};
+use treering_model::{Caution, CautionCode, Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Dir, Io, ParallelGroup, Phase, Script, Session, SideBySide, Stop, Task, Unfinished,
 };
@@ -176,7 +176,7 @@ impl Session for PlaySession<'_> {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let Some(account) = Account::from_words(&totals.counters) else { return };
+        let Some(account) = Account::read(&totals.counters) else { return };
         self.untold += account.untold;
         self.messages.extend(account.messages.iter().cloned());
         if self.failure.is_none()
@@ -192,10 +192,10 @@ impl Session for PlaySession<'_> {
         }
     }
 
-    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let Self { clock, common, .. } = self;
         let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);
-        tick.map_or_else(Vec::new, super::clock::Tick::to_words)
+        tick.as_ref().map(Counters::of).unwrap_or_default()
     }
 
     fn failure(&self) -> Option<String> {

@@ -1,8 +1,6 @@
 //! A configured FFSB: the profile, what it will ask of the filesystem, and the session.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,7 +38,7 @@ pub(super) fn read_profile(
         return Err(ConfigError::new("usage: ffsb <config file>"));
     };
     let path = settings.file(named);
-    let text = read(&path).map_err(|error| {
+    let text = settings.files.read(&path, PROFILE_BYTES_MAX).map_err(|error| {
         ConfigError::new(format!("cannot read the profile {named}: {error}"))
             .hint("give the path of a profile; examples/ffsb has some")
     })?;
@@ -53,12 +51,6 @@ pub(super) fn read_profile(
     }
     let full = std::path::absolute(&path).unwrap_or(path);
     Ok((full, profile))
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(PROFILE_BYTES_MAX).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// A location without links, whether it is there already or will be made.

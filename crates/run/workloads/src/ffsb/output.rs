@@ -12,7 +12,7 @@ use super::job::read_profile;
 use super::options::CLASSIC;
 use super::profile::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
-use super::tally::Tally;
+use super::tally::{Prepared, Tally};
 use crate::cautions;
 
 /// How a classic command line is run.
@@ -90,7 +90,7 @@ impl Output {
         self.began_ns = Some(began_ns);
         self.until(task);
         let group = (0..self.groups.len()).find(|&group| group_kind(group) == task.kind);
-        if let (Some(group), Some(tally)) = (group, Tally::from_words(&task.counters)) {
+        if let (Some(group), Some(tally)) = (group, task.counters.read::<Tally>()) {
             self.groups[group].add(&tally);
         }
     }
@@ -116,14 +116,12 @@ impl Output {
 
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
         if task.kind == PREPARE {
-            return match task.counters.as_slice() {
-                [0] if self.is_reused(&task.subject) => {
-                    out(classic_output::recreating(&task.subject))
-                }
-                [0] => out(classic_output::creating(&task.subject)),
-                [1] => out(classic_output::reusing(&task.subject)),
-                _ => Said::default(),
-            };
+            let Some(Prepared { reused }) = task.counters.read() else { return Said::default() };
+            return out(match (reused, self.is_reused(&task.subject)) {
+                (true, _) => classic_output::reusing(&task.subject),
+                (false, true) => classic_output::recreating(&task.subject),
+                (false, false) => classic_output::creating(&task.subject),
+            });
         }
         if task.kind != SYNC {
             if task.kind.starts_with("threadgroup") {

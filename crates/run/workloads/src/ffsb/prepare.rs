@@ -7,12 +7,14 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
+use treering_model::Counters;
 use treering_script::{Dir, EntryKind, Expect, Io, Script, Stop};
 
 use super::fileset::{Common, Fileset};
 use super::names::{DATA, DATADIR, META, Ours};
 use super::namespace::{Namespace, Place, directory};
 use super::profile::Filesystem;
+use super::tally::Prepared;
 
 const ROOT: Dir = Dir(1);
 const DATA_DIR: Dir = Dir(2);
@@ -250,8 +252,10 @@ impl Script for Prepare {
         Ok(())
     }
 
-    /// Whether the files of an earlier run were taken over; nothing when it went no further.
-    fn counters(&mut self) -> Vec<u64> {
-        if self.is_hindered() { Vec::new() } else { vec![u64::from(self.reused)] }
+    fn counters(&mut self) -> Counters {
+        if self.is_hindered() {
+            return Counters::default();
+        }
+        Counters::of(&Prepared { reused: self.reused })
     }
 }

@@ -16,7 +16,7 @@ use super::namespace::{Namespace, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
 use super::profile::{Aging, Filesystem, Profile, Sizes};
-use super::tally::Tally;
+use super::tally::{Prepared, Tally};
 use super::worker::{Ends, Worker};
 use crate::sync_all::SyncAll;
 
@@ -327,14 +327,16 @@ impl Session for BenchSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         match self.part {
             Some(Part::Setup) => {
-                if totals.kind == PREPARE && totals.counters == [1] {
+                if totals.kind == PREPARE
+                    && totals.counters.read() == Some(Prepared { reused: true })
+                {
                     self.reused[usize::from(totals.worker)] = true;
                 }
                 self.headline.set_up(totals);
             }
             Some(Part::Benchmark) => {
                 let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
-                let tally = Tally::from_words(&totals.counters);
+                let tally = totals.counters.read::<Tally>();
                 if let (Some(group), Some(tally)) = (number, tally) {
                     self.headline.worked(group, totals, &tally);
                 }

@@ -1,11 +1,13 @@
 //! What a worker of FFSB did, in FFSB's own way of counting: operations, transactions, bytes, and
 //! the times of the calls that it times.
 
+use serde::{Deserialize, Serialize};
+
 use super::operation::Operation;
 use super::profile::TimedCall;
 
 /// What was done of one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Done {
     /// How often it was carried out.
     pub(super) operations: u64,
@@ -16,7 +18,7 @@ pub(super) struct Done {
 }
 
 /// Times of one kind of call, in whole microseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CallTimes {
     pub(super) calls: u64,
     pub(super) sum_us: u64,
@@ -27,7 +29,7 @@ pub(super) struct CallTimes {
 }
 
 /// What a worker, or all of a group, did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// By [`Operation::place`].
     pub(super) done: [Done; Operation::COUNT],
@@ -57,40 +59,6 @@ impl Tally {
             times.add(more);
         }
     }
-
-    /// As numbers.
-    pub(super) fn to_words(&self) -> Vec<u64> {
-        let done = self.done.iter().flat_map(|d| [d.operations, d.transactions, d.bytes]);
-        let mut words: Vec<u64> = done.collect();
-        for times in &self.calls {
-            words.extend([times.calls, times.sum_us, times.min_us, times.max_us]);
-            words.push(times.in_range.len() as u64);
-            words.extend(&times.in_range);
-        }
-        words
-    }
-
-    /// From numbers; `None` when they are not such a tally.
-    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
-        let mut tally = Self::default();
-        let (done, mut rest) = words.split_at_checked(3 * Operation::COUNT)?;
-        for (place, three) in tally.done.iter_mut().zip(done.chunks_exact(3)) {
-            *place = Done { operations: three[0], transactions: three[1], bytes: three[2] };
-        }
-        for times in &mut tally.calls {
-            let (fixed, after) = rest.split_at_checked(5)?;
-            let (in_range, after) = after.split_at_checked(usize::try_from(fixed[4]).ok()?)?;
-            rest = after;
-            *times = CallTimes {
-                calls: fixed[0],
-                sum_us: fixed[1],
-                min_us: fixed[2],
-                max_us: fixed[3],
-                in_range: in_range.to_vec(),
-            };
-        }
-        rest.is_empty().then_some(tally)
-    }
 }
 
 impl CallTimes {
@@ -116,8 +84,16 @@ impl CallTimes {
     }
 }
 
+/// Whether the files of an earlier run were taken over; nothing is counted when it went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Prepared {
+    pub(super) reused: bool,
+}
+
 #[cfg(test)]
 mod tests {
+    use treering_model::Counters;
+
     use super::{CallTimes, Done, Tally};
 
     fn tally() -> Tally {
@@ -131,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn words_give_the_tally_again() {
-        let words = tally().to_words();
-        assert_eq!(Tally::from_words(&words), Some(tally()));
-        assert_eq!(Tally::from_words(&words[..words.len() - 1]), None);
-        assert_eq!(Tally::from_words(&[]), None);
+    fn counters_name_operations_and_calls() {
+        let counters = Counters::of(&tally());
+        assert_eq!(counters.read(), Some(tally()));
+        let done = r#""bytes":81920,"operations":2,"transactions":20"#;
+        assert!(counters.json().contains(done), "{}", counters.json());
     }
 
     #[test]

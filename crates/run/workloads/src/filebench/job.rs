@@ -1,8 +1,6 @@
 //! A configured filebench: the plan of a file, what it will ask of the filesystem, and the session.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use treering_languages::nearest::nearest;
 use treering_model::metrics::rates;
@@ -41,19 +39,13 @@ pub(super) struct BenchJob {
     parameters: Vec<(String, String)>,
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(BYTES_MAX).read_to_end(&mut text)?;
-    Ok(text)
-}
-
 /// The text of a personality or of a file, and its name.
 fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<u8>), ConfigError> {
     if by_name && let Some(text) = find(named) {
         return Ok((named.to_owned(), text.as_bytes().to_vec()));
     }
     let path = settings.file(named);
-    let text = read(&path).map_err(|error| {
+    let text = settings.files.read(&path, BYTES_MAX).map_err(|error| {
         let shown = named.escape_debug();
         let wrong = ConfigError::new(format!("cannot read the workload file {shown}: {error}"));
         match nearest(named, names()) {

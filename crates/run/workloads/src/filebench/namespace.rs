@@ -10,6 +10,7 @@ use treering_script::{Deadline, Dir, Io, MAX_DIRS, Random, Signal, Stop};
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
 use super::pool::Pool;
+use super::tally::Account;
 use super::tree::{ROOT, Tree};
 
 /// Directories that all workers together keep open.
@@ -121,7 +122,7 @@ pub(super) struct Common {
     pub(super) passed: AtomicU64,
     /// Which snapshot is asked for, and what each worker told last.
     pub(super) snapshot: AtomicU64,
-    pub(super) told: Vec<Mutex<Vec<u64>>>,
+    pub(super) told: Vec<Mutex<Account>>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -154,7 +155,7 @@ impl Common {
             waiting: AtomicU32::new(0),
             passed: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
-            told: (0..workers).map(|_| Mutex::new(Vec::new())).collect(),
+            told: (0..workers).map(|_| Mutex::new(Account::default())).collect(),
             trouble: Mutex::new(None),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use treering_model::{Ending, TaskTotals, TrialEvent};
+use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
@@ -10,9 +10,8 @@ use treering_script::{
 use super::classic_output::report;
 use super::job::{Understood, understand_classic};
 use super::namespace::roots;
-use super::prepare::REUSED;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
-use super::tally::{Account, Tally};
+use super::tally::{Account, Became, Tally, TreeCounters};
 use super::wml::{Action, CUSTOM, Value, Variable};
 use crate::cautions;
 
@@ -131,8 +130,8 @@ impl Output {
         let name = task.subject.escape_debug().to_string();
         let found = self.understood.plan.filesets.iter().find(|one| one.name == task.subject);
         let Some(fileset) = found else { return Said::default() };
-        let bytes = task.counters.get(1).copied().unwrap_or(0);
-        let depth = task.counters.get(2).copied().map_or(0.0, f64::from_bits);
+        let Some(tree) = task.counters.read::<TreeCounters>() else { return Said::default() };
+        let (bytes, depth) = (tree.bytes, tree.mean_depth);
         let mut words = line(
             task.began_ns,
             &format!(
@@ -144,7 +143,7 @@ impl Output {
                 bytes as f64 / 1_048_576.0
             ),
         );
-        if task.counters.first() == Some(&REUSED) {
+        if tree.became == Became::Reused {
             words += &line(at_ns, &format!("Reusing existing {name} tree"));
         } else {
             words += &line(task.began_ns, &format!("Removing {name} tree (if exists)"));
@@ -188,7 +187,7 @@ impl Output {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-        if let Some(account) = Account::from_words(&task.counters) {
+        if let Some(account) = task.counters.read::<Account>() {
             account.add_to(&mut self.sums);
         }
     }
@@ -210,8 +209,8 @@ impl Output {
     }
 
     /// A period of a `psrun` is over.
-    fn snapshot(&mut self, counters: &[u64], at_ns: u64) -> Said {
-        let Some(account) = Account::from_words(counters) else { return Said::default() };
+    fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> Said {
+        let Some(account) = counters.read::<Account>() else { return Said::default() };
         let mut sums = vec![Tally::default(); self.sums.len()];
         account.add_to(&mut sums);
         let words = self.results(&sums, at_ns, account.began_ns);

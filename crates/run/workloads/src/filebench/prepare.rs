@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
+use treering_model::Counters;
 use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
 
 use super::names::{Name, serial};
 use super::namespace::Namespace;
+use super::tally::{Became, TreeCounters};
 use super::tree::ROOT;
-
-/// What the first note of [`Directories`] says.
-pub(super) const MADE: u64 = 0;
-pub(super) const REUSED: u64 = 1;
-pub(super) const CLEARED: u64 = 2;
-/// There is something in the way.
-pub(super) const FOREIGN: u64 = 3;
 
 /// Makes the directories of one fileset.
 pub(super) struct Directories {
     namespace: Arc<Namespace>,
     fileset: usize,
-    became: u64,
+    became: Became,
     name: Name,
 }
 
@@ -50,7 +45,7 @@ impl Left {
 impl Directories {
     pub(super) fn new(namespace: &Arc<Namespace>, fileset: usize) -> Self {
         let namespace = Arc::clone(namespace);
-        Self { namespace, fileset, became: MADE, name: Name::default() }
+        Self { namespace, fileset, became: Became::Made, name: Name::default() }
     }
 
     /// Opens one of the directories that were found.
@@ -115,7 +110,7 @@ impl Directories {
             let at = self.planting(dir.depth - 1);
             self.name.set(dir.serial);
             let made = io.make_dir(at, self.name.as_c_str());
-            if self.became == REUSED {
+            if self.became == Became::Reused {
                 made.unless_existing()?;
             } else {
                 made?;
@@ -138,12 +133,12 @@ impl Script for Directories {
             made?;
         } else if made.unless_existing()?.is_none() {
             let keeps = fileset.plan.reuse || fileset.plan.trust;
-            self.became = if keeps { REUSED } else { CLEARED };
+            self.became = if keeps { Became::Reused } else { Became::Cleared };
         }
         namespace.open_root(io, self.fileset)?;
-        if self.became == CLEARED {
+        if self.became == Became::Cleared {
             let Some(left) = self.find(io)? else {
-                self.became = FOREIGN;
+                self.became = Became::Foreign;
                 return Ok(());
             };
             self.remove(io, &left)?;
@@ -154,10 +149,10 @@ impl Script for Directories {
         Ok(())
     }
 
-    /// What became of it; the bytes of all files, and how deep the tree is on average.
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         let tree = &self.namespace.filesets[self.fileset].tree;
-        vec![self.became, tree.bytes, tree.mean_depth.to_bits()]
+        let (became, bytes, mean_depth) = (self.became, tree.bytes, tree.mean_depth);
+        Counters::of(&TreeCounters { became, bytes, mean_depth })
     }
 }
 

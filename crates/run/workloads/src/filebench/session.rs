@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use treering_model::{Metric, Op, TaskTotals};
+use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SideBySide, Stop,
     SyncScope, Task, TimeLimit, Unfinished,
@@ -16,8 +16,8 @@ use super::headline::Headline;
 use super::names::directory;
 use super::namespace::Namespace;
 use super::plan::Plan;
-use super::prepare::{Allocation, Directories, FOREIGN, REUSED};
-use super::tally::{Account, Tally};
+use super::prepare::{Allocation, Directories};
+use super::tally::{Account, Became, Tally, TreeCounters};
 use super::worker::{DEPTH, Worker};
 use crate::sync_all::SyncAll;
 
@@ -190,8 +190,10 @@ impl BenchSession {
     }
 
     /// What all have done, at the end of a period: asked for a moment before.
-    fn snapshot(&mut self, elapsed_ns: u64) -> Vec<u64> {
-        let Some((period, _)) = self.namespace.plan.run_length.period else { return Vec::new() };
+    fn snapshot(&mut self, elapsed_ns: u64) -> Counters {
+        let Some((period, _)) = self.namespace.plan.run_length.period else {
+            return Counters::default();
+        };
         let next = period.saturating_mul(SECOND_NS).saturating_mul(self.snapshots + 1);
         let moment = u64::try_from(TICK.as_nanos()).unwrap_or(0);
         if elapsed_ns.saturating_add(moment) >= next && self.asked == self.snapshots {
@@ -199,22 +201,19 @@ impl BenchSession {
             self.namespace.common.snapshot.fetch_add(1, Ordering::SeqCst);
         }
         if elapsed_ns < next {
-            return Vec::new();
+            return Counters::default();
         }
         self.snapshots += 1;
         let mut sums = vec![Tally::default(); self.namespace.plan.rows.len()];
         for told in &self.namespace.common.told {
-            let words = told.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(account) = Account::from_words(&words) {
-                account.add_to(&mut sums);
-            }
+            told.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut sums);
         }
         let rows = sums.into_iter().enumerate().collect();
-        Account { began_ns: elapsed_ns, ran_out: false, rows }.to_words()
+        Counters::of(&Account { began_ns: elapsed_ns, ran_out: false, rows })
     }
 
     fn worked(&mut self, totals: &TaskTotals) {
-        if let Some(account) = Account::from_words(&totals.counters) {
+        if let Some(account) = totals.counters.read::<Account>() {
             self.headline.worked(totals, &account);
         }
     }
@@ -263,9 +262,9 @@ impl Session for BenchSession {
                     return;
                 }
                 let fileset = (self.group - 1) / 2;
-                match totals.counters.first() {
-                    Some(&REUSED) => self.reused[fileset] = true,
-                    Some(&FOREIGN) => {
+                match totals.counters.read().map(|tree: TreeCounters| tree.became) {
+                    Some(Became::Reused) => self.reused[fileset] = true,
+                    Some(Became::Foreign) => {
                         let plan = &self.namespace.filesets[fileset].plan;
                         let place = format!("{}/{}", plan.path, plan.name);
                         self.failure.get_or_insert(format!(
@@ -283,7 +282,7 @@ impl Session for BenchSession {
         }
     }
 
-    fn tick(&mut self, elapsed_ns: u64) -> Vec<u64> {
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
         self.events_come(elapsed_ns);
         self.snapshot(elapsed_ns)
     }

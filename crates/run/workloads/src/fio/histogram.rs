@@ -3,6 +3,8 @@
 //! Below 128 ns each value has a bucket; then each power of two has 64. What takes longer than
 //! some 17 seconds is in the last one.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 const BITS: u32 = 6;
 const GROUP: usize = 1 << BITS;
 const GROUPS: usize = 29;
@@ -37,6 +39,23 @@ pub(super) fn middle_ns(bucket: usize) -> u64 {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Histogram {
     counts: Vec<u64>,
+}
+
+/// In JSON a histogram is its buckets: `[[bucket, latencies], …]`.
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.buckets())
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Self::default();
+        for (bucket, count) in Vec::<(usize, u64)>::deserialize(deserializer)? {
+            all.add(bucket, count);
+        }
+        Ok(all)
+    }
 }
 
 impl std::fmt::Debug for Histogram {

@@ -1,8 +1,7 @@
 //! A configured fio: the jobs of a file, what they will ask of the filesystem, and the session.
 
 use std::collections::HashMap;
-use std::fs::{File, read_to_string};
-use std::io::Read;
+use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use treering_model::{Caution, Metric, Mode, Work};
@@ -65,7 +64,7 @@ impl<'s> Source<'s> {
             return Err(ConfigError::new("-: a job file on standard input is read by fio only")
                 .hint("write it into a file"));
         }
-        let text = read(&path).map_err(|error| {
+        let text = settings.files.read(&path, BYTES_MAX).map_err(|error| {
             ConfigError::new(format!("cannot read the job file {named}: {error}"))
                 .hint("give the path of a job file; examples/fio has some")
         })?;
@@ -82,7 +81,9 @@ impl<'s> Source<'s> {
             } else {
                 base.join(Path::new(from).parent().unwrap_or(Path::new("")))
             };
-            let text = read(&beside.join(included)).map_err(|error| error.to_string())?;
+            let included_at = beside.join(included);
+            let text = self.settings.files.read(&included_at, BYTES_MAX);
+            let text = text.map_err(|error| error.to_string())?;
             Ok((included.to_owned(), text))
         };
         let environment = |name: &str| {
@@ -120,12 +121,6 @@ pub(super) fn read_jobs(
 ) -> Result<(Parameters, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
     Ok((source.parameters(), source.parsed(jobfile::parse)?))
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(BYTES_MAX).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.

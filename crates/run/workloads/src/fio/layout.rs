@@ -4,6 +4,8 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
 use super::jobfile::{Allocation, Engine};
@@ -13,10 +15,27 @@ use super::tausworthe::Use;
 use super::worker::Worker;
 
 const FILE: File = File(0);
-/// What the first note says.
-pub(super) const KEPT: u64 = 0;
-pub(super) const MADE: u64 = 1;
-pub(super) const UNSIZED: u64 = 2;
+
+/// What became of the files of a clone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Became {
+    /// All were there, or need not be.
+    #[default]
+    Kept,
+    /// Some were made.
+    Made,
+    /// Nothing says how long they are to be.
+    Unsized,
+}
+
+/// What was found and done before a clone begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LaidOut {
+    pub(super) became: Became,
+    /// The sizes of the files as they were found.
+    pub(super) found_bytes: Vec<u64>,
+}
 
 /// Makes the directories of a native run.
 pub(super) struct MakeDirectories {
@@ -128,15 +147,12 @@ impl Script for Layout {
         short.into_iter().try_for_each(|(number, end)| self.make(io, number, end))
     }
 
-    /// What became of it, then the sizes that were found.
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         let became = match (&self.extents, self.made) {
-            (Err(_), _) => UNSIZED,
-            (Ok(_), true) => MADE,
-            (Ok(_), false) => KEPT,
+            (Err(_), _) => Became::Unsized,
+            (Ok(_), true) => Became::Made,
+            (Ok(_), false) => Became::Kept,
         };
-        let mut counters = vec![became];
-        counters.append(&mut self.found);
-        counters
+        Counters::of(&LaidOut { became, found_bytes: std::mem::take(&mut self.found) })
     }
 }

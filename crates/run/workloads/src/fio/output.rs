@@ -13,7 +13,7 @@ use treering_script::{
 use super::classic_output::{Format, When, header, report, rows, started};
 use super::job::read_jobs;
 use super::jobfile::{Section, Way, show};
-use super::layout::MADE;
+use super::layout::{Became, LaidOut};
 use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;
 use super::scene::Scene;
@@ -49,6 +49,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             shown,
             into_file: output.is_some(),
             started_unix_ms: settings.started_unix_ms,
+            process: settings.machine.process,
             laid_out: 0,
             reported: false,
             parses_only: settings.flag("parse-only"),
@@ -107,6 +108,7 @@ struct Output {
     shown: Option<String>,
     into_file: bool,
     started_unix_ms: u64,
+    process: u32,
     laid_out: usize,
     reported: bool,
     /// Nothing is done.
@@ -204,7 +206,7 @@ impl Output {
         if task.phase > 0 {
             let batch = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
             let worker = self.scene.batch(batch).nth(usize::from(task.worker));
-            if let (Some((number, _)), Some(tally)) = (worker, Tally::from_words(&task.counters)) {
+            if let (Some((number, _)), Some(tally)) = (worker, Tally::read(&task.counters)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
                 let mut said = self.logs(number, &std::mem::take(&mut tally.logs));
@@ -219,8 +221,10 @@ impl Output {
             return Said::default();
         }
         let worker = self.scene.workers.get(self.laid_out);
+        let laid_out = task.counters.read::<LaidOut>();
+        let is_made = laid_out.is_some_and(|laid_out| laid_out.became == Became::Made);
         self.laid_out += 1;
-        let Some(worker) = worker.filter(|_| task.counters.first() == Some(&MADE)) else {
+        let Some(worker) = worker.filter(|_| is_made) else {
             return Said::default();
         };
         let files = worker.files.len();
@@ -256,7 +260,7 @@ impl Output {
         }
         let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
-        let when = When { unix_ms, time, elapsed_ms, disk };
+        let when = When { process: self.process, unix_ms, time, elapsed_ms, disk };
         let rows = rows(&self.scene, &self.done);
         let globals = self.scene.jobs.first().map(|job| job.given_globally.clone());
         let globals = globals.unwrap_or_default();

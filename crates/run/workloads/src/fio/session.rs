@@ -13,7 +13,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::jobfile::{Engine, Exits};
-use super::layout::{Layout, MakeDirectories, UNSIZED};
+use super::layout::{Became, LaidOut, Layout, MakeDirectories};
 use super::namespace::directory;
 use super::runner::{Deadlines, FlowShare, Runner};
 use super::scene::Scene;
@@ -173,10 +173,11 @@ impl JobSession {
 
     fn laid_out(&mut self, totals: &TaskTotals) {
         let Some(worker) = self.scene.workers.get(self.extents.len()) else { return };
-        let found = totals.counters.get(1..).unwrap_or_default();
+        let laid_out = totals.counters.read().unwrap_or_default();
+        let LaidOut { became, found_bytes } = laid_out;
         let draws = worker.seeds.generator(Use::FileSize);
-        let extents = extents(&worker.job, worker.number, found, draws);
-        if let (Err(why), Some(&UNSIZED)) = (&extents, totals.counters.first()) {
+        let extents = extents(&worker.job, worker.number, &found_bytes, draws);
+        if let (Err(why), Became::Unsized) = (&extents, became) {
             let why = format!("{}: {}", worker.job.name, why.why());
             self.failure.get_or_insert(why);
         }
@@ -186,7 +187,7 @@ impl JobSession {
     fn worked(&mut self, totals: &TaskTotals, batch: usize) {
         let place = usize::from(totals.worker);
         let Some((number, worker)) = self.scene.batch(batch).nth(place) else { return };
-        let Some(tally) = Tally::from_words(&totals.counters) else { return };
+        let Some(tally) = Tally::read(&totals.counters) else { return };
         if tally.errno != 0 {
             let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
             self.failure.get_or_insert(format!("{}: a request failed: {why}", worker.job.name));

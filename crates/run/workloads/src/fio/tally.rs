@@ -1,10 +1,13 @@
 //! What a clone did: bytes, requests, latencies and rates, as fio counts them.
 
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
+
 use super::histogram::Histogram;
 use super::logs::Line;
 
 /// Numbers of which the extremes, the mean and the deviation are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stat {
     pub(super) samples: u64,
     pub(super) least: u64,
@@ -84,14 +87,10 @@ impl Stat {
     fn around(&self) -> f64 {
         (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
     }
-
-    fn words(&self) -> [u64; 5] {
-        [self.samples, self.least, self.most, self.sum.to_bits(), self.squares.to_bits()]
-    }
 }
 
 /// Latencies, and how they are distributed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Latencies {
     pub(super) stat: Stat,
     pub(super) histogram: Histogram,
@@ -161,7 +160,7 @@ fn batch(number: u64) -> usize {
 }
 
 /// What was done one way.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct WayTally {
     pub(super) bytes: u64,
     pub(super) requests: u64,
@@ -191,7 +190,7 @@ impl WayTally {
 }
 
 /// A block that was not what had been written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Complaint {
     /// In the original's words.
     pub(super) text: String,
@@ -202,7 +201,7 @@ pub(super) struct Complaint {
 }
 
 /// What a clone did.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) ways: [WayTally; 3],
     pub(super) sync: Latencies,
@@ -223,6 +222,7 @@ pub(super) struct Tally {
     /// Blocks that were wrong, of a clone alone.
     pub(super) complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
+    #[serde(skip)]
     pub(super) logs: Vec<Line>,
 }
 
@@ -320,134 +320,26 @@ impl Tally {
         sum
     }
 
-    /// As the counters of a script.
-    pub(super) fn words(&self) -> Vec<u64> {
-        let mut words = vec![self.runtime_ms, self.errno];
-        words.extend(self.usage);
-        words.extend(self.errors);
-        for way in &self.ways {
-            words.extend([way.bytes, way.requests, way.short, way.runtime_ms]);
-            words.extend(way.bandwidth.words());
-            words.extend(way.iops.words());
-            put(&mut words, &way.slat);
-            put(&mut words, &way.clat);
-            put(&mut words, &way.lat);
-        }
-        put(&mut words, &self.sync);
-        words.extend(self.depths);
-        words.extend(self.submits);
-        words.extend(self.completes);
-        words.extend(self.coarse);
-        words.push(self.complaints.len() as u64);
-        for Complaint { text, file, dumps } in &self.complaints {
-            words.push(*file);
-            put_bytes(&mut words, text.as_bytes());
-            let (at, received, wanted) =
-                dumps.clone().unwrap_or((u64::MAX, Vec::new(), Vec::new()));
-            words.push(at);
-            put_bytes(&mut words, &received);
-            put_bytes(&mut words, &wanted);
-        }
-        words.extend(self.logs.as_flattened());
-        words
+    /// As the counters of a script; the lines of logs are not kept.
+    pub(super) fn counters(&self) -> Counters {
+        Counters::of(self).with_bulk(self.logs.as_flattened().to_vec())
     }
 
-    /// What [`Tally::words`] wrote.
-    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
-        let mut reader = Words(words);
-        let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
-        tally.usage = reader.several()?;
-        tally.errors = reader.several()?;
-        for way in &mut tally.ways {
-            [way.bytes, way.requests, way.short, way.runtime_ms] = reader.several()?;
-            way.bandwidth = reader.stat()?;
-            way.iops = reader.stat()?;
-            way.slat = reader.latencies()?;
-            way.clat = reader.latencies()?;
-            way.lat = reader.latencies()?;
-        }
-        tally.sync = reader.latencies()?;
-        tally.depths = reader.several()?;
-        tally.submits = reader.several()?;
-        tally.completes = reader.several()?;
-        tally.coarse = reader.several()?;
-        for _ in 0..reader.one()? {
-            let (file, text) = (reader.one()?, reader.bytes()?);
-            let text = String::from_utf8_lossy(&text).into_owned();
-            let (at, received, wanted) = (reader.one()?, reader.bytes()?, reader.bytes()?);
-            let dumps = (at != u64::MAX).then_some((at, received, wanted));
-            tally.complaints.push(Complaint { text, file, dumps });
-        }
-        let (logs, rest) = reader.0.as_chunks();
-        tally.logs = logs.to_vec();
-        rest.is_empty().then_some(tally)
-    }
-}
-
-fn put(words: &mut Vec<u64>, latencies: &Latencies) {
-    words.extend(latencies.stat.words());
-    let at = words.len();
-    words.push(0);
-    for (bucket, count) in latencies.histogram.buckets() {
-        words.extend([bucket as u64, count]);
-    }
-    words[at] = ((words.len() - at - 1) / 2) as u64;
-}
-
-/// Bytes as words, after their number.
-fn put_bytes(words: &mut Vec<u64>, bytes: &[u8]) {
-    words.push(bytes.len() as u64);
-    for part in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..part.len()].copy_from_slice(part);
-        words.push(u64::from_le_bytes(word));
-    }
-}
-
-struct Words<'w>(&'w [u64]);
-
-impl Words<'_> {
-    fn one(&mut self) -> Option<u64> {
-        self.several().map(|[one]| one)
-    }
-
-    fn several<const N: usize>(&mut self) -> Option<[u64; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    fn bytes(&mut self) -> Option<Vec<u8>> {
-        let count = usize::try_from(self.one()?).ok()?;
-        let (words, rest) = self.0.split_at_checked(count.div_ceil(8))?;
-        self.0 = rest;
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.truncate(count);
-        Some(bytes)
-    }
-
-    fn stat(&mut self) -> Option<Stat> {
-        let [samples, least, most, sum, squares] = self.several()?;
-        let (sum, squares) = (f64::from_bits(sum), f64::from_bits(squares));
-        Some(Stat { samples, least, most, sum, squares })
-    }
-
-    fn latencies(&mut self) -> Option<Latencies> {
-        let mut latencies = Latencies { stat: self.stat()?, ..Latencies::default() };
-        for _ in 0..self.one()? {
-            let [bucket, count] = self.several()?;
-            latencies.histogram.add(usize::try_from(bucket).ok()?, count);
-        }
-        Some(latencies)
+    /// What [`Tally::counters`] gave.
+    pub(super) fn read(counters: &Counters) -> Option<Self> {
+        let (logs, _whole) = counters.bulk().as_chunks();
+        Some(Self { logs: logs.to_vec(), ..counters.read()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use treering_model::Counters;
+
     use super::{Stat, Tally, coarse};
 
     #[test]
-    fn words_tell_all() {
+    fn counters_tell_all() {
         let mut tally = Tally::default();
         for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
             tally.took(1, ns);
@@ -459,11 +351,10 @@ mod tests {
         tally.issued(16);
         tally.submitted(4);
         tally.completed(1);
-        let read = Tally::from_words(&tally.words()).unwrap();
+        tally.logs.push([1, 2, 3, 4, 5, 6]);
+        let read = Tally::read(&tally.counters()).unwrap();
         assert_eq!(read, tally);
-        let words = tally.words();
-        assert_eq!(Tally::from_words(&words[..words.len() - 1]), None);
-        assert_eq!(Tally::from_words(&[]), None);
+        assert_eq!(Tally::read(&Counters::default()), None);
         let mut both = read;
         both.merge(&tally);
         assert_eq!((both.ways[1].clat.stat.samples, both.clones), (10, 2));

@@ -3,10 +3,12 @@
 //! Native figures come from the engine. These are kept beside them because the original's row is
 //! made of them: its rate of a worker, its overhead, its minima and means.
 
+use serde::{Deserialize, Serialize};
+
 use super::locator::Since;
 
 /// Least, mean and most of one kind of call, in microseconds, as the original prints them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MinAvgMax {
     /// The least; 0 when there was none.
     pub(super) min_us: u64,
@@ -137,7 +139,7 @@ impl Account {
     }
 
     /// What it comes to.
-    pub(super) fn close(&self, files: u64, full: bool, since: &[Since]) -> Counters {
+    pub(super) fn close(&self, files: u64, full: bool, since: &[Since]) -> FileCounters {
         let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
         let in_calls = self.create.sum_us
             + self.write.sum_us
@@ -145,7 +147,7 @@ impl Account {
             + self.sync_us
             + self.close.sum_us;
         let write = Times { sum_us: self.write_means_us, ..self.write };
-        Counters {
+        FileCounters {
             files,
             full,
             no_room: false,
@@ -164,8 +166,8 @@ impl Account {
 
 /// What a worker of an iteration took down: the line of its log in the original, and where its
 /// files are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counters {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileCounters {
     /// Files that were made whole.
     pub(super) files: u64,
     /// Whether the filesystem was full.
@@ -192,51 +194,10 @@ pub(super) struct Counters {
     pub(super) since: Vec<Since>,
 }
 
-impl Counters {
+impl FileCounters {
     /// The columns in the order of the row.
     pub(super) fn columns(&self) -> [MinAvgMax; 6] {
         [self.create, self.write, self.fsync, self.sync, self.close, self.unlink]
-    }
-
-    /// As numbers.
-    pub(super) fn to_words(&self) -> Vec<u64> {
-        let ends = u64::from(self.full) | u64::from(self.no_room) << 1;
-        let mut words = vec![self.files, ends, self.loop_us, self.overhead_us];
-        words.extend(self.columns().iter().flat_map(|c| [c.min_us, c.avg_us, c.max_us]));
-        words.extend(self.since.iter().flat_map(|since| {
-            [since.file, u64::from(since.stamp) << 32 | u64::from(since.subdir)]
-        }));
-        words
-    }
-
-    /// From numbers; `None` when they are not such counters.
-    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
-        let (fixed, rest) = words.split_at_checked(22)?;
-        let column = |place: usize| MinAvgMax {
-            min_us: fixed[4 + 3 * place],
-            avg_us: fixed[5 + 3 * place],
-            max_us: fixed[6 + 3 * place],
-        };
-        let half = |word: u64| u32::try_from(word & 0xffff_ffff).unwrap_or(0);
-        let since = rest.chunks_exact(2).map(|pair| Since {
-            file: pair[0],
-            stamp: half(pair[1] >> 32),
-            subdir: half(pair[1]),
-        });
-        Some(Self {
-            files: fixed[0],
-            full: fixed[1] & 1 != 0,
-            no_room: fixed[1] & 2 != 0,
-            loop_us: fixed[2],
-            overhead_us: fixed[3],
-            create: column(0),
-            write: column(1),
-            fsync: column(2),
-            sync: column(3),
-            close: column(4),
-            unlink: column(5),
-            since: since.collect(),
-        })
     }
 
     /// Files by seconds of the loop, rounded to a tenth as in the log of the original's workers.
@@ -248,7 +209,9 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Counters, MinAvgMax, Timed};
+    use treering_model::Counters;
+
+    use super::{Account, MinAvgMax, Timed};
     use crate::fs_mark::locator::Since;
 
     const US: u64 = 1000;
@@ -290,7 +253,7 @@ mod tests {
         assert_eq!(counters.sync, column(0, 500, 0));
         assert_eq!(counters.close, column(1, 1, 1));
         assert_eq!(counters.unlink, column(1000, 500, 1000));
-        assert_eq!(Counters::from_words(&counters.to_words()), Some(counters));
+        assert_eq!(Counters::of(&counters).read(), Some(counters));
     }
 
     #[test]
@@ -311,7 +274,6 @@ mod tests {
         let counters = Account::default().close(0, true, &[]);
         assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
         assert!(counters.files_per_second().abs() < 1e-9);
-        assert_eq!(Counters::from_words(&counters.to_words()), Some(counters));
-        assert_eq!(Counters::from_words(&[1, 2, 3]), None);
+        assert_eq!(Counters::of(&counters).read(), Some(counters));
     }
 }

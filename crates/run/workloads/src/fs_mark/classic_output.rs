@@ -3,7 +3,7 @@
 //!
 //! Only formatting. Texts end with a newline.
 
-use super::account::{Counters, MinAvgMax};
+use super::account::{FileCounters, MinAvgMax};
 use super::shape::{HASH_SECONDS, Policy, Shape, SyncMethod};
 
 /// What the header says of a method.
@@ -102,7 +102,7 @@ pub(super) struct Row {
 
 impl Row {
     /// The row of these workers.
-    pub(super) fn of(workers: &[Counters]) -> Self {
+    pub(super) fn of(workers: &[FileCounters]) -> Self {
         let mut row = Self::default();
         for counters in workers {
             row.files += counters.files;
@@ -163,7 +163,7 @@ pub(super) fn closing(rates: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Row, closing, header};
-    use crate::fs_mark::account::{Counters, MinAvgMax};
+    use crate::fs_mark::account::{FileCounters, MinAvgMax};
     use crate::fs_mark::shape::{Policy, Shape, SyncMethod};
 
     fn shape() -> Shape {
@@ -240,21 +240,21 @@ FSUse%        Count         Size    Files/sec     App Overhead
     #[test]
     fn rows_are_sums_of_rates_and_means_of_means() {
         let column = |min_us, avg_us, max_us| MinAvgMax { min_us, avg_us, max_us };
-        let first = Counters {
+        let first = FileCounters {
             files: 3,
             loop_us: 5767,
             overhead_us: 159,
             create: column(32, 37, 40),
             write: column(33, 42, 73),
-            ..Counters::default()
+            ..FileCounters::default()
         };
-        let second = Counters {
+        let second = FileCounters {
             files: 3,
             loop_us: 5845,
             overhead_us: 212,
             create: column(42, 45, 49),
             write: column(15, 33, 59),
-            ..Counters::default()
+            ..FileCounters::default()
         };
         let row = Row::of(&[first, second]);
         assert_eq!(
@@ -273,7 +273,8 @@ FSUse%        Count         Size    Files/sec     App Overhead
 
     #[test]
     fn long_numbers_are_not_cut() {
-        let counters = Counters { files: 5_000_000_000, loop_us: 1_000_000, ..Counters::default() };
+        let counters =
+            FileCounters { files: 5_000_000_000, loop_us: 1_000_000, ..FileCounters::default() };
         let line = Row::of(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
         assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }

@@ -7,7 +7,7 @@ use treering_model::metrics::fs_mark::{
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::account::Counters;
+use super::account::FileCounters;
 
 /// The kind of task that makes files.
 pub(super) const CREATE: &str = "create";
@@ -126,7 +126,7 @@ impl Headline {
     }
 
     /// Counts a task, with what a worker that makes files took down.
-    pub(super) fn add(&mut self, task: &TaskTotals, counters: Option<&Counters>) {
+    pub(super) fn add(&mut self, task: &TaskTotals, counters: Option<&FileCounters>) {
         let sums = match task.kind.as_str() {
             CREATE => &mut self.creates,
             UNLINK => &mut self.unlinks,
@@ -153,7 +153,7 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counters, Headline};
+    use super::{FileCounters, Headline};
     use treering_model::TaskTotals;
 
     fn task(kind: &str, began_ms: u64, wall_ms: u64, files: u64) -> TaskTotals {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_classic_workers_unlinks_are_not_in_its_rate() {
         let mut headline = Headline::default();
-        let counters = Counters { files: 90, loop_us: 1_000_000, ..Counters::default() };
+        let counters = FileCounters { files: 90, loop_us: 1_000_000, ..FileCounters::default() };
         headline.add(&task("create", 0, 5000, 100), Some(&counters));
         assert!((value(&headline, "files_per_second") - 90.0).abs() < 1e-9);
     }

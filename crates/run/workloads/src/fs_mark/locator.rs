@@ -5,6 +5,7 @@
 
 use std::ffi::CStr;
 
+use serde::{Deserialize, Serialize};
 use treering_script::Dir;
 
 use super::naming::{Paths, dir_name, mix};
@@ -18,7 +19,7 @@ const OPEN_MAX: u32 = 1000;
 const FIRST_SUBDIR: u16 = 2;
 
 /// From which file on names and subdirectories follow which time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Since {
     /// The first file.
     pub(super) file: u64,

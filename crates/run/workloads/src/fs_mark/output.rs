@@ -8,7 +8,7 @@ use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Room, Said, Settings, Witness,
 };
 
-use super::account::Counters;
+use super::account::FileCounters;
 use super::classic_output::{Row, closing, header};
 use super::config::ClassicConfig;
 use crate::cautions;
@@ -38,7 +38,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 struct Output {
     config: ClassicConfig,
     /// What the workers of the present iteration took down.
-    present: Vec<Counters>,
+    present: Vec<FileCounters>,
     expected: usize,
     /// Files so far.
     count: u64,
@@ -48,7 +48,7 @@ struct Output {
 
 impl Output {
     fn task(&mut self, task: &TaskTotals) {
-        self.present.extend(Counters::from_words(&task.counters));
+        self.present.extend(task.counters.read::<FileCounters>());
     }
 
     fn row(&mut self, witness: &mut dyn Witness) -> Said {

@@ -7,7 +7,7 @@ use treering_script::{
     GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SideBySide, Task, WorkerKind,
 };
 
-use super::account::Counters;
+use super::account::FileCounters;
 use super::collisions::Collisions;
 use super::headline::{CREATE, Headline, UNLINK};
 use super::shape::Shape;
@@ -202,7 +202,7 @@ impl Session for MarkSession {
             }
             return;
         };
-        let counters = Counters::from_words(&totals.counters).unwrap_or_default();
+        let counters = totals.counters.read::<FileCounters>().unwrap_or_default();
         self.headline.add(totals, Some(&counters));
         self.full |= counters.full;
         if counters.no_room {

@@ -2,9 +2,10 @@
 
 use std::ffi::CString;
 
+use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
-use super::account::{Account, Counters, Timed};
+use super::account::{Account, FileCounters, Timed};
 use super::locator::{Locator, ROOT};
 use super::naming::dir_name;
 use super::shape::{Reopened, Shape, SyncMethod};
@@ -285,15 +286,17 @@ impl Script for Worker {
         self.sync_again(io)
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         match &self.manner {
             Manner::Classic(classic) => {
                 let counters = classic.account.close(self.files, self.full, self.locator.since());
-                Counters { no_room: self.no_room, ..counters }.to_words()
+                Counters::of(&FileCounters { no_room: self.no_room, ..counters })
             }
-            Manner::Native { .. } => {
-                Counters { files: self.files, full: self.full, ..Counters::default() }.to_words()
-            }
+            Manner::Native { .. } => Counters::of(&FileCounters {
+                files: self.files,
+                full: self.full,
+                ..FileCounters::default()
+            }),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::io;
 use serde::Serialize;
 use treering_analysis::Known;
 use treering_model::{
-    Annotation, Artifact, Beginning, Caution, Cpu, Ending, Fact, Interval, Latency, Metric,
-    OpTotals, PhaseTotals, TaskTotals, Trial,
+    Annotation, Artifact, Beginning, Caution, Counters, Cpu, Ending, Fact, Interval, Latency,
+    Metric, OpTotals, PhaseTotals, TaskTotals, Trial,
 };
 
 use super::EXPORT_VERSION;
@@ -97,6 +97,8 @@ pub(crate) struct TaskForm<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     listed_bytes: Option<u64>,
     ops: Vec<ExportedOp<'t>>,
+    #[serde(skip_serializing_if = "Counters::is_empty")]
+    counters: &'t Counters,
 }
 
 impl<'t> TaskForm<'t> {
@@ -104,7 +106,7 @@ impl<'t> TaskForm<'t> {
         #[rustfmt::skip]
         let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
-            sync_cpu, files, bytes, listed_bytes, ops, direct: _, counters: _,
+            sync_cpu, files, bytes, listed_bytes, ops, direct: _, counters,
         } = totals;
         Self {
             phase: *phase,
@@ -123,6 +125,7 @@ impl<'t> TaskForm<'t> {
             bytes: known.amount(*bytes),
             listed_bytes: known.amount(*listed_bytes),
             ops: exported_ops(ops),
+            counters,
         }
     }
 }

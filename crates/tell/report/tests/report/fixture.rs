@@ -73,7 +73,7 @@ fn task(phase: u32, place: usize, began_ns: u64, work: Work) -> TaskTotals {
         listed_bytes,
         ops: vec![op(Op::Open, files, 0, 0, 2_100), op(Op::Close, files, 0, 0, 640)],
         direct: false,
-        counters: Vec::new(),
+        counters: treering_model::Counters::default(),
     }
 }
 

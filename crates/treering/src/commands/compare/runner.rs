@@ -223,6 +223,7 @@ impl Conducting for Runner<'_> {
             wanted,
             remount: self.plan.conditions.remount.then_some(&remount),
             catches_sigint: false,
+            speaker: None,
         };
         let progress = Arc::new(Progress::new());
         let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();

@@ -104,6 +104,7 @@ impl Runner<'_> {
             wanted: Wanted::default(),
             remount: None,
             catches_sigint: false,
+            speaker: None,
         };
         let progress = Arc::new(Progress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Io, Script, Stop};
 
 use super::Ground;
@@ -117,7 +118,7 @@ impl Script for Create {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         self.meter.counters()
     }
 }

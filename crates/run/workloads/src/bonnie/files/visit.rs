@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 
+use treering_model::Counters;
 use treering_script::{Dir, Entries, EntryKind, Expect, Io, OpenHow, Script, Stop};
 
 use super::Ground;
@@ -187,7 +188,7 @@ impl Script for Visit {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         self.meter.counters()
     }
 }

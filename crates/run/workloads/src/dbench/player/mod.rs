@@ -15,6 +15,7 @@ mod transfer;
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use treering_model::Counters;
 use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
@@ -391,8 +392,8 @@ impl Script for Player {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         self.account.clients = self.clients.iter().map(|client| client.account.clone()).collect();
-        self.account.to_words()
+        self.account.counters()
     }
 }

@@ -10,6 +10,7 @@ mod transfer;
 use std::ffi::CString;
 use std::sync::Arc;
 
+use treering_model::Counters;
 use treering_script::{Dir, Io, Random, Script, Stop};
 
 use super::fileset::Common;
@@ -353,7 +354,7 @@ impl Script for Worker {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        self.tally.to_words()
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.tally)
     }
 }

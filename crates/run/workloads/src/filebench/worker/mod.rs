@@ -14,6 +14,7 @@ mod rows;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use treering_model::Counters;
 use treering_script::{File, Io, Random, Script, Stop};
 
 use super::names::Name;
@@ -320,10 +321,10 @@ impl Worker {
         let asked = self.namespace.common.snapshot.load(Ordering::Relaxed);
         if asked != self.snapshot {
             self.snapshot = asked;
-            let words = self.account().to_words();
+            let account = self.account();
             if let Some(Ok(mut told)) = self.namespace.common.told.get(self.number).map(Mutex::lock)
             {
-                *told = words;
+                *told = account;
             }
         }
     }
@@ -364,7 +365,7 @@ impl Script for Worker {
         Ok(())
     }
 
-    fn counters(&mut self) -> Vec<u64> {
-        self.account().to_words()
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.account())
     }
 }

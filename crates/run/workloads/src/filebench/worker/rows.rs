@@ -59,8 +59,7 @@ impl Rows {
             });
             of.push(u32::try_from(at).unwrap_or(0));
         }
-        let empty =
-            Tally { buckets: histograms.then(|| Box::new([0; BUCKETS])), ..Tally::default() };
+        let empty = Tally { buckets: histograms.then(|| vec![0; BUCKETS]), ..Tally::default() };
         let classes = steps.iter().map(|step| does(step.kind)).collect();
         let rows = vec![empty; names.len()];
         Self { of, rows, operations: 0, moves: 0, bytes: 0, classes }

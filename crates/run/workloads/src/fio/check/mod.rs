@@ -26,7 +26,7 @@ pub struct Done {
 /// What the clone of a task did, natively or by the original; `None` for other tasks. The totals
 /// must be those of this process: what the store keeps does not say it.
 pub fn done(task: &TaskTotals) -> Option<Done> {
-    let tally = Tally::from_words(&task.counters)?;
+    let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.ways;
     Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }

@@ -51,6 +51,8 @@ pub(super) struct Row {
 /// When it was.
 #[derive(Clone, Debug, Default)]
 pub(super) struct When {
+    /// In which process.
+    pub(super) process: u32,
     /// Milliseconds since 1970.
     pub(super) unix_ms: u64,
     /// As `ctime` writes it.

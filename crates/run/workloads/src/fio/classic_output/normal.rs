@@ -67,7 +67,7 @@ pub(super) fn report(rows: &[Row], when: &When) -> String {
 fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     let (tally, name) = (&row.tally, &row.job.name);
     let (group, clones, errno) = (row.group, tally.clones, tally.errno);
-    let (process, time) = (std::process::id(), &when.time);
+    let (process, time) = (when.process, &when.time);
     let _ = writeln!(
         out,
         "{name}: (groupid={group}, jobs={clones}): err={errno:2}: pid={process}: {time}"

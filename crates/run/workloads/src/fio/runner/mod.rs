@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
+use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
@@ -555,7 +556,7 @@ impl Script for Runner {
         self.tally.usage = [switches, major_faults, minor_faults];
     }
 
-    fn counters(&mut self) -> Vec<u64> {
+    fn counters(&mut self) -> Counters {
         let job = &self.worker.job;
         if job.told.disable_bw {
             self.tally.ways.iter_mut().for_each(|way| way.bandwidth = Stat::default());
@@ -573,7 +574,7 @@ impl Script for Runner {
         let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
         self.tally.complaints.extend(wrong);
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
-        self.tally.words()
+        self.tally.counters()
     }
 }
 

@@ -156,7 +156,7 @@ fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
         cpu: Cpu { user_ns: tally.user_ns, system_ns: tally.system_ns },
         bytes: ops.iter().fold(0, |sum, op| sum.saturating_add(op.bytes)),
         ops,
-        counters: tally.words(),
+        counters: tally.counters(),
         ..TaskTotals::default()
     }
 }

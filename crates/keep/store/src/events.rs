@@ -1,0 +1,125 @@
+//! The events of a stored trial in their order: what a listener heard while it ran.
+//!
+//! The store keeps no row of a task's beginning, but the stream has a place for it: where a
+//! position is free, the next task of the present phase began.
+
+use std::collections::{BTreeMap, HashMap};
+
+use treering_model::{Fact, TaskTotals, TrialEvent, TrialId};
+
+use crate::fields::{Fields, integer};
+use crate::format::Version;
+use crate::load::{
+    ARTIFACTS, CAUTIONS, ENDING, FACTS, METRICS, artifact, caution, counters, ending, metric,
+};
+use crate::{Detail, Store, StoreError};
+
+const NUMBER: &str = "SELECT trial FROM trials WHERE id = ?1";
+const PHASE_STARTS: &str =
+    "SELECT seq, phase, name, at_ns FROM phase_starts WHERE trial = ?1 ORDER BY seq";
+const TICKS: &str =
+    "SELECT seq, phase, at_ns, bytes, body FROM ticks WHERE trial = ?1 ORDER BY seq";
+
+/// Positions in a row that are looked at: a group has fewer tasks.
+const FREE_MOST: i64 = 1 << 17;
+
+impl Store {
+    /// The events of a trial. Of tasks that never ended it is not known that they began, and no
+    /// beginning says how many bytes were expected.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn events(&self, trial: TrialId) -> Result<Vec<TrialEvent>, StoreError> {
+        let _snapshot = self.snapshot()?;
+        let beginning = self.read(trial, Detail::Headlines)?.beginning;
+        let number = self.one(NUMBER, trial.text(), "trials", integer::<i64>)?;
+        let number = number.unwrap_or_default();
+        let mut all = self.kept(number)?;
+        all.insert(0, TrialEvent::Began(beginning));
+        Ok(with_beginnings(all))
+    }
+
+    /// All events that have rows, by their positions.
+    fn kept(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
+        let mut all = BTreeMap::new();
+        let facts = self.placed(FACTS, trial, "facts", |fields| {
+            Ok(Fact { name: fields.text()?, value: fields.text()? })
+        })?;
+        for (seq, fact) in facts {
+            let none = || TrialEvent::Environment { facts: Vec::new() };
+            if let TrialEvent::Environment { facts } = all.entry(seq).or_insert_with(none) {
+                facts.push(fact);
+            }
+        }
+        all.extend(self.rows(PHASE_STARTS, [trial], "phase_starts", |fields| {
+            let seq = fields.integer()?;
+            let (phase, name, at_ns) = (fields.integer()?, fields.text()?, fields.integer()?);
+            Ok((seq, TrialEvent::PhaseBegan { phase, name, at_ns }))
+        })?);
+        let tasks = self.tasks(trial, Detail::Everything)?.into_iter();
+        all.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
+        let phases = self.phases(trial, Detail::Everything)?.into_iter();
+        all.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
+        let event = |fields: &mut Fields<'_>| metric(fields).map(TrialEvent::Measured);
+        all.extend(self.placed(METRICS, trial, "metrics", event)?);
+        let event = |fields: &mut Fields<'_>| caution(fields).map(TrialEvent::Cautioned);
+        all.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
+        if self.version() >= Version::WITH_ARTIFACTS {
+            let event = |fields: &mut Fields<'_>| artifact(fields).map(TrialEvent::Produced);
+            all.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
+        }
+        if self.version() >= Version::WITH_COUNTERS {
+            all.extend(self.rows(TICKS, [trial], "ticks", |fields| {
+                let seq = fields.integer()?;
+                let (phase, at_ns) = (fields.integer()?, fields.integer()?);
+                Ok((seq, TrialEvent::Ticked { phase, at_ns, counters: counters(fields)? }))
+            })?);
+        }
+        all.extend(self.placed(ENDING, trial, "endings", |fields| {
+            let (ending, at_ns) = ending(fields)?;
+            Ok(TrialEvent::Ended { ending, at_ns })
+        })?);
+        Ok(all)
+    }
+
+    /// The rows of a query that does not ask for their positions, with these.
+    fn placed<T>(
+        &self,
+        query: &str,
+        trial: i64,
+        table: &'static str,
+        mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<(i64, T)>, StoreError> {
+        let query = query.replacen("SELECT ", "SELECT seq, ", 1);
+        self.rows(&query, [trial], table, |fields| Ok((fields.integer()?, make(fields)?)))
+    }
+}
+
+/// Puts the beginnings of tasks in the positions that are free.
+fn with_beginnings(kept: BTreeMap<i64, TrialEvent>) -> Vec<TrialEvent> {
+    let mut begun: HashMap<(u32, u32), TrialEvent> = HashMap::new();
+    for event in kept.values() {
+        if let TrialEvent::TaskEnded(TaskTotals { phase, task, kind, subject, .. }) = event {
+            let (phase, task) = (*phase, *task);
+            let (kind, subject) = (kind.clone(), subject.clone());
+            let event = TrialEvent::TaskBegan { phase, task, kind, subject, expected_bytes: 0 };
+            begun.insert((phase, task), event);
+        }
+    }
+    let (mut all, mut place, mut next) = (Vec::new(), None, 0_i64);
+    for (seq, event) in kept {
+        let free = seq.saturating_sub(next).clamp(0, FREE_MOST);
+        if let Some((phase, task)) = &mut place {
+            for _position in 0..free {
+                all.extend(begun.remove(&(*phase, *task)));
+                *task = u32::saturating_add(*task, 1);
+            }
+        }
+        next = seq.saturating_add(1);
+        if let TrialEvent::PhaseBegan { phase, .. } = &event {
+            place = Some((*phase, 0));
+        }
+        all.push(event);
+    }
+    all
+}

@@ -1,0 +1,146 @@
+//! What a classic run was given and what its output asked: kept beside a trial, so that the words
+//! of the imitated tool can be formed again from the store.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ClassicScene, DiskCounts, Machine, Room, Settings};
+
+/// Longer files are not kept: what is made of them is read from disk again.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// The files that settings name: read from disk, or as they were when a run was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct SettingFiles {
+    recorded: bool,
+    texts: Arc<Mutex<BTreeMap<PathBuf, String>>>,
+}
+
+impl SettingFiles {
+    /// Whether they are those of a run that was recorded: its directories need not be there any
+    /// more.
+    pub const fn are_recorded(&self) -> bool {
+        self.recorded
+    }
+
+    /// The content of a file, at most so many bytes of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = texts.get(path).filter(|_| self.recorded) {
+            return Ok(text.clone().into_bytes());
+        }
+        let mut content = Vec::new();
+        std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut content)?;
+        if let Ok(text) = str::from_utf8(&content)
+            && text.len() <= TEXT_BYTES_MAX
+        {
+            texts.insert(path.to_owned(), text.to_owned());
+        }
+        Ok(content)
+    }
+}
+
+/// A classic run as it was given: enough to make its output again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassicRecord {
+    given: Vec<(String, String)>,
+    base_dir: Option<PathBuf>,
+    /// Only the variables that the options or files put in.
+    environment: Vec<(String, String)>,
+    started_unix_ms: u64,
+    machine: Machine,
+    files: BTreeMap<PathBuf, String>,
+    /// What the output knew before it began.
+    pub scene: ClassicScene,
+}
+
+impl ClassicRecord {
+    /// The kind of its artifact.
+    pub const KIND: &str = "classic_run";
+    /// The version of its form.
+    pub const VERSION: u32 = 1;
+
+    /// Of settings from which the job was made, with all files that were read for it.
+    pub fn of(settings: &Settings, scene: &ClassicScene) -> Self {
+        let texts = settings.files.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = |name: &str| {
+            let wanted = format!("${{{name}}}");
+            let mut values = settings.given().iter().map(|(_, value)| value);
+            texts.values().any(|text| text.contains(&wanted))
+                || values.any(|value| value.contains(&wanted))
+        };
+        let named = settings.environment.iter().filter(|(name, _)| names(name));
+        Self {
+            given: settings.given().to_vec(),
+            base_dir: settings.base_dir.clone(),
+            environment: named.cloned().collect(),
+            started_unix_ms: settings.started_unix_ms,
+            machine: settings.machine.clone(),
+            files: texts.clone(),
+            scene: scene.clone(),
+        }
+    }
+
+    /// The settings again.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::new(self.given.clone());
+        settings.base_dir.clone_from(&self.base_dir);
+        settings.environment.clone_from(&self.environment);
+        settings.started_unix_ms = self.started_unix_ms;
+        settings.machine = self.machine.clone();
+        let texts = Arc::new(Mutex::new(self.files.clone()));
+        settings.files = SettingFiles { recorded: true, texts };
+        settings
+    }
+}
+
+/// What a [`crate::Witness`] answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The room of the first root's filesystem.
+    Room(Option<Room>),
+    /// The time.
+    Time(String),
+    /// What the disk had done.
+    Disk(Option<DiskCounts>),
+}
+
+impl Answer {
+    /// The kind of its artifact.
+    pub const KIND: &str = "classic_answer";
+    /// The version of its form.
+    pub const VERSION: u32 = 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClassicRecord;
+    use crate::{ClassicScene, Settings};
+
+    #[test]
+    fn a_file_is_read_as_it_was_and_only_named_variables_are_kept() {
+        let path = std::env::temp_dir().join(format!("record-{}", std::process::id()));
+        std::fs::write(&path, "size=${SIZE}").unwrap();
+        let mut settings = Settings::new(vec![("runs".to_owned(), "${RUNS}".to_owned())]);
+        let variable = |name: &str| (name.to_owned(), "1".to_owned());
+        settings.environment = vec![variable("SIZE"), variable("SECRET"), variable("RUNS")];
+        assert_eq!(settings.files.read(&path, 100).unwrap(), b"size=${SIZE}");
+        let record = ClassicRecord::of(&settings, &ClassicScene::default());
+        std::fs::remove_file(&path).unwrap();
+        let json = serde_json::to_string(&record).unwrap();
+        let again = serde_json::from_str::<ClassicRecord>(&json).unwrap().settings();
+        assert_eq!(again.environment, [variable("SIZE"), variable("RUNS")]);
+        assert_eq!(again.given(), settings.given());
+        assert!(again.files.are_recorded() && !settings.files.are_recorded());
+        assert_eq!(again.files.read(&path, 100).unwrap(), b"size=${SIZE}");
+        assert!(again.files.read(&path.join("other"), 100).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! `treering show --classic`: what the imitated tool printed, formed again from the store.
+//!
+//! The output hears the stored events as it heard those of the run, and what it asked of the clock
+//! and of the filesystem is answered as it was then.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use treering_model::{Ending, IMPORT_FACT, Mode, Trial};
+use treering_script::{Answer, ClassicRecord, DiskCounts, Room, Said, Witness};
+use treering_store::Store;
+
+use crate::failure::{Failure, Kind, output_failed};
+use crate::storage::failure;
+
+/// Prints it: on standard output and on standard error as the tool did, and its log where it had
+/// nothing else.
+pub(crate) fn run(store: &Store, trial: &Trial) -> Result<ExitCode, Failure> {
+    let record = record(trial)?;
+    let workload = super::workload(&trial.beginning.workload).ok_or_else(|| {
+        refused(format!("this treering has no workload '{}'", trial.beginning.workload))
+    })?;
+    let mode = workload.classic_mode(&record.settings());
+    let mut output = mode.map_err(|error| refused(error.message).maybe_hint(error.hint))?.output;
+    let mut answers = Answers::of(trial);
+    let mut words = Words::default();
+    words.add(&output.open(&record.scene));
+    for event in store.events(trial.beginning.trial).map_err(|error| failure(&error))? {
+        words.add(&output.hear(&event, &mut answers));
+    }
+    if !matches!(trial.ending, Ending::Failed { .. } | Ending::Invalid { .. }) {
+        let signal = (trial.ending == Ending::Interrupted).then_some(SIGINT);
+        words.add(&output.close(signal));
+    }
+    words.write().or_else(|error| output_failed(&error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The store does not say which signal ended a run.
+const SIGINT: i32 = 2;
+
+fn refused(why: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Usage, format!("--classic: {why}"))
+}
+
+/// What the run was given; why there is nothing.
+fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
+    let name = &trial.beginning.workload;
+    let read =
+        |made: &treering_model::Artifact| made.read(ClassicRecord::KIND, ClassicRecord::VERSION);
+    if let Some(record) = trial.artifacts.iter().find_map(read) {
+        return Ok(record);
+    }
+    Err(if trial.fact(IMPORT_FACT).is_some() {
+        refused(
+            "this trial was read from the output of another program, which the store does not keep",
+        )
+    } else if trial.beginning.mode == Mode::Native {
+        refused(format!(
+            "this trial was run in native mode, which does not do what {name} does in its order: \
+             there are no lines of {name}"
+        ))
+        .hint(format!("run it in classic mode: `treering {name} ...`"))
+    } else {
+        refused("this trial was recorded by an older treering, which did not keep what is needed")
+            .hint("run it again; `treering show` prints the command line")
+    })
+}
+
+/// What was answered during the run, in its order.
+#[derive(Default)]
+struct Answers {
+    rooms: VecDeque<Option<Room>>,
+    times: VecDeque<String>,
+    disks: VecDeque<Option<DiskCounts>>,
+}
+
+impl Answers {
+    fn of(trial: &Trial) -> Self {
+        let mut all = Self::default();
+        for made in &trial.artifacts {
+            match made.read(Answer::KIND, Answer::VERSION) {
+                Some(Answer::Room(room)) => all.rooms.push_back(room),
+                Some(Answer::Time(time)) => all.times.push_back(time),
+                Some(Answer::Disk(disk)) => all.disks.push_back(disk),
+                None => {}
+            }
+        }
+        all
+    }
+}
+
+impl Witness for Answers {
+    fn room(&mut self) -> Option<Room> {
+        self.rooms.pop_front().flatten()
+    }
+
+    fn time(&mut self) -> String {
+        self.times.pop_front().unwrap_or_default()
+    }
+
+    fn disk(&mut self) -> Option<DiskCounts> {
+        self.disks.pop_front().flatten()
+    }
+}
+
+/// All that the output said.
+#[derive(Default)]
+struct Words {
+    out: String,
+    err: String,
+    log: String,
+}
+
+impl Words {
+    fn add(&mut self, said: &Said) {
+        self.out += &said.out;
+        self.err += &said.err;
+        self.log += &said.log;
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let words = if self.out.is_empty() { &self.log } else { &self.out };
+        io::stdout().lock().write_all(words.as_bytes())?;
+        io::stderr().lock().write_all(self.err.as_bytes())
+    }
+}

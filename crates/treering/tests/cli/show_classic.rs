@@ -1,0 +1,101 @@
+//! `show --classic`: what every imitated tool printed, formed again from the store byte for byte.
+
+use std::fs;
+
+use treering_testkit::Program;
+
+use crate::ffsb::Profile;
+use crate::program;
+
+const WML: &str = "define fileset name=set,path=w,size=4k,entries=9,dirwidth=3,prealloc=80\n\
+    define process name=one { thread name=two,instances=2 {\n\
+    flowop openfile name=open,filesetname=set,fd=1\n\
+    flowop readwholefile name=read,fd=1,iosize=1k\n\
+    flowop closefile name=close,fd=1\n} }\nrun 1\n";
+
+/// Runs it; then all that it worked with is gone, and the store forms its words again.
+fn comes_again(program: &Program, words: &str) -> String {
+    let dir = program.home().join("w");
+    fs::create_dir_all(&dir).unwrap();
+    let ran = program.run(words.split_whitespace()).ends_with(0);
+    for path in ["w.f", "jobs.fio", "profile", "load.txt"] {
+        let _not_there = fs::remove_file(program.home().join(path));
+    }
+    fs::remove_dir_all(&dir).unwrap();
+    let shown = program.run(["show", "last", "--classic"]).ends_with(0);
+    assert_eq!(shown.stdout, ran.stdout, "{words}");
+    assert_eq!(shown.stderr, ran.stderr, "{words}");
+    ran.stdout
+}
+
+#[test]
+fn compilebench() {
+    let program = program();
+    treering_testkit::FourLists::tiny().write_to(&program.home().join("lists"));
+    let words = "compilebench -D w -s lists -i 2 -r 5";
+    let said = comes_again(&program, words);
+    assert!(said.contains("intial create total runs 2"), "{said}");
+}
+
+#[test]
+fn fs_mark() {
+    let said = comes_again(&program(), "fs_mark -d w/a -d w/b -n 20 -s 100 -L 2 -t 2 -v");
+    assert!(said.contains("FSUse%"), "{said}");
+}
+
+#[test]
+fn bonnie() {
+    let said = comes_again(&program(), "bonnie++ -d w -s 1 -r 0 -n 1 -u root -x 2");
+    assert!(said.contains("format_version,bonnie_version"), "{said}");
+}
+
+#[test]
+fn dbench() {
+    let program = program();
+    program.run("dbench generate --blocks 2 -o load.txt".split(' ')).ends_with(0);
+    let said = comes_again(&program, "dbench -D w -c load.txt -t 2 --warmup 1 2");
+    assert!(said.contains("Throughput "), "{said}");
+}
+
+#[test]
+fn blogbench() {
+    let said = comes_again(&program(), "blogbench -d w -i 1 -s 1");
+    assert!(said.contains("Final score for writes:"), "{said}");
+}
+
+#[test]
+fn ffsb() {
+    let program = program();
+    let profile = Profile::new("num_files=5\nnum_dirs=1", "read_weight=1\ncreate_weight=1");
+    fs::write(program.home().join("profile"), profile.text()).unwrap();
+    let said = comes_again(&program, "ffsb profile");
+    assert!(said.contains("Transactions per Second"), "{said}");
+}
+
+#[test]
+fn filebench() {
+    let program = program();
+    fs::write(program.home().join("w.f"), WML).unwrap();
+    let said = comes_again(&program, "filebench -f w.f");
+    assert!(said.contains("IO Summary"), "{said}");
+}
+
+#[test]
+fn fio() {
+    let program = program();
+    let text = "[global]\ndirectory=w\nsize=64k\ninclude more.fio\n[a]\nrw=randrw\nnumjobs=2\n\
+                [b]\nstonewall\nrw=write\n";
+    fs::write(program.home().join("jobs.fio"), text).unwrap();
+    fs::write(program.home().join("more.fio"), "bs=8k\n").unwrap();
+    let said = comes_again(&program, "fio jobs.fio --output-format=normal,json");
+    assert!(said.contains("pid="), "{said}");
+}
+
+#[test]
+fn a_trial_without_classic_lines_says_why() {
+    let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
+    program.run("run fs_mark --dir w --files 3 -q".split(' ')).ends_with(0);
+    let refused = program.run(["show", "last", "--classic"]).ends_with(2);
+    refused.complains("--classic: this trial was run in native mode");
+}
