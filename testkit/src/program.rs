@@ -10,8 +10,15 @@ use crate::running::Running;
 use crate::temp_dir;
 
 /// What decides a run from outside the command line.
-const DECIDING: [&str; 6] =
-    ["XDG_DATA_HOME", "XDG_RUNTIME_DIR", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"];
+const DECIDING: [&str; 7] = [
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "NO_COLOR",
+    "CLICOLOR_FORCE",
+    "TERM",
+    "COLUMNS",
+    "RUST_BACKTRACE",
+];
 
 /// Signals that a harness may have us ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. What is
 /// started inherits that, and would not hear of those that a test sends.
@@ -67,7 +74,17 @@ impl Program {
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = with_default_signals(&self.binary);
         self.prepare(&mut command).args(arguments);
+        self.make_place(&command);
         command
+    }
+
+    /// Makes the directory that a native run is to work in, as a user does before.
+    fn make_place(&self, command: &Command) {
+        let mut words = command.get_args().skip_while(|word| *word != "run");
+        if let Some(dir) = words.find(|word| *word == "--dir").and_then(|_| words.next()) {
+            // Tests name places that cannot be made, too.
+            let _cannot_be_made = std::fs::create_dir_all(self.home().join(dir));
+        }
     }
 
     /// Gives another command this program's home, as when it is started through a link or by

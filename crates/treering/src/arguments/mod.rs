@@ -3,6 +3,7 @@
 mod annotating;
 mod classic;
 mod comparing;
+mod completing;
 mod layout;
 mod links;
 mod quantities;
@@ -15,6 +16,8 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
+
+use crate::colour;
 
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
@@ -89,10 +92,42 @@ pub(crate) enum Verb {
     /// Remove what a killed run left in a directory.
     Clean(CleanArgs),
     /// Print the completion script of a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a directory.
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_COMPLETIONS)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+    /// Complete these imitated tools instead, where links with their names lead to treering.
+    #[arg(value_name = "TOOL", value_parser = tools())]
+    pub(crate) names: Vec<String>,
+}
+
+const AFTER_COMPLETIONS: &str = "\
+The script asks the treering in PATH for every word, so it knows data sets, labels, plans and trials:
+  source <(treering completions bash)
+  source <(treering completions bash fs_mark compilebench)";
+
+/// The names of the imitated tools.
+fn tools() -> clap::builder::PossibleValuesParser {
+    treering_workloads::ALL
+        .iter()
+        .map(|workload| workload.manifest().name)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The directory, which must exist.
+    pub(crate) dir: PathBuf,
+    /// Also pages for the names of the imitated tools, as links to treering have them.
+    #[arg(long)]
+    pub(crate) links: bool,
 }
 
 /// Where the results are.
@@ -114,7 +149,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub(crate) label: Option<String>,
     /// At most so many, the newest ones.
-    #[arg(long, short = 'n', default_value_t = 50)]
+    #[arg(long, short = 'n', default_value_t = 50, value_parser = quantities::count)]
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -215,6 +250,7 @@ line.";
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// A directory, a block device or a plan [default: the present directory].
+    #[arg(value_parser = quantities::device())]
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -357,7 +393,7 @@ pub(crate) struct AnyRunArgs {
 /// Options of native runs of any workload.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NativeRunArgs {
-    /// The directory to work in, on the filesystem under test; made when it is not there.
+    /// The directory to work in, on the filesystem under test; it must exist.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) dir: Option<PathBuf>,
     /// What files are filled with: random bytes, or what the classic tool writes.
@@ -430,12 +466,32 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(native);
-    Cli::command().subcommand(run).subcommands(classic)
+    // The command lines of imitated tools have no options that these do not know.
+    let own = Cli::command()
+        .subcommand(run)
+        .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
+        .arg(colour::option());
+    own.subcommands(classic)
+}
+
+/// The command line of an imitated tool under its own name.
+pub(crate) fn as_link(workload: &'static dyn Workload) -> Command {
+    let name = workload.manifest().name;
+    classic_command(workload).bin_name(name).display_name(name)
+}
+
+/// The command line that begins with this word, with what completion offers for its options.
+pub(crate) fn to_complete(program: &OsString) -> Command {
+    let tool = link(std::slice::from_ref(program)).and_then(named);
+    completing::with_candidates(match tool {
+        Some(workload) => as_link(workload),
+        None => command(treering_workloads::ALL),
+    })
 }
 
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let command = command(treering_workloads::ALL);
+    let command = command(treering_workloads::ALL).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     let Some(workload) = classic else { return command.try_get_matches_from(typed) };
     let skipped = if link(typed).is_some() { 1 } else { 2 };

@@ -22,6 +22,8 @@ mod tree;
 mod wml;
 mod worker;
 
+pub use personalities::names as personality_names;
+
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::BenchJob;
