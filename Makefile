@@ -36,6 +36,7 @@ uninstall: ## Remove what `make install` has installed under PREFIX
 
 dist: ## Make what is published: program, tar.gz, .deb, .rpm spec, SBOM, checksums; in target/dist
 	@scripts/dist.sh
+	@scripts/test-deb.sh
 
 clean: ## Remove what was built, and what fuzzing found
 	@cargo clean

@@ -60,6 +60,14 @@ impl Program {
         Self { data: data.into(), ..self }
     }
 
+    /// A copy of the program in another place.
+    ///
+    /// Made by a process of its own: a file that is open for writing in this one while another test
+    /// starts a program could not be executed ('Text file busy').
+    pub fn copy_to(&self, place: &Path) {
+        Ran::of(Command::new("cp").arg(&self.binary).arg(place)).ends_with(0);
+    }
+
     /// The home directory, in which commands are started.
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -80,6 +88,9 @@ impl Program {
 
     /// Makes the directory that a native run is to work in, as a user does before.
     fn make_place(&self, command: &Command) {
+        if command.get_args().any(|word| word == "--dry-run") {
+            return;
+        }
         let mut words = command.get_args().skip_while(|word| *word != "run");
         if let Some(dir) = words.find(|word| *word == "--dir").and_then(|_| words.next()) {
             // Tests name places that cannot be made, too.

@@ -35,7 +35,7 @@ fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Ran {
     }
     // A copy: the folder it was built in may be closed to others.
     let copy: PathBuf = program.home().join("treering");
-    fs::copy(env!("CARGO_BIN_EXE_treering"), &copy).unwrap();
+    program.copy_to(&copy);
     fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
     fs::create_dir_all(program.data()).unwrap();
     chown(program.data(), Some(NOBODY), Some(NOBODY)).unwrap();
