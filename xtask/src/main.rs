@@ -39,8 +39,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Test what changed, within a minute: formatting, clippy, the house rules, and the tests of the
-    /// packages that changed and of those that import them, but none on loop devices
+    /// Test what changed: formatting, clippy, the house rules, and the tests of the packages that
+    /// changed and of those that import them, but none on loop devices
     Check {
         /// What it changed from [default: where the branch left main]
         base: Option<String>,

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId, Target};
 use serde_json::{Value, json};
 
 /// The package of the program.
@@ -48,7 +48,7 @@ fn reached(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId
     let nodes = &metadata.resolve.as_ref()?.nodes;
     let package = |id: &PackageId| metadata.packages.iter().find(|package| package.id == *id);
     let is_macro = |id: &PackageId| {
-        package(id).is_some_and(|package| package.targets.iter().any(|one| one.is_proc_macro()))
+        package(id).is_some_and(|package| package.targets.iter().any(Target::is_proc_macro))
     };
     let first = metadata.packages.iter().find(|package| package.name == PROGRAM)?;
     let mut waiting = vec![first.id.clone()];
@@ -102,7 +102,7 @@ fn files(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Box<dyn Error>> {
             if depth > 0 {
                 found.extend(files(&entry.path(), depth - 1)?);
             }
-        } else if NAMES.iter().any(|begin| name.starts_with(begin)) && !name.ends_with(".rs") {
+        } else if NAMES.iter().any(|begin| name.starts_with(begin)) {
             found.push(entry.path());
         }
     }

@@ -114,7 +114,7 @@ fn stored(filter: &Filter) -> Vec<TrialSummary> {
     store().and_then(|store| store.trials(filter).ok()).unwrap_or_default()
 }
 
-/// The shortest unique beginnings of the identities, with what was run; and the word for the newest.
+/// The shortest unique beginnings of the identities, with what was run; and `last`.
 pub(crate) fn trials() -> Vec<CompletionCandidate> {
     let short = |store: &Store| {
         let filter = Filter { limit: Some(TRIALS_MAX), ..Filter::default() };

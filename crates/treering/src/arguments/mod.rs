@@ -21,10 +21,11 @@ use crate::colour;
 
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
+pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 use quantities::half_life;
-pub(crate) use quantities::{percentage, size};
+pub(crate) use quantities::{percentage, size, width};
 pub(crate) use tracing::{
     PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -97,39 +98,6 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_COMPLETIONS)]
-pub(crate) struct CompletionsArgs {
-    /// The shell.
-    pub(crate) shell: clap_complete::Shell,
-    /// Complete these imitated tools instead, where links with their names lead to treering.
-    #[arg(value_name = "TOOL", value_parser = tools())]
-    pub(crate) names: Vec<String>,
-}
-
-const AFTER_COMPLETIONS: &str = "\
-The script asks the treering in PATH for every word, so it knows data sets, labels, plans and trials:
-  source <(treering completions bash)
-  source <(treering completions bash fs_mark compilebench)";
-
-/// The names of the imitated tools.
-fn tools() -> clap::builder::PossibleValuesParser {
-    treering_workloads::ALL
-        .iter()
-        .map(|workload| workload.manifest().name)
-        .collect::<Vec<_>>()
-        .into()
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ManArgs {
-    /// The directory, which must exist.
-    pub(crate) dir: PathBuf,
-    /// Also pages for the names of the imitated tools, as links to treering have them.
-    #[arg(long)]
-    pub(crate) links: bool,
-}
-
 /// Where the results are.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
@@ -169,11 +137,6 @@ pub(crate) struct OutputArgs {
     /// plain].
     #[arg(long, value_name = "COLUMNS", value_parser = width())]
     pub(crate) width: Option<u16>,
-}
-
-/// A page narrower than this cannot be laid out.
-pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(40..=1000)
 }
 
 #[derive(Debug, Args)]
@@ -472,21 +435,6 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
     own.subcommands(classic)
-}
-
-/// The command line of an imitated tool under its own name.
-pub(crate) fn as_link(workload: &'static dyn Workload) -> Command {
-    let name = workload.manifest().name;
-    classic_command(workload).bin_name(name).display_name(name)
-}
-
-/// The command line that begins with this word, with what completion offers for its options.
-pub(crate) fn to_complete(program: &OsString) -> Command {
-    let tool = link(std::slice::from_ref(program)).and_then(named);
-    completing::with_candidates(match tool {
-        Some(workload) => as_link(workload),
-        None => command(treering_workloads::ALL),
-    })
 }
 
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.

@@ -54,6 +54,11 @@ pub(super) fn half_life(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write seconds, from 0.001 to 864000000, as 60".to_owned())
 }
 
+/// A page narrower than this cannot be laid out.
+pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(40..=1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{half_life, percentage, size};

@@ -117,7 +117,7 @@ fn counts_files_and_names_are_the_originals() {
     if is_missing() {
         return;
     }
-    at_once(&LINES, |line| {
+    at_once(LINES, |line| {
         let program = program();
         let line = format!("--name=v --size=1m --output-format=json {line}");
         let (theirs, mine) = (temp_dir(), temp_dir());
