@@ -1,6 +1,7 @@
 //! Signals that the parent told this program to ignore. A program of its own: its children must not
 //! inherit handlers that another test installed.
 #![expect(unsafe_code, reason = "forks, and sets dispositions in the children")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use treering_sys::SignalWatch;
