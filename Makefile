@@ -4,10 +4,11 @@
 # cargo may be installed without being on the path, and mkfs usually is for users other than root.
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 
-PREFIX ?= /usr/local
+export PREFIX ?= /usr/local
+export DESTDIR LINKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install clean
+.PHONY: help demo check test build install uninstall dist clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -20,13 +21,22 @@ test: ## Everything CI runs; as root also on loop-mounted ext4, xfs and btrfs
 	@scripts/setup.sh
 	@cargo run --quiet --package xtask -- ci
 
+check: ## Test what changed, within a minute after a build: style, clippy, unit and golden tests
+	@cargo run --quiet --package xtask -- check $(BASE)
+
 build: ## Build the release, one static program for measuring: target/release/treering
 	@scripts/build.sh
 
-install: ## Install the release under PREFIX (/usr/local), DESTDIR respected
+install: ## Install under PREFIX (/usr/local): program, manual, completions; LINKS=1: the old names
 	@scripts/build.sh
-	@install -D -m 755 "$$(scripts/build.sh --path)" "$(DESTDIR)$(PREFIX)/bin/treering"
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/treering"
+	@scripts/install.sh "$$(scripts/build.sh --path)"
+
+uninstall: ## Remove what `make install` has installed under PREFIX
+	@scripts/install.sh --uninstall
+
+dist: ## Make what is published: program, tar.gz, .deb, .rpm spec, SBOM, checksums; in target/dist
+	@scripts/dist.sh
+	@scripts/test-deb.sh
 
 clean: ## Remove what was built, and what fuzzing found
 	@cargo clean

@@ -4,6 +4,7 @@
 //! A dev-dependency only. What is tested stands in the tests, not here.
 #![expect(clippy::missing_panics_doc, reason = "a test's words panic: that is how tests fail")]
 
+mod at_once;
 mod four_lists;
 mod guard;
 mod loop_fs;
@@ -12,6 +13,7 @@ mod program;
 mod running;
 mod strace;
 
+pub use at_once::at_once;
 pub use four_lists::{FileSizes, FourLists};
 pub use guard::{cannot_loop_mount, is_root, shared, skip};
 pub use loop_fs::LoopFs;

@@ -10,8 +10,15 @@ use crate::running::Running;
 use crate::temp_dir;
 
 /// What decides a run from outside the command line.
-const DECIDING: [&str; 6] =
-    ["XDG_DATA_HOME", "XDG_RUNTIME_DIR", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"];
+const DECIDING: [&str; 7] = [
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "NO_COLOR",
+    "CLICOLOR_FORCE",
+    "TERM",
+    "COLUMNS",
+    "RUST_BACKTRACE",
+];
 
 /// Signals that a harness may have us ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. What is
 /// started inherits that, and would not hear of those that a test sends.
@@ -53,6 +60,14 @@ impl Program {
         Self { data: data.into(), ..self }
     }
 
+    /// A copy of the program in another place.
+    ///
+    /// Made by a process of its own: a file that is open for writing in this one while another test
+    /// starts a program could not be executed ('Text file busy').
+    pub fn copy_to(&self, place: &Path) {
+        Ran::of(Command::new("cp").arg(&self.binary).arg(place)).ends_with(0);
+    }
+
     /// The home directory, in which commands are started.
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -67,7 +82,20 @@ impl Program {
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = with_default_signals(&self.binary);
         self.prepare(&mut command).args(arguments);
+        self.make_place(&command);
         command
+    }
+
+    /// Makes the directory that a native run is to work in, as a user does before.
+    fn make_place(&self, command: &Command) {
+        if command.get_args().any(|word| word == "--dry-run") {
+            return;
+        }
+        let mut words = command.get_args().skip_while(|word| *word != "run");
+        if let Some(dir) = words.find(|word| *word == "--dir").and_then(|_| words.next()) {
+            // Tests name places that cannot be made, too.
+            let _cannot_be_made = std::fs::create_dir_all(self.home().join(dir));
+        }
     }
 
     /// Gives another command this program's home, as when it is started through a link or by

@@ -3,18 +3,21 @@
 //! every test of cargo's harness, every fuzz target, and each other step as one.
 
 mod listener;
+mod programs;
+mod running;
+mod times;
 
 use std::error::Error;
 use std::fmt;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use clap::ValueEnum;
 
 use crate::{checkout, fmt as format, fuzz, tidy};
-use listener::Listener;
+pub(crate) use programs::build;
+pub(crate) use running::run_some;
 
 /// A step, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -100,7 +103,7 @@ fn run_step(root: &Path, step: Step, seconds: u32) -> Result<Tally, Box<dyn Erro
                 .current_dir(root),
         )?,
         Step::Tidy => tidy::run(root, false)?,
-        Step::Test => return test(root),
+        Step::Test => return running::run_all(root, &build(root)?),
         Step::Doc => succeeds(
             checkout::cargo()
                 .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
@@ -114,28 +117,6 @@ fn run_step(root: &Path, step: Step, seconds: u32) -> Result<Tally, Box<dyn Erro
 
 fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {
     Ok(command.status()?.success())
-}
-
-/// Runs all tests. Output of passed tests is asked for, because a test that had to skip itself
-/// says so there; the listener takes out those lines and leaves the rest away.
-fn test(root: &Path) -> Result<Tally, Box<dyn Error>> {
-    let mut child = checkout::cargo()
-        .args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"])
-        .current_dir(root)
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut listener = Listener::default();
-    if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            if listener.hear(&line) {
-                println!("{line}");
-            }
-        }
-    }
-    let succeeded = child.wait()?.success();
-    Ok(listener.tally(succeeded))
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! `cargo xtask`: the project's own tools. One subcommand is one module; what a subcommand does
 //! stands there, this file only parses the command line and turns the outcome into an exit code.
 
+mod check;
 mod checkout;
 mod ci;
 mod fmt;
 mod fuzz;
+mod parts;
 mod tidy;
 mod truth;
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +39,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Test what changed: formatting, clippy, the house rules, and the tests of the packages that
+    /// changed and of those that import them, but none on loop devices
+    Check {
+        /// What it changed from [default: where the branch left main]
+        base: Option<String>,
+    },
     /// Build and run the fuzz targets on the stable toolchain
     Fuzz {
         /// Seconds for each target
@@ -49,6 +58,16 @@ enum Command {
     },
     /// Compare filesystems with themselves, as they are and slowed, and count what is said (root)
     Truth(truth::Truth),
+    /// Print the licences of all packages in the program
+    Licenses {
+        /// The target it is built for
+        target: String,
+    },
+    /// Print the packages in the program as an SBOM: CycloneDX in JSON
+    Sbom {
+        /// The target it is built for
+        target: String,
+    },
     /// Everything CI runs, in order; the last line counts what passed and failed
     Ci {
         /// Seconds for each fuzz target
@@ -77,13 +96,21 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
     match command {
         Command::Tidy { update } => tidy::run(&root, update),
         Command::Fmt { check } => fmt::run(&root, check),
+        Command::Check { base } => check::run(&root, base.as_deref()),
         Command::Fuzz { seconds, input: None, target } => {
             Ok(fuzz::run(&root, seconds, target.as_deref())?.failed == 0)
         }
         Command::Fuzz { input: Some(input), target, .. } => {
             fuzz::replay(&root, target.as_deref().unwrap_or_default(), &input)
         }
+        Command::Licenses { target } => print(&parts::licenses(&root, &target)?),
+        Command::Sbom { target } => print(&parts::sbom(&root, &target)?),
         Command::Truth(asked) => truth::run(&root, &asked),
         Command::Ci { seconds, steps } => Ok(ci::run(&root, seconds, &steps)),
     }
+}
+
+fn print(page: &str) -> Result<bool, Box<dyn Error>> {
+    io::stdout().write_all(page.as_bytes())?;
+    Ok(true)
 }

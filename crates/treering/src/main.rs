@@ -5,7 +5,9 @@
 mod arguments;
 mod classic_output;
 mod clock;
+mod colour;
 mod commands;
+mod completion;
 mod exit_codes;
 mod failure;
 mod places;
@@ -17,6 +19,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
+    if let Some(answered) = completion::answer(&typed) {
+        return answered;
+    }
     let matches = match arguments::parse(&typed) {
         Ok(matches) => matches,
         Err(refused) => return commands::refused(&refused, &typed),

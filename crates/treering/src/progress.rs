@@ -11,6 +11,7 @@ use treering_engine::Progress;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 
 use crate::classic_output::say;
+use crate::colour::is_dumb;
 
 /// How often the rate in the bar is renewed.
 const TICK: Duration = Duration::from_millis(200);
@@ -25,7 +26,7 @@ pub(crate) struct ProgressShow {
 impl ProgressShow {
     /// For a run of so many operations.
     pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
-        if !stderr().is_terminal() {
+        if !stderr().is_terminal() || is_dumb() {
             return Self { bar: None, ticker: None, phase: String::new() };
         }
         let bar = ProgressBar::new(operations);

@@ -38,7 +38,8 @@ pub use job::{
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{
-    ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_size,
+    ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload,
+    parse_count, parse_size,
 };
 pub use random::Random;
 pub use record::{Answer, ClassicRecord, SettingFiles};

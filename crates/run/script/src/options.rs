@@ -13,7 +13,7 @@ use crate::{ClassicMode, ClassicPayload, Job, SettingFiles};
 pub enum ValueKind {
     /// None: it is there or not.
     Flag,
-    /// A whole number from 0.
+    /// A whole number from 0, with suffix: `500`, `10k`, `64Ki`.
     Number,
     /// Bytes, with suffix: `4096`, `256K`, `8GiB`.
     Size,
@@ -240,7 +240,7 @@ impl Settings {
         self.text(name) == Some("true")
     }
 
-    /// A whole number.
+    /// A whole number, with a suffix if need be ([`parse_count`]).
     ///
     /// # Errors
     /// When it is not one, or outside `least..=most`.
@@ -252,8 +252,8 @@ impl Settings {
     ) -> Result<Option<u64>, ConfigError> {
         let Some(text) = self.text_or_default(specs, name) else { return Ok(None) };
         let right = format!("a whole number from {} to {}", range.start(), range.end());
-        match text.parse::<u64>() {
-            Ok(number) if range.contains(&number) => Ok(Some(number)),
+        match parse_count(text) {
+            Some(number) if range.contains(&number) => Ok(Some(number)),
             _ => Err(ConfigError::new(format!("--{name}: '{text}' is not {right}"))),
         }
     }
@@ -302,6 +302,24 @@ impl Settings {
     }
 }
 
+/// A whole number from `500`, `10k`, `2M`, `64Ki`: k, M and G are thousands, millions and
+/// billions; Ki, Mi and Gi are powers of 1024.
+pub fn parse_count(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let factor: u64 = match suffix {
+        "" => 1,
+        "k" | "K" => 1000,
+        "m" | "M" => 1_000_000,
+        "g" | "G" => 1_000_000_000,
+        "ki" | "Ki" => 1 << 10,
+        "mi" | "Mi" => 1 << 20,
+        "gi" | "Gi" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
 /// Bytes from `4096`, `256K`, `8GiB`, `1.5g`; suffixes are powers of 1024.
 pub fn parse_size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -325,7 +343,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OptionSpec, Settings, Support, ValueKind, parse_size};
+    use super::{OptionSpec, Settings, Support, ValueKind, parse_count, parse_size};
 
     const SPECS: &[OptionSpec] = &[
         OptionSpec {
@@ -348,6 +366,16 @@ mod tests {
 
     fn given(name: &str, value: &str) -> Settings {
         Settings::new(vec![(name.into(), value.into())])
+    }
+
+    #[test]
+    fn counts_are_thousands_and_powers_of_1024() {
+        for (text, number) in [("0", 0), ("10k", 10_000), ("2M", 2_000_000), ("64Ki", 65_536)] {
+            assert_eq!(parse_count(text), Some(number), "{text}");
+        }
+        for wrong in ["", "k", "-1", "1.5k", "10kb", "10 k", "99999999999G", "1e3"] {
+            assert_eq!(parse_count(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::StoreArgs;
+use super::quantities::device;
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP)]
@@ -17,7 +18,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) observe: ObserveArgs,
     /// Allow this block device to be erased, whatever it carries; may be given several times.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device())]
     pub(crate) erase: Vec<PathBuf>,
     /// Go on where an earlier run of the same plan stopped or was killed.
     #[arg(long)]
@@ -119,7 +120,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, conflicts_with = "plan")]
     pub(crate) size: Option<String>,
     /// Block devices to make the filesystems on, instead of loop images.
-    #[arg(long, value_delimiter = ',', value_name = "DEVICE,…",
+    #[arg(long, value_delimiter = ',', value_name = "DEVICE,…", value_parser = device(),
         conflicts_with_all = ["plan", "size", "images", "directories"])]
     pub(crate) device: Vec<PathBuf>,
     /// Where the images are made [default: the lab's own directory in /var/tmp].

@@ -6,11 +6,13 @@ use std::time::Duration;
 use clap::Args;
 
 use super::OutputArgs;
+use super::quantities::device;
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_LAYOUT)]
 pub(crate) struct LayoutArgs {
     /// A directory, a block device, an image of a filesystem, or a file whose extents are listed.
+    #[arg(value_parser = device())]
     pub(crate) path: PathBuf,
     /// Further files whose extents are listed.
     #[arg(value_name = "FILE")]
@@ -36,14 +38,14 @@ pub(crate) struct LayoutArgs {
     #[arg(long, conflicts_with_all = ["sample", "map"])]
     pub(crate) fresh_copy: bool,
     /// With --fresh-copy: an empty directory for the copy, or a device, which is formatted.
-    #[arg(long, value_name = "PATH", requires = "fresh_copy")]
+    #[arg(long, value_name = "PATH", requires = "fresh_copy", value_parser = device())]
     pub(crate) on: Option<PathBuf>,
     /// With --fresh-copy: how often each of the two is read.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "fresh_copy",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
     /// With --on DEVICE: allow it to be erased, whatever it carries.
-    #[arg(long, value_name = "DEVICE", requires = "on")]
+    #[arg(long, value_name = "DEVICE", requires = "on", value_parser = device())]
     pub(crate) erase: Vec<PathBuf>,
     /// Tell instead which files, and which places of the device, the requests of this block trace
     /// went to: a file of `treering trace --out`, or of blktrace.

@@ -3,6 +3,7 @@
 mod annotating;
 mod classic;
 mod comparing;
+mod completing;
 mod layout;
 mod links;
 mod quantities;
@@ -16,12 +17,15 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Su
 use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
 use treering_workloads::dbench::BLOCKS_MAX;
 
+use crate::colour;
+
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
+pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 use quantities::half_life;
-pub(crate) use quantities::{percentage, size};
+pub(crate) use quantities::{percentage, size, width};
 pub(crate) use tracing::{
     PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -89,10 +93,9 @@ pub(crate) enum Verb {
     /// Remove what a killed run left in a directory.
     Clean(CleanArgs),
     /// Print the completion script of a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a directory.
+    Man(ManArgs),
 }
 
 /// Where the results are.
@@ -114,7 +117,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub(crate) label: Option<String>,
     /// At most so many, the newest ones.
-    #[arg(long, short = 'n', default_value_t = 50)]
+    #[arg(long, short = 'n', default_value_t = 50, value_parser = quantities::count)]
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -134,11 +137,6 @@ pub(crate) struct OutputArgs {
     /// plain].
     #[arg(long, value_name = "COLUMNS", value_parser = width())]
     pub(crate) width: Option<u16>,
-}
-
-/// A page narrower than this cannot be laid out.
-pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(40..=1000)
 }
 
 #[derive(Debug, Args)]
@@ -218,6 +216,7 @@ line.";
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// A directory, a block device or a plan [default: the present directory].
+    #[arg(value_parser = quantities::device())]
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -360,7 +359,7 @@ pub(crate) struct AnyRunArgs {
 /// Options of native runs of any workload.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NativeRunArgs {
-    /// The directory to work in, on the filesystem under test; made when it is not there.
+    /// The directory to work in, on the filesystem under test; it must exist.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) dir: Option<PathBuf>,
     /// What files are filled with: random bytes, or what the classic tool writes.
@@ -433,12 +432,17 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(native);
-    Cli::command().subcommand(run).subcommands(classic)
+    // The command lines of imitated tools have no options that these do not know.
+    let own = Cli::command()
+        .subcommand(run)
+        .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
+        .arg(colour::option());
+    own.subcommands(classic)
 }
 
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let command = command(treering_workloads::ALL);
+    let command = command(treering_workloads::ALL).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     let Some(workload) = classic else { return command.try_get_matches_from(typed) };
     let skipped = if link(typed).is_some() { 1 } else { 2 };

@@ -1,8 +1,12 @@
-//! Values of our own options that carry a unit.
+//! Values of our own options that carry a unit, and the names of devices.
 
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use treering_script::parse_size;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use treering_script::{parse_count, parse_size};
 
 use crate::failure::{Failure, Kind};
 
@@ -23,12 +27,36 @@ pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     })
 }
 
+/// A whole number, with a suffix if need be: `10k`.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    parse_count(text)
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| "write a whole number, as 500 or 10k".to_owned())
+}
+
+/// A block device by its path or its name alone, or another path: `loop0` is `/dev/loop0` where
+/// nothing else is called so here.
+pub(super) fn device() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(|typed: OsString| {
+        let named = Path::new("/dev").join(&typed);
+        let is_name = !typed.as_encoded_bytes().contains(&b'/') && !Path::new(&typed).exists();
+        let is_device =
+            || named.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
+        if is_name && is_device() { named } else { typed.into() }
+    })
+}
+
 /// A half life in seconds, from a thousandth to ten thousand days.
 pub(super) fn half_life(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (1e-3..=864e6).contains(seconds));
     seconds
         .map(Duration::from_secs_f64)
         .ok_or_else(|| "write seconds, from 0.001 to 864000000, as 60".to_owned())
+}
+
+/// A page narrower than this cannot be laid out.
+pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(40..=1000)
 }
 
 #[cfg(test)]

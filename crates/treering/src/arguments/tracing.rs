@@ -48,7 +48,7 @@ pub(crate) struct RecordTraceArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "device")]
     pub(crate) dir: Option<PathBuf>,
     /// Record this block device or partition; may be given several times.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = super::quantities::device())]
     pub(crate) device: Vec<PathBuf>,
     /// When the command has ended, wait until the filesystem has written everything, and record
     /// that too.

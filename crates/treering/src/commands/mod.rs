@@ -19,6 +19,7 @@ mod lab;
 mod layout;
 mod links;
 mod list;
+mod man;
 mod native;
 mod original_fio;
 mod output;
@@ -35,7 +36,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
-use crate::arguments::{self, CheckArgs, Verb};
+use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
 use crate::failure::{Failure, Kind, show_refused};
 
 /// What becomes of a command line that the parser did not take: help is shown, the other words of
@@ -96,10 +97,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Trace(args) => trace::run(&args),
         Verb::Links(args) => links::run(&args),
         Verb::Clean(args) => clean::run(&args),
-        Verb::Completions { shell } => {
-            completions(shell);
-            Ok(ExitCode::SUCCESS)
-        }
+        Verb::Completions(args) => completions(&args),
+        Verb::Man(args) => man::run(&args),
     }
 }
 
@@ -107,7 +106,9 @@ fn workload(name: &str) -> Option<&'static dyn Workload> {
     treering_workloads::ALL.iter().copied().find(|workload| workload.manifest().name == name)
 }
 
-fn completions(shell: clap_complete::Shell) {
-    let mut command = arguments::command(treering_workloads::ALL);
-    clap_complete::generate(shell, &mut command, "treering", &mut std::io::stdout());
+fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+    let tools: Vec<&str> = args.names.iter().map(String::as_str).collect();
+    let names = if tools.is_empty() { vec!["treering"] } else { tools };
+    output::with_writer(None, |out| crate::completion::write_script(args.shell, &names, out))?;
+    Ok(ExitCode::SUCCESS)
 }

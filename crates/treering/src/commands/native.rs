@@ -18,7 +18,7 @@ use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
 
 use super::output;
-use super::trial::{Asked, Done, outline, run as run_trial, take};
+use super::trial::{Asked, Done, outline, run as run_trial, take_named};
 use crate::arguments::{AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -47,7 +47,7 @@ pub(crate) fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
-    let place = take(&dir)?;
+    let place = take_named(&dir)?;
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }

@@ -9,6 +9,7 @@ use treering_report::formats::{self, Format};
 use treering_report::{Data, Report, write_data};
 
 use crate::arguments::OutputArgs;
+use crate::colour;
 use crate::failure::{Failure, Kind, output_failed};
 
 /// Columns of a line that goes into a pipe or a file.
@@ -23,7 +24,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     let mail = Plain { width: width.unwrap_or(MAIL.width) };
     let pipe = Plain { width: width.unwrap_or(PIPED) };
     let format: &dyn Format = match args.format.as_deref() {
-        None if to_terminal => &terminal,
+        None if to_terminal || colour::is_forced() => &terminal,
         None => &pipe,
         Some("terminal") => &terminal,
         Some("plain") => &mail,
@@ -74,8 +75,7 @@ pub(crate) fn with_writer(
 /// The terminal there is: its width, and colour unless the user does without.
 fn terminal() -> Terminal {
     let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Terminal { width, colour: !plain && io::stdout().is_terminal() }
+    Terminal { width, colour: colour::is_wanted(io::stdout().is_terminal()) }
 }
 
 /// Writes a page for people where standard output carries something else.

@@ -14,7 +14,7 @@ use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::AnyRunArgs;
 use crate::classic_output::{Speaker, Speaking, say};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, is_missing};
 use crate::sinks::{Recording, Whole};
 use crate::storage::Keeping;
 
@@ -141,6 +141,20 @@ fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
         }
         opened => opened,
     }
+}
+
+/// Takes the directory that the user named. A missing one is not made: it would be on whatever
+/// filesystem is there while the one under test is not mounted.
+pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
+    if dir.metadata().is_err_and(|error| is_missing(&error)) {
+        let message = format!("--dir: there is no directory {}", dir.display());
+        let hint = format!(
+            "mount the filesystem under test, then: mkdir {}",
+            quoted(&dir.to_string_lossy())
+        );
+        return Err(Failure::new(Kind::Usage, message).hint(hint));
+    }
+    Ok(take(dir)?)
 }
 
 /// Takes the directory, unless a killed run has left its trees there.

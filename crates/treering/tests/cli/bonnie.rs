@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use treering_model::{Ending, Scope, Trial};
 use treering_testkit::{
-    LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir, traced,
+    LoopFs, Program, Ran, at_once, require_loop_fs, require_root, skip, temp_dir, traced,
 };
 
 use crate::program;
@@ -72,7 +73,7 @@ const LINES: [&str; 8] = [
 fn tables_lines_and_progress_are_those_of_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
-    for words in LINES {
+    at_once(&LINES, |words| {
         let (program, other) = (program(), temp_dir());
         let words = format!("-d . -u root -r 0 -z 7 -m oak {words}");
         let mut command = Command::new(&original);
@@ -95,7 +96,7 @@ fn tables_lines_and_progress_are_those_of_the_original() {
                 left.filter(|name| name.to_string_lossy().contains("Bonnie")).collect();
             assert!(left.is_empty(), "{left:?}");
         }
-    }
+    });
 }
 
 /// The calls of a command on files of bonnie++, in words that both programs share.
@@ -238,17 +239,17 @@ fn piped(program: &Path, text: &str) -> Ran {
 #[test]
 fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
     require_root!();
-    let program = program();
     let words = "-d . -u root -r 0 -z 7 -m oak -s 4:4k:200:12 -n 1:2000:1000:3:4k -f -q";
-    let mut lines = Vec::new();
-    for version in ["1.96", "1.97", "1.98"] {
-        for columns in ["right", "original"] {
-            let more = format!("{words} --csv-version {version} --csv-columns {columns}");
-            let line = classic(&program, &more).ends_with(0).stdout;
-            assert_eq!(fields(&line).len(), if version == "1.98" { 50 } else { 48 });
-            lines.push((version, columns, line));
-        }
-    }
+    let versions = ["1.96", "1.97", "1.98"];
+    let cases = versions.map(|version| [(version, "right"), (version, "original")]).concat();
+    let lines = Mutex::new(Vec::new());
+    at_once(&cases, |(version, columns)| {
+        let more = format!("{words} --csv-version {version} --csv-columns {columns}");
+        let line = classic(&program(), &more).ends_with(0).stdout;
+        assert_eq!(fields(&line).len(), if *version == "1.98" { 50 } else { 48 });
+        lines.lock().unwrap().push((*version, *columns, line));
+    });
+    let (program, lines) = (program(), lines.into_inner().unwrap());
     let [text, html] = ["/usr/bin/bon_csv2txt", "/usr/bin/bon_csv2html"].map(installed);
     for (version, columns, line) in &lines {
         let file = program.home().join("line.csv");

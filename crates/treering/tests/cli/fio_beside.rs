@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_testkit::{Program, Ran, at_once, skip, temp_dir};
 
 use crate::fio::{done, schema};
 use crate::program;
@@ -117,8 +117,8 @@ fn counts_files_and_names_are_the_originals() {
     if is_missing() {
         return;
     }
-    let program = program();
-    for line in LINES {
+    at_once(LINES, |line| {
+        let program = program();
         let line = format!("--name=v --size=1m --output-format=json {line}");
         let (theirs, mine) = (temp_dir(), temp_dir());
         let expected = original(theirs.path(), &line);
@@ -131,7 +131,7 @@ fn counts_files_and_names_are_the_originals() {
         }
         assert_eq!(names(&got), names(&expected), "{line}");
         assert_eq!(sizes(mine.path()), sizes(theirs.path()), "{line}");
-    }
+    });
 }
 
 /// Kinds, with what makes their blocks.
@@ -161,10 +161,10 @@ fn each_verifies_what_the_other_wrote() {
     if is_missing() {
         return;
     }
-    let program = program();
     let layouts =
         ["--bs=4k", "--bsrange=1k-8k", "--bs=4k --verify_interval=512 --verify_offset=256"];
-    for kind in KINDS {
+    at_once(&KINDS, |kind| {
+        let program = program();
         for layout in layouts {
             let line = format!("--name=v --filename=v --size=64k --verify={kind} {layout}");
             let dir = temp_dir();
@@ -178,7 +178,7 @@ fn each_verifies_what_the_other_wrote() {
             let by_us = ours(&program, dir.path(), &read).code;
             assert_eq!((by_fio, by_us), (expected, expected), "{line}");
         }
-    }
+    });
 }
 
 #[test]

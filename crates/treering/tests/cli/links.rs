@@ -61,7 +61,7 @@ fn beside_the_executable_links_are_relative() {
     let dir = program.home().join("bin");
     fs::create_dir(&dir).unwrap();
     let copy = dir.join("treering");
-    fs::copy(env!("CARGO_BIN_EXE_treering"), &copy).unwrap();
+    program.copy_to(&copy);
     let made = Command::new(&copy).args(["links".as_ref(), dir.as_os_str()]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     assert_eq!(fs::read_link(dir.join("fs_mark")).unwrap(), PathBuf::from("treering"));

@@ -103,6 +103,9 @@ mod planted;
 /// The command line as it is told to users.
 mod reference;
 
+/// Completion, manual pages, colors, names of devices.
+mod shells;
+
 /// Lists, single trials and exports.
 mod results;
 

@@ -47,7 +47,10 @@ fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
 #[test]
 fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
     let ran = program().run::<&str>([]).ends_with(2);
-    assert!(ran.stderr.contains("Usage: treering <COMMAND>") && ran.stdout.is_empty(), "{ran}");
+    assert!(
+        ran.stderr.contains("Usage: treering [OPTIONS] <COMMAND>") && ran.stdout.is_empty(),
+        "{ran}"
+    );
 }
 
 /// The document of a workload, whose file has a plain name.

@@ -23,6 +23,7 @@ mod tests;
 mod tree;
 mod worker;
 
+pub use personalities::names as personality_names;
 use treering_languages::wml;
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 

@@ -22,7 +22,7 @@ pub(super) fn find(name: &str) -> Option<&'static str> {
 }
 
 /// All names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 

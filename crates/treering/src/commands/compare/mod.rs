@@ -26,6 +26,7 @@ use super::lab;
 use super::report::{self, Campaign};
 use crate::arguments::{CompareArgs, ObserveArgs};
 use crate::classic_output::say;
+use crate::colour;
 use crate::failure::{Failure, Kind};
 
 /// Compares.
@@ -99,8 +100,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         base_dir: path.parent().map(Path::to_owned),
     };
     read(&text, &path.to_string_lossy(), &known).map_err(|error| {
-        let colour = std::io::IsTerminal::is_terminal(&std::io::stderr())
-            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colour = colour::is_wanted(std::io::IsTerminal::is_terminal(&std::io::stderr()));
         let words = if colour { error.coloured() } else { error.to_string() };
         Failure::new(Kind::Usage, format!("the plan cannot be used\n{}", words.trim_end()))
     })

@@ -17,7 +17,7 @@ use treering_workloads::fio::Fio;
 use treering_workloads::fio::check::{Moved, both_ways, moved, sequences};
 
 use super::output;
-use super::trial::{Asked, outline, run as run_trial, take};
+use super::trial::{Asked, outline, run as run_trial, take_named};
 use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -82,7 +82,7 @@ impl Runner<'_> {
 
     /// One trial to its end.
     fn trial(&self, job: &dyn Job, no_store: bool, keep: bool) -> Result<Trial, Failure> {
-        let place = take(self.dir)?;
+        let place = take_named(self.dir)?;
         let any = AnyRunArgs {
             no_store,
             store: self.any.store.clone().filter(|_| !no_store),
@@ -147,7 +147,7 @@ impl Runner<'_> {
 
     /// Removes the trees of a run that kept them.
     fn remove(&self) -> Result<(), Failure> {
-        let place = take(self.dir)?;
+        let place = take_named(self.dir)?;
         let there =
             place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))?;
         for tree in there.existing.iter().filter(|tree| is_ours(tree)) {

@@ -1,0 +1,77 @@
+//! Whether what is printed has colours: what was typed, else what the terminal and the environment
+//! say.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+use clap::{Arg, ColorChoice, ValueEnum, value_parser};
+
+/// What was typed, for all that is printed.
+static TYPED: OnceLock<ColorChoice> = OnceLock::new();
+
+/// The option, for every command of treering's own.
+pub(crate) fn option() -> Arg {
+    Arg::new("color")
+        .long("color")
+        .value_name("WHEN")
+        .value_parser(value_parser!(ColorChoice))
+        .hide_possible_values(true)
+        .help("Color the output: auto, always or never [default: auto]")
+}
+
+/// Takes it from a command line that is not parsed yet: errors of the parser obey it too.
+pub(crate) fn remember(typed: &[OsString]) -> ColorChoice {
+    *TYPED.get_or_init(|| find(typed).unwrap_or_default())
+}
+
+/// Whether what goes there is colored.
+pub(crate) fn is_wanted(is_terminal: bool) -> bool {
+    match TYPED.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            is_terminal && !refused && !is_dumb()
+        }
+    }
+}
+
+/// Whether colors were asked for by name.
+pub(crate) fn is_forced() -> bool {
+    TYPED.get() == Some(&ColorChoice::Always)
+}
+
+/// Whether the terminal can neither color nor move its cursor.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
+}
+
+fn find(typed: &[OsString]) -> Option<ColorChoice> {
+    let mut words = typed.iter().map_while(|word| word.to_str().filter(|word| *word != "--"));
+    let mut found = None;
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('='),
+            None => continue,
+        };
+        found = value.and_then(|value| ColorChoice::from_str(value, false).ok()).or(found);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ColorChoice;
+
+    use super::find;
+
+    #[test]
+    fn the_last_choice_before_two_dashes_counts() {
+        let read = |words: &str| find(&words.split(' ').map(Into::into).collect::<Vec<_>>());
+        assert_eq!(read("treering list"), None);
+        assert_eq!(read("treering --color always list --color=never"), Some(ColorChoice::Never));
+        assert_eq!(read("treering trace -- ls --color=always"), None);
+        assert_eq!(read("treering list --color"), None);
+    }
+}

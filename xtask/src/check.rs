@@ -1,0 +1,124 @@
+//! `cargo xtask check`: what a developer waits for between two edits: formatting, clippy, the house
+//! rules, and the tests of the packages that changed and of those that import them.
+//!
+//! Programs that hold loop devices take minutes and are left to `cargo xtask ci`; of the command
+//! line its goldens run.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use cargo_metadata::{MetadataCommand, Package};
+
+use crate::ci::{self, Step};
+
+/// Files outside every package that all of them depend on.
+const OF_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
+/// Folders outside every package that the command line puts in or tests.
+const OF_COMMAND_LINE: [&str; 2] = ["docs/", "examples/"];
+const COMMAND_LINE: &str = "treering";
+/// Programs on loop devices of which the tests of this module need none.
+const GOLDENS: [(&str, &str); 1] = [("cli", "reference::")];
+
+/// Checks what differs from `base`; without one, from where the branch left `main`, and on `main`
+/// from the last commit.
+pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error>> {
+    let files = changed(root, base)?;
+    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
+    let affected = affected(root, &metadata.packages, &files);
+    let list = affected.iter().copied().collect::<Vec<_>>().join(", ");
+    println!("{} files changed; tests of: {list}", files.len());
+    let rules = ci::run(root, 0, &[Step::Fmt, Step::Clippy, Step::Tidy]);
+    let mut programs = ci::build(root)?;
+    programs.retain(|program| affected.contains(program.package.as_str()));
+    let mut quick = Vec::new();
+    for program in programs {
+        match GOLDENS.iter().find(|(target, _)| *target == program.target) {
+            Some((_, filter)) => quick.push(program.only(filter)),
+            None if program.is_on_devices() => {}
+            None => quick.push(program),
+        }
+    }
+    let tally = ci::run_some(&quick);
+    println!("{tally}; tests on loop devices are left to `make test`");
+    Ok(rules && tally.failed == 0)
+}
+
+/// What differs from the base, and what is new and not ignored.
+fn changed(root: &Path, base: Option<&str>) -> Result<Vec<String>, Box<dyn Error>> {
+    let git = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
+        let mut command = Command::new("git");
+        let out = command.args(["-c", "safe.directory=*"]).args(arguments).current_dir(root);
+        let out = out.output()?;
+        if !out.status.success() {
+            return Err(format!("git {}: {}", arguments.join(" "), text(&out.stderr)).into());
+        }
+        Ok(text(&out.stdout))
+    };
+    let base = match base {
+        Some(base) => base.to_owned(),
+        None => git(&["merge-base", "HEAD", "main"]).unwrap_or_else(|_| "HEAD".to_owned()),
+    };
+    let mut names = git(&["diff", "--name-only", &base])?;
+    names.push('\n');
+    names += &git(&["ls-files", "--others", "--exclude-standard"])?;
+    Ok(names.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
+}
+
+/// The packages that these files belong to, and all that import them.
+fn affected<'p>(root: &Path, packages: &'p [Package], files: &[String]) -> BTreeSet<&'p str> {
+    let folder = |package: &Package| {
+        let folder = package.manifest_path.parent()?.as_std_path().strip_prefix(root).ok()?;
+        folder.to_str().map(|folder| format!("{folder}/"))
+    };
+    let is_of = |package: &Package, file: &String| {
+        OF_ALL.contains(&file.as_str())
+            || folder(package).is_some_and(|folder| file.starts_with(&folder))
+            || package.name == COMMAND_LINE
+                && OF_COMMAND_LINE.iter().any(|folder| file.starts_with(folder))
+    };
+    let mut found: BTreeSet<&str> = packages
+        .iter()
+        .filter(|package| files.iter().any(|file| is_of(package, file)))
+        .map(|package| package.name.as_str())
+        .collect();
+    loop {
+        let before = found.len();
+        for package in packages {
+            if package.dependencies.iter().any(|one| found.contains(one.name.as_str())) {
+                found.insert(package.name.as_str());
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cargo_metadata::MetadataCommand;
+
+    use super::affected;
+    use crate::checkout;
+
+    #[test]
+    fn a_change_affects_its_package_and_all_that_import_it() {
+        let root = checkout::root().unwrap();
+        let packages = MetadataCommand::new().current_dir(&root).no_deps().exec().unwrap().packages;
+        let of = |file: &str| affected(&root, &packages, &[file.to_owned()]);
+        let stats = of("crates/base/stats/src/lib.rs");
+        for name in ["treering-stats", "treering-analysis", "treering-report", "treering"] {
+            assert!(stats.contains(name), "{name} in {stats:?}");
+        }
+        assert!(!stats.contains("treering-script") && !stats.contains("xtask"), "{stats:?}");
+        assert_eq!(of("docs/plan.md").len(), 1);
+        assert!(of("README.md").is_empty());
+        assert_eq!(of("Cargo.lock").len(), packages.len());
+    }
+}

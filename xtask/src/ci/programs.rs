@@ -1,0 +1,93 @@
+//! The test programs of the workspace: building them, and what each of them holds of the machine.
+
+use std::error::Error;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cargo_metadata::{Message, MetadataCommand, TargetKind};
+
+use crate::checkout;
+
+/// Programs whose tests hold loop devices and mounts, with how many tests run at a time for each
+/// CPU: those of `documents` mostly wait until a command of a page has run for some seconds.
+const ON_DEVICES: [(&str, usize); 3] = [("documents", 3), ("cli", 2), ("devices", 1)];
+
+/// One program.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// The package's name.
+    pub(crate) package: String,
+    version: String,
+    /// The target's name: `cli`, or that of the library.
+    pub(crate) target: String,
+    /// The package's folder, in which its tests begin.
+    folder: PathBuf,
+    executable: PathBuf,
+    /// Only tests with this in their names; empty: all.
+    filter: &'static str,
+}
+
+impl Program {
+    /// Whether its tests hold loop devices: such programs run one after the other.
+    pub(crate) fn is_on_devices(&self) -> bool {
+        ON_DEVICES.iter().any(|(name, _)| *name == self.target)
+    }
+
+    /// The program with those of its tests that have this in their names.
+    pub(crate) fn only(self, filter: &'static str) -> Self {
+        Self { filter, ..self }
+    }
+
+    /// How many of its tests run at a time on so many CPUs.
+    pub(crate) fn threads(&self, cpus: usize) -> usize {
+        let listed = ON_DEVICES.iter().find(|(name, _)| *name == self.target);
+        cpus * listed.map_or(1, |(_, threads)| *threads)
+    }
+
+    /// The command that runs its tests, as cargo would.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        command
+            .args(Some(self.filter).filter(|filter| !filter.is_empty()))
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("CARGO_PKG_NAME", &self.package)
+            .env("CARGO_PKG_VERSION", &self.version);
+        command
+    }
+}
+
+/// Builds all of them, sorted by package and target.
+pub(crate) fn build(root: &Path) -> Result<Vec<Program>, Box<dyn Error>> {
+    let packages = MetadataCommand::new().current_dir(root).no_deps().exec()?.packages;
+    let mut child = checkout::cargo()
+        .args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"])
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let output = child.stdout.take().ok_or("cargo has no output")?;
+    let mut found = Vec::new();
+    for message in Message::parse_stream(BufReader::new(output)) {
+        let Message::CompilerArtifact(made) = message? else { continue };
+        let Some(executable) = made.executable.filter(|_| made.profile.test) else { continue };
+        let package = packages.iter().find(|package| package.id == made.package_id);
+        if let Some(package) = package
+            && !made.target.kind.contains(&TargetKind::Example)
+        {
+            found.push(Program {
+                package: package.name.to_string(),
+                version: package.version.to_string(),
+                target: made.target.name,
+                folder: package.manifest_path.parent().ok_or("a manifest in no folder")?.into(),
+                executable: executable.into(),
+                filter: "",
+            });
+        }
+    }
+    if !child.wait()?.success() {
+        return Err("the tests do not compile".into());
+    }
+    found.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    Ok(found)
+}

@@ -1,0 +1,144 @@
+//! Running test programs: those that hold loop devices one after the other, the others beside them.
+//!
+//! cargo would run all of them one after the other, and tests on filesystems wait more than they
+//! compute. What a program prints is shown as a whole when it ends.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use super::Tally;
+use super::listener::Listener;
+use super::programs::Program;
+use super::times::{Timed, Times};
+use crate::checkout;
+
+/// So many of the slowest tests are named.
+const SLOWEST: usize = 10;
+
+/// What programs came to.
+#[derive(Default)]
+struct Outcome {
+    tally: Tally,
+    timed: Vec<Timed>,
+}
+
+impl Outcome {
+    fn add(&mut self, tally: Tally, timed: Vec<Timed>) {
+        self.tally.passed += tally.passed;
+        self.tally.failed += tally.failed;
+        self.tally.skipped.extend(tally.skipped);
+        self.timed.extend(timed);
+    }
+}
+
+/// Runs them and the tests in documentation; names the slowest.
+pub(crate) fn run_all(root: &Path, programs: &[Program]) -> Result<Tally, Box<dyn Error>> {
+    let outcome = Mutex::new(run(programs));
+    documentation(root, &outcome)?;
+    let Outcome { tally, mut timed } = outcome.into_inner()?;
+    timed.sort_by_key(|one| std::cmp::Reverse(one.duration));
+    println!("the slowest tests:");
+    for one in timed.iter().take(SLOWEST) {
+        println!("{:>7.1} s  {}", one.duration.as_secs_f64(), one.name);
+    }
+    Ok(tally)
+}
+
+/// Runs these only.
+pub(crate) fn run_some(programs: &[Program]) -> Tally {
+    run(programs).tally
+}
+
+fn run(programs: &[Program]) -> Outcome {
+    let outcome = Mutex::new(Outcome::default());
+    let (on_devices, others): (Vec<_>, Vec<_>) =
+        programs.iter().partition(|program| program.is_on_devices());
+    let one_after_another = |group: Vec<&Program>| {
+        for program in group {
+            let began = Instant::now();
+            let (text, tally, timed) = one(program).unwrap_or_else(|error| {
+                let tally = Tally { failed: 1, ..Tally::default() };
+                (format!("{error}\n"), tally, Vec::new())
+            });
+            let mut all = outcome.lock().expect("no thread panics holding it");
+            println!(
+                "\n     Running {} of {} ({:.1} s)\n{text}",
+                program.target,
+                program.package,
+                began.elapsed().as_secs_f64()
+            );
+            all.add(tally, timed);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| one_after_another(on_devices));
+        one_after_another(others);
+    });
+    outcome.into_inner().expect("no thread panicked")
+}
+
+/// One program to its end: what of its output is shown, its results, and how long its tests took.
+fn one(program: &Program) -> Result<(String, Tally, Vec<Timed>), Box<dyn Error>> {
+    let threads = program.threads(thread::available_parallelism().map_or(2, usize::from));
+    let began = Instant::now();
+    let mut child = program
+        .command()
+        .args(["--show-output", "--test-threads", &threads.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (mut listener, mut times) = (Listener::default(), Times::default());
+    let mut text = String::new();
+    if let Some(output) = child.stdout.take() {
+        hear(output, &mut listener, &mut |line, is_shown| {
+            times.hear(line, began.elapsed());
+            if is_shown {
+                text += line;
+                text += "\n";
+            }
+        })?;
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        writeln!(text, "{} of {}: {status}", program.target, program.package)?;
+    }
+    let timed = times.of(&program.target, threads);
+    Ok((text, listener.tally(status.success()), timed))
+}
+
+/// The tests in documentation, by cargo.
+fn documentation(root: &Path, outcome: &Mutex<Outcome>) -> Result<(), Box<dyn Error>> {
+    let mut child = checkout::cargo()
+        .args(["test", "--workspace", "--doc", "--no-fail-fast"])
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut listener = Listener::default();
+    if let Some(output) = child.stdout.take() {
+        hear(output, &mut listener, &mut |line, _| println!("{line}"))?;
+    }
+    let tally = listener.tally(child.wait()?.success());
+    outcome.lock().expect("no thread panics holding it").add(tally, Vec::new());
+    Ok(())
+}
+
+/// Hands on every line, with whether it is worth showing.
+fn hear(
+    output: impl std::io::Read,
+    listener: &mut Listener,
+    heard: &mut dyn FnMut(&str, bool),
+) -> Result<(), Box<dyn Error>> {
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        let is_shown = listener.hear(&line);
+        heard(&line, is_shown);
+    }
+    Ok(())
+}

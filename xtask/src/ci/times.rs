@@ -1,0 +1,78 @@
+//! How long each test took, found out from when its result was printed.
+//!
+//! The stable test harness tells no times. It starts tests in the order of their names, the next
+//! one as soon as one has ended, so that the moments of the results give those of the starts.
+
+use std::time::Duration;
+
+/// A test with its duration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    pub(super) duration: Duration,
+    /// The program and the test.
+    pub(super) name: String,
+}
+
+/// Notes the results of one program.
+#[derive(Default)]
+pub(super) struct Times {
+    /// Tests in the order in which they ended, with the time since the program's start.
+    ended: Vec<(String, Duration)>,
+}
+
+impl Times {
+    /// Takes a line that was printed so long after the start.
+    pub(super) fn hear(&mut self, line: &str, since_start: Duration) {
+        if let Some(name) = result_of(line) {
+            self.ended.push((name.to_owned(), since_start));
+        }
+    }
+
+    /// All tests, when so many ran at a time.
+    pub(super) fn of(self, program: &str, threads: usize) -> Vec<Timed> {
+        let mut names: Vec<&str> = self.ended.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        let starts = vec![Duration::ZERO; threads];
+        let starts = starts.into_iter().chain(self.ended.iter().map(|(_, at)| *at));
+        let started: Vec<(&str, Duration)> = names.into_iter().zip(starts).collect();
+        let one = |(name, ended): &(String, Duration)| {
+            let at = started.binary_search_by_key(&name.as_str(), |(name, _)| name);
+            let start = at.map_or(Duration::ZERO, |at| started[at].1);
+            Timed { duration: ended.saturating_sub(start), name: format!("{program} {name}") }
+        };
+        self.ended.iter().map(one).collect()
+    }
+}
+
+/// The test of a line such as `test a::b ... ok`.
+fn result_of(line: &str) -> Option<&str> {
+    let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let is_over = ["ok", "FAILED"].iter().any(|word| result.starts_with(word));
+    is_over.then(|| name.trim_end_matches(" - should panic"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Times;
+
+    #[test]
+    fn a_test_begins_when_one_before_it_has_ended() {
+        let mut times = Times::default();
+        for (line, at) in [
+            ("running 4 tests", 0),
+            ("test b ... ok", 2),
+            ("test a ... FAILED", 5),
+            ("test d - should panic ... ok", 6),
+            ("test c ... ok", 9),
+            ("test result: FAILED. 3 passed; 1 failed", 9),
+        ] {
+            times.hear(line, Duration::from_secs(at));
+        }
+        let found: Vec<(String, u64)> =
+            times.of("p", 2).into_iter().map(|one| (one.name, one.duration.as_secs())).collect();
+        let expected = [("p b", 2), ("p a", 5), ("p d", 1), ("p c", 7)];
+        assert_eq!(found, expected.map(|(name, seconds)| (name.to_owned(), seconds)));
+    }
+}
