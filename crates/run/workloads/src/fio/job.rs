@@ -119,7 +119,11 @@ pub(super) fn read_jobs(
     specs: &[OptionSpec],
 ) -> Result<(Parameters, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
-    Ok((source.parameters(), source.parsed(jobfile::parse)?))
+    let mut jobs = source.parsed(jobfile::parse)?;
+    if settings.flag("readonly") {
+        jobs.iter_mut().for_each(|job| job.extras.is_readonly = true);
+    }
+    Ok((source.parameters(), jobs))
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

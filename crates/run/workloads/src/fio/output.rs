@@ -68,11 +68,12 @@ fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
             return Err(ConfigError::new(what).hint("give a larger number"));
         }
     }
-    let writes = jobs.iter().find(|job| job.rw.writes).filter(|_| settings.flag("readonly"));
+    let changes = |job: &&Section| job.rw.writes || job.rw.trims;
+    let writes = jobs.iter().find(changes).filter(|_| settings.flag("readonly"));
     match writes {
         None => Ok(()),
         Some(job) => {
-            let what = format!("--readonly: [{}] writes", job.name.escape_debug());
+            let what = format!("--readonly: [{}] writes or trims", job.name.escape_debug());
             Err(ConfigError::new(what).hint("leave --readonly out, or write rw=read"))
         }
     }

@@ -274,12 +274,13 @@ impl Generator {
 
     fn split_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
         let blocks = self.job.blocks(way);
-        let drawn = u64::from(self.sizes[way.place()].draw());
+        let drawn = self.sizes[way.place()].draw();
+        let greatest = self.sizes[way.place()].greatest();
         let (mut bytes, mut percent) = (blocks.least, 0);
         for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
             bytes = size;
             percent += share;
-            let within = drawn / percent <= u64::from(u32::MAX) / 100;
+            let within = drawn / percent <= greatest / 100;
             if within && self.fits(file, offset, size) {
                 break;
             }

@@ -43,6 +43,8 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "unlink"
             | "thread"
             | "time_based"
+            | "create_only"
+            | "file_append"
             | "group_reporting"
             | "new_group"
             | "stonewall"
@@ -150,6 +152,9 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
                 "write bs=4k, or leave direct out",
             );
         }
+    }
+    if job.engine == Engine::Mmap && job.extras.appends {
+        return refuse("a mapping does not grow", "leave file_append out");
     }
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");

@@ -196,6 +196,13 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("log_entries", "log_entries"),
     ("read_iolog", "read_iolog"),
     ("replay_no_stall", "replay_no_stall"),
+    ("thinktime_iotime", "thinktime_iotime"),
+    ("file_append", "file_append"),
+    ("create_only", "create_only"),
+    ("significant_figures", "significant_figures"),
+    ("unit_base", "unit_base"),
+    ("bwavgtime", "bwavgtime"),
+    ("iopsavgtime", "iopsavgtime"),
     ("disk_util", "disk_util"),
 ];
 
@@ -246,8 +253,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "log_unix_epoch",
             "log_alternate_epoch",
             "log_alternate_epoch_clock_id",
-            "bwavgtime",
-            "iopsavgtime",
         ],
     ),
     (
@@ -277,7 +282,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "ioscheduler",
             "exec_prerun",
             "exec_postrun",
-            "thinktime_iotime",
             "thinkcycles",
             "profile",
         ],
@@ -311,17 +315,15 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "other ways to make and to take files",
         &[
             "opendir",
-            "file_append",
             "sync_file_range",
             "atomic",
             "write_hint",
-            "create_only",
             "use_os_rand",
         ],
     ),
     (
         "other ways to count and to tell",
-        &["block_error_percentiles", "block_error_hist", "significant_figures", "unit_base"],
+        &["block_error_percentiles", "block_error_hist"],
     ),
 ];
 

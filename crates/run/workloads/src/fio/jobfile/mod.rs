@@ -25,11 +25,11 @@ use treering_script::ConfigError;
 
 pub(super) use distribution::{Distribution, Zone};
 pub(super) use expand::{Environment, Machine};
-pub(super) use extras::{Advice, Content, Unified};
+pub(super) use extras::{Advice, Content, Numbers, Unified};
 pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Think, Way};
 pub(super) use show::show;
 pub(super) use steering::{LowestRates, Strides};
 pub(super) use values::Amount;

@@ -174,6 +174,13 @@ impl Section {
         all.push(("create_on_open", switch(self.create_on_open)));
         all.push(("create_fsync", switch(self.create_fsync)));
         all.push(("overwrite", switch(self.overwrite)));
+        for (name, is_on) in
+            [("file_append", self.extras.appends), ("create_only", self.extras.creates_only)]
+        {
+            if is_on {
+                all.push((name, switch(true)));
+            }
+        }
         all.push(("unlink", switch(self.unlink)));
     }
 
@@ -196,6 +203,9 @@ impl Section {
         all.push(("rate_iops", both(|way| self.rate_iops[way.place()].to_string())));
         all.push(("thinktime", time(self.think.us)));
         all.push(("thinktime_blocks", self.think.blocks.to_string()));
+        if self.think.io_us > 0 {
+            all.push(("thinktime_iotime", time(self.think.io_us)));
+        }
         all.push(("fsync", self.fsync.to_string()));
         all.push(("fdatasync", self.fdatasync.to_string()));
         all.push(("end_fsync", switch(self.end_fsync)));

@@ -185,7 +185,7 @@ impl Runner {
 
     /// Whether another pass follows.
     fn keeps_running(&mut self) -> bool {
-        if self.worker.job.extras.replay.is_some() {
+        if self.worker.job.extras.replay.is_some() || self.worker.job.extras.creates_only {
             return false;
         }
         let (job, issued) = (&self.worker.job, &self.generator.issued);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
-use super::jobfile::{Advice, Engine, Way};
+use super::jobfile::{Advice, Engine, Think, Way};
 use super::layout::names;
 use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
 use super::namespace::Namespace;
@@ -116,6 +116,8 @@ pub(super) struct Runner {
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
+    /// Whether its share of the flow allows the request that comes next.
+    passed_flow: bool,
     watch: Option<Box<RateWatch>>,
     clock: Clock,
     deadlines: Deadlines,
@@ -152,6 +154,7 @@ impl Runner {
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
+            passed_flow: false,
             watch: RateWatch::of(job),
             contents: Contents::of(&worker, namespace.classic),
             clock: Clock::new(job),
@@ -309,12 +312,22 @@ impl Runner {
         if self.watch.is_some() {
             self.look_at_rates();
         }
-        let think = self.worker.job.think;
-        if think.us > 0 {
-            let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
-            if done.is_multiple_of(think.blocks) {
-                self.rest_us += think.us;
-            }
+        if self.worker.job.think.us > 0 {
+            self.think();
+        }
+    }
+
+    /// Whether a pause is due: after so many requests, or after so much time with requests.
+    fn think(&mut self) {
+        let Think { us, blocks, io_us } = self.worker.job.think;
+        let is_timed = io_us > 0;
+        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
+        // As the original: where only the time is given, requests are not counted.
+        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
+        let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
+        if is_time || counts && done.is_multiple_of(blocks) {
+            self.rest_us += us;
+            self.clock.pauses(us);
         }
     }
 
@@ -331,6 +344,9 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.generator.issued);
+        if job.extras.creates_only {
+            return true;
+        }
         if self.is_reading_again() || job.extras.replay.is_some() {
             // What is read again, or stands in a log, tells its end itself.
             return false;
@@ -392,10 +408,12 @@ impl Runner {
         }
         if self.flow.is_some()
             && self.held.is_none()
+            && !self.passed_flow
             && let Some(doing) = self.held_by_flow()
         {
             return Some(doing);
         }
+        self.passed_flow = true;
         let act = self.held.take();
         let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
         let act = act.unwrap_or_else(|| self.generator.next(self.clock.since_start_us()));
@@ -404,6 +422,8 @@ impl Runner {
 
     #[inline]
     fn act(&mut self, act: Act) -> Option<Doing> {
+        // What is done around a request, as the pause of a rate, is of its turn in the flow.
+        self.passed_flow &= !matches!(act, Act::Request(_) | Act::Sync { .. });
         match act {
             Act::Request(wanted) if self.cannot_trim(wanted) => {
                 self.tally.ways[Way::Trim.place()].requests += 1;
