@@ -24,6 +24,8 @@ pub enum ValueKind {
     Paths,
     /// A path that stands by itself, without the option's name before it.
     Operand,
+    /// Several of them.
+    Operands,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text; the doc says its form.
@@ -188,6 +190,8 @@ pub struct Settings {
     pub started_unix_ms: u64,
     /// Where it was given.
     pub machine: Machine,
+    /// What came on standard input, where a file that is named `-` is asked for.
+    pub input: Vec<u8>,
 }
 
 impl Settings {

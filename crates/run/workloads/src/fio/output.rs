@@ -10,7 +10,7 @@ use treering_script::{
     Witness,
 };
 
-use super::job::read_jobs;
+use super::job::{read_jobs, shown_command};
 use super::jobfile::{Section, Way, show};
 use super::layout::MADE;
 use super::logs::{self, CUT, Line};
@@ -25,6 +25,11 @@ use crate::cautions;
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (_, jobs) = read_jobs(settings, CLASSIC)?;
+    let only_says = match (settings.flag("showcmd"), settings.flag("parse-only")) {
+        (true, _) => Some(shown_command(settings)?),
+        (false, true) => Some(String::new()),
+        (false, false) => None,
+    };
     let formats = formats(settings)?;
     let terse = settings.choice(CLASSIC, "terse-version")?;
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
@@ -51,7 +56,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             started_unix_ms: settings.started_unix_ms,
             laid_out: 0,
             reported: false,
-            parses_only: settings.flag("parse-only"),
+            only_says,
             shared_logs: HashMap::new(),
             before: None,
             base: settings.base_dir.clone().unwrap_or_default(),
@@ -110,8 +115,8 @@ struct Output {
     started_unix_ms: u64,
     laid_out: usize,
     reported: bool,
-    /// Nothing is done.
-    parses_only: bool,
+    /// Where nothing is done, all that is said.
+    only_says: Option<String>,
     /// Files into which several clones write.
     shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// What the disk had done when it began, and when that was.
@@ -284,7 +289,7 @@ impl ClassicOutput for Output {
     }
 
     fn only_says(&self) -> Option<String> {
-        self.parses_only.then(String::new)
+        self.only_says.clone()
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

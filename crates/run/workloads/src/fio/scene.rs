@@ -45,7 +45,7 @@ impl Scene {
 
     /// Of a command line in fio's own words, of which perhaps nothing is done.
     pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
-        let is_harmless = settings.flag("parse-only");
+        let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
         let mut jobs = jobs;
         if !is_harmless {
             jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;

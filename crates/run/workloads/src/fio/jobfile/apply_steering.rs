@@ -129,6 +129,23 @@ impl Section {
             }
             "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
             | "sqthread_poll_cpu" | "lockmem" | "log_entries" => given.size().map(|_| ())?,
+            "numa_cpu_nodes" => {
+                self.extras.names_nodes |= given.text != "all";
+                if given.text != "all" {
+                    cpus(given)?;
+                }
+            }
+            "numa_mem_policy" => {
+                let (policy, _nodes) = given.text.split_once(':').unwrap_or((given.text, ""));
+                let words = ["default", "local", "interleave", "bind", "prefer", "prefer_many"];
+                given.part(policy).word(&words.map(|word| (word, ())))?;
+                self.extras.names_nodes |= !matches!(policy, "default" | "local");
+            }
+            // What costs nothing where it is off.
+            "hipri" | "uncached" => given.word(&[("0", ())])?,
+            "hipri_percentage" | "cmdprio_percentage" => given.word(&[("0", ()), ("0,0", ())])?,
+            // Without a group of processes nothing is removed.
+            "cgroup_nodelete" => given.switch().map(|_| ())?,
             "allow_file_create" => given.word(&[("1", ())])?,
             "exitall_on_error" => self.extras.exits_on_error = given.switch()?,
             "stats" => self.extras.tells_stats = given.switch()?,

@@ -18,8 +18,16 @@ const OF_ENGINES: [(&str, Engine); 7] = [
     ("nonvectored", Engine::IoUring),
     ("force_async", Engine::IoUring),
 ];
+impl Engine {
+    /// The keys that only this engine takes.
+    pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
+        let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
+        keys.map(|(key, _)| key)
+    }
+}
+
 /// Workers of one batch.
-const WORKERS_MAX: u64 = 1024;
+pub(crate) const WORKERS_MAX: u64 = 1024;
 /// Files that a clone has open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
@@ -43,6 +51,7 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "unlink"
             | "thread"
             | "time_based"
+            | "cgroup_nodelete"
             | "create_only"
             | "file_append"
             | "group_reporting"

@@ -79,6 +79,8 @@ pub(crate) struct Extras {
     pub(crate) unlinks_each_pass: bool,
     /// Whether it ends well when there is no room left.
     pub(crate) fills: bool,
+    /// Whether it says on which nodes of a machine it runs and has its memory.
+    pub(crate) names_nodes: bool,
     /// Whether no file may be made or grow: `--readonly`.
     pub(crate) is_readonly: bool,
     /// Whether its part begins at the end of each file: `file_append`.
@@ -127,6 +129,7 @@ impl Default for Extras {
             reads_before: false,
             unlinks_each_pass: false,
             fills: false,
+            names_nodes: false,
             is_readonly: false,
             appends: false,
             creates_only: false,

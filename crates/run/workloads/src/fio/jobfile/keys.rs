@@ -6,7 +6,7 @@ use super::messages::{Messages, Place, shown};
 use crate::messages::nearest;
 
 /// Every name that is understood, with the name under which it is set.
-pub(super) const KNOWN: &[(&str, &str)] = &[
+pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
     ("rw", "rw"),
@@ -203,6 +203,13 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("unit_base", "unit_base"),
     ("bwavgtime", "bwavgtime"),
     ("iopsavgtime", "iopsavgtime"),
+    ("numa_cpu_nodes", "numa_cpu_nodes"),
+    ("numa_mem_policy", "numa_mem_policy"),
+    ("hipri", "hipri"),
+    ("uncached", "uncached"),
+    ("hipri_percentage", "hipri_percentage"),
+    ("cmdprio_percentage", "cmdprio_percentage"),
+    ("cgroup_nodelete", "cgroup_nodelete"),
     ("disk_util", "disk_util"),
 ];
 
@@ -274,10 +281,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "where and how a job is scheduled",
         &[
-            "numa_cpu_nodes",
-            "numa_mem_policy",
             "cgroup",
-            "cgroup_nodelete",
             "cgroup_weight",
             "ioscheduler",
             "exec_prerun",
@@ -290,13 +294,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "details of one engine",
         &[
-            "hipri",
-            "hipri_percentage",
-            "uncached",
             "thp",
             "libaio_vectored",
             "nowait",
-            "cmdprio_percentage",
             "cmdprio_class",
             "cmdprio",
             "cmdprio_bssplit",
