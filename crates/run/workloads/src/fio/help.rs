@@ -103,7 +103,9 @@ mod tests {
     fn questions_are_answered_and_unknown_ones_refused() {
         let answer = |word| native_help(word).unwrap().unwrap();
         assert!(answer("--cmdhelp").contains("\nnumjobs "));
-        assert!(answer("-cmdhelp=blocksize").starts_with("                  bs: sizes of requests"));
+        assert!(
+            answer("-cmdhelp=blocksize").starts_with("                  bs: sizes of requests")
+        );
         assert!(answer("--cmdhelp=bs").contains("alias: blocksize"));
         assert!(answer("--enghelp").starts_with("Available IO engines:\n\tpsync\n"));
         assert!(answer("--enghelp=libaio").contains("userspace_reap"));

@@ -50,8 +50,7 @@ struct JobFile<'s> {
 }
 
 /// What makes jobs of a file: its name, its text, the sections that are wanted.
-pub(super) type Parser<J> =
-    fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
+pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
 
 impl<'s> JobFile<'s> {
     fn read(settings: &'s Settings, named: &'s str) -> Result<Self, ConfigError> {
@@ -128,12 +127,8 @@ impl<'s> Source<'s> {
             let mut all = self.settings.environment.iter();
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
-        let around = Surroundings {
-            reader: &reader,
-            environment: &environment,
-            typed,
-            machine: machine(),
-        };
+        let around =
+            Surroundings { reader: &reader, environment: &environment, typed, machine: machine() };
         parse(file.named, &file.text, only, &around)
     }
 
@@ -163,7 +158,9 @@ pub(super) fn read_jobs(
     let mut jobs = Vec::new();
     for (number, mut of_file) in source.parsed(jobfile::parse)?.into_iter().enumerate() {
         // As the original: the jobs of a file begin when those of the one before it have ended.
-        if number > 0 && let Some(first) = of_file.first_mut() {
+        if number > 0
+            && let Some(first) = of_file.first_mut()
+        {
             first.stonewall = true;
         }
         jobs.append(&mut of_file);

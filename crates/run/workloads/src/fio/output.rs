@@ -305,6 +305,11 @@ impl ClassicOutput for Output {
             TrialEvent::TaskEnded(task) => self.task_ended(task),
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
+                    let is_refused = matches!(ending, Ending::Failed { .. });
+                    if is_refused && self.done.iter().all(Option::is_none) {
+                        // As the original: jobs whose files cannot be made are reported as well.
+                        self.done.fill(Some(Tally::default()));
+                    }
                     self.report(at_ns / 1_000_000, witness)
                 }
                 Ending::Invalid { .. } => Said::default(),

@@ -155,7 +155,7 @@ impl JobSession {
             Engine::FileStat => Op::Stat,
             Engine::FileDelete => Op::Unlink,
             Engine::FileCreate => Op::Create,
-            _ if job.rw.writes => Op::Create,
+            _ if job.rw.writes || job.create_on_open => Op::Create,
             _ => Op::Open,
         };
         Task {

@@ -212,6 +212,8 @@ pub(super) struct Tally {
     pub(super) coarse: [u64; COARSE],
     pub(super) runtime_ms: u64,
     pub(super) clones: u64,
+    /// How many requests could be under way at the end.
+    pub(super) depth: u64,
     /// Why a request failed; 0 where none did.
     pub(super) errno: u64,
     /// Errors after which it went on: how many, and the number of the first.
@@ -237,6 +239,7 @@ impl Default for Tally {
             coarse: [0; COARSE],
             runtime_ms: 0,
             clones: 1,
+            depth: 0,
             errno: 0,
             errors: [0; 2],
             user_ns: 0,
@@ -322,7 +325,7 @@ impl Tally {
 
     /// As the counters of a script.
     pub(super) fn words(&self) -> Vec<u64> {
-        let mut words = vec![self.runtime_ms, self.errno];
+        let mut words = vec![self.runtime_ms, self.errno, self.depth];
         words.extend(self.usage);
         words.extend(self.errors);
         for way in &self.ways {
@@ -356,6 +359,7 @@ impl Tally {
     pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         let mut reader = Words(words);
         let mut tally = Self { runtime_ms: reader.one()?, errno: reader.one()?, ..Self::default() };
+        tally.depth = reader.one()?;
         tally.usage = reader.several()?;
         tally.errors = reader.several()?;
         for way in &mut tally.ways {

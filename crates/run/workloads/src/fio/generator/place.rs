@@ -32,7 +32,7 @@ impl Generator {
         if offset + bytes > extent.file_bytes {
             return None;
         }
-        if self.job.rw.random && self.job.draws.random_map && marks {
+        if self.job.rw.random && self.job.draws.random_map && marks && !self.is_unmarked {
             bytes = self.mark(file, way, within, bytes);
         }
         let state = &mut self.files[file];
@@ -68,6 +68,7 @@ impl Generator {
         if draws && random && self.draws_place(way) {
             return self.block(file, way).map(|offset| (offset, true, true));
         }
+        self.is_unmarked = random;
         if draws && !random {
             return self.following(file, way).map(|offset| (offset, false, false));
         }

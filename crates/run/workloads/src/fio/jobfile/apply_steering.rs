@@ -151,6 +151,16 @@ impl Section {
             "stats" => self.extras.tells_stats = given.switch()?,
             "uid" => self.extras.running.user = Some(identity(given)?),
             "gid" => self.extras.running.group = Some(identity(given)?),
+            "latency_target" => self.extras.latency.ns = given.time_us(1)?.saturating_mul(1000),
+            "latency_window" => self.extras.latency.window_us = given.time_us(1)?,
+            "latency_percentile" => {
+                let number = given.text.parse::<f64>().ok();
+                let number = number.filter(|number| (0.0..=100.0).contains(number));
+                self.extras.latency.percentile = number.ok_or_else(|| {
+                    given.refuse("is no percentile", "a percentile is from 0 to 100")
+                })?;
+            }
+            "latency_run" => self.extras.latency.runs = given.switch()?,
             "max_latency" => self.extras.max_latency_us = given.time_us(1)?,
             _ => return Ok(false),
         }

@@ -51,6 +51,7 @@ pub(super) fn is_switch(name: &str) -> bool {
             | "unlink"
             | "thread"
             | "time_based"
+            | "latency_run"
             | "cgroup_nodelete"
             | "create_only"
             | "file_append"
@@ -162,6 +163,9 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
+    if job.engine == Engine::Mmap && job.create_on_open {
+        return refuse("a mapping of a file that is empty", "leave create_on_open out");
+    }
     if job.engine == Engine::Mmap && job.extras.appends {
         return refuse("a mapping does not grow", "leave file_append out");
     }
@@ -241,7 +245,8 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Zones are of one open file; a size alone asks for them.
+/// A size alone asks for zones. As the original: there are none where more than one file was asked
+/// to be open, and none of clones but the first where there are several files.
 fn settle_strides(job: &mut Section) {
     let strides = &mut job.extras.strides;
     let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
@@ -259,6 +264,7 @@ fn settle(job: &mut Section) {
         job.files = job.filenames.len() as u64;
     }
     job.files = job.files.max(1);
+    settle_strides(job);
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
@@ -272,7 +278,6 @@ fn settle(job: &mut Section) {
     }
     // The original has no map beside a register.
     job.draws.random_map &= !job.draws.register;
-    settle_strides(job);
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }

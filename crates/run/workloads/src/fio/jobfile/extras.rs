@@ -2,7 +2,7 @@
 
 use super::super::replay::Replay;
 use super::super::verify::{Pattern, Verifying};
-use super::steering::{Flow, LowestRates, Running, Strides, Tolerance};
+use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
 
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub(crate) struct Extras {
     /// Whether the times between requests are drawn, so that they come at no regular times.
     pub(crate) is_poisson: bool,
     pub(crate) lowest: LowestRates,
+    pub(crate) latency: LatencyTarget,
     pub(crate) flow: Flow,
     pub(crate) tolerance: Tolerance,
     pub(crate) strides: Strides,
@@ -114,6 +115,7 @@ impl Default for Extras {
         Self {
             is_poisson: false,
             lowest: LowestRates::default(),
+            latency: LatencyTarget::default(),
             flow: Flow::default(),
             tolerance: Tolerance::default(),
             strides: Strides::default(),

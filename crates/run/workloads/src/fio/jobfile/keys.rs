@@ -210,6 +210,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("hipri_percentage", "hipri_percentage"),
     ("cmdprio_percentage", "cmdprio_percentage"),
     ("cgroup_nodelete", "cgroup_nodelete"),
+    ("latency_target", "latency_target"),
+    ("latency_window", "latency_window"),
+    ("latency_percentile", "latency_percentile"),
+    ("latency_run", "latency_run"),
     ("disk_util", "disk_util"),
 ];
 
@@ -265,10 +269,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "steering by what is measured",
         &[
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
             "steadystate",
             "steadystate_duration",
             "steadystate_ramp_time",
@@ -313,18 +313,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "other ways to make and to take files",
-        &[
-            "opendir",
-            "sync_file_range",
-            "atomic",
-            "write_hint",
-            "use_os_rand",
-        ],
+        &["opendir", "sync_file_range", "atomic", "write_hint", "use_os_rand"],
     ),
-    (
-        "other ways to count and to tell",
-        &["block_error_percentiles", "block_error_hist"],
-    ),
+    ("other ways to count and to tell", &["block_error_percentiles", "block_error_hist"]),
 ];
 
 /// Whether the original knows a key.

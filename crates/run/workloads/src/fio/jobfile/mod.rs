@@ -34,7 +34,7 @@ pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
 pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Think, Way};
 pub(super) use show::show;
-pub(super) use steering::{LowestRates, Strides};
+pub(super) use steering::{LatencyTarget, LowestRates, Strides};
 pub(super) use values::Amount;
 
 use expand::expand;

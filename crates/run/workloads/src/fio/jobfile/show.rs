@@ -201,6 +201,13 @@ impl Section {
         all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
         all.push(("rate", both(|way| self.rate[way.place()].to_string())));
         all.push(("rate_iops", both(|way| self.rate_iops[way.place()].to_string())));
+        let latency = self.extras.latency;
+        if latency.ns > 0 {
+            all.push(("latency_target", time(latency.ns / 1000)));
+            all.push(("latency_window", time(latency.window_us)));
+            all.push(("latency_percentile", latency.percentile.to_string()));
+            all.push(("latency_run", switch(latency.runs)));
+        }
         all.push(("thinktime", time(self.think.us)));
         all.push(("thinktime_blocks", self.think.blocks.to_string()));
         if self.think.io_us > 0 {

@@ -124,8 +124,14 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         let text = if first == 0 { "Success" } else { text };
         let _ = writeln!(out, "     errors    : total={total}, first_error={first}/<{text}>");
     }
-    let depth = row.job.depth;
-    let target = "target=0, window=0, percentile=100.00%";
+    let (latency, depth) = (row.job.extras.latency, tally.depth);
+    if depth == 0 {
+        return;
+    }
+    let target = format!(
+        "target={}, window={}, percentile={:.2}%",
+        latency.ns, latency.window_us, latency.percentile
+    );
     let _ = writeln!(out, "     latency   : {target}, depth={depth}");
 }
 

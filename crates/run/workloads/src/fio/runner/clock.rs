@@ -64,8 +64,10 @@ impl Clock {
             runtime_ns,
             over_ns: u64::MAX,
             sample_ns: u64::MAX,
-            samplers: job.extras.sampled_ms.map(|ms| {
-                Sampler { period_ns: ms * 1_000_000, next_ns: u64::MAX, counted: [0; 3] }
+            samplers: job.extras.sampled_ms.map(|ms| Sampler {
+                period_ns: ms * 1_000_000,
+                next_ns: u64::MAX,
+                counted: [0; 3],
             }),
         }
     }
@@ -161,6 +163,11 @@ impl Clock {
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
+    }
+
+    /// Whether what is done now does not count.
+    pub(super) const fn is_in_ramp(&self) -> bool {
+        self.ramp_ns.is_some()
     }
 
     /// Nanoseconds from the start of the pass.

@@ -101,7 +101,9 @@ impl Runner {
                     Engine::FileCreate | Engine::Falloc => {
                         Call::Create { at, path, how: CreateHow::OrOpen, into }
                     }
-                    _ if job.rw.writes => Call::Create { at, path, how: CreateHow::OrOpen, into },
+                    _ if job.rw.writes || job.create_on_open => {
+                        Call::Create { at, path, how: CreateHow::OrOpen, into }
+                    }
                     _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }

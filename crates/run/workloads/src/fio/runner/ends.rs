@@ -1,6 +1,7 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use super::super::jobfile::Amount;
+use super::super::tally::WayTally;
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
@@ -20,6 +21,7 @@ impl Runner {
                 if doing.is_none() {
                     self.rest_us = 0;
                     self.clock.start();
+                    self.begin_depth();
                     self.go(Stage::Begin);
                 }
                 doing
@@ -199,15 +201,18 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        let requests = issued.total_requests();
-        if job.number_ios > 0 && requests >= job.number_ios {
+        // As the original: what was read again counts as well.
+        let done = |count: fn(&WayTally) -> u64| self.tally.ways.iter().map(count).sum::<u64>();
+        if job.number_ios > 0 && done(|way| way.requests) >= job.number_ios {
             return false;
         }
         let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
-        let left = limit.saturating_sub(issued.total());
+        let left = limit.saturating_sub(done(|way| way.bytes));
         // As the original: a share of the size is no more than the files have.
         let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
         // What is less than a request is not begun.
-        left >= job.most_block() && stated && issued.bytes_of_pass > 0
+        // Where it was read again, the original has forgotten that its files are done.
+        let goes_on = stated || self.is_reading_again();
+        left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
     }
 }

@@ -3,6 +3,7 @@
 
 mod clock;
 mod contents;
+mod depth;
 mod doing;
 mod ends;
 mod queued;
@@ -26,6 +27,7 @@ use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED, WRONG};
+use depth::{DepthControl, Settling};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
@@ -119,6 +121,9 @@ pub(super) struct Runner {
     /// Whether its share of the flow allows the request that comes next.
     passed_flow: bool,
     watch: Option<Box<RateWatch>>,
+    /// What steers the depth of the queue, and what must end before it goes on.
+    depth: Option<Box<DepthControl>>,
+    settling: Option<Settling>,
     clock: Clock,
     deadlines: Deadlines,
     place: usize,
@@ -156,6 +161,8 @@ impl Runner {
             flow: deadlines.flow.clone(),
             passed_flow: false,
             watch: RateWatch::of(job),
+            depth: DepthControl::of(job),
+            settling: None,
             contents: Contents::of(&worker, namespace.classic),
             clock: Clock::new(job),
             deadlines,
@@ -203,6 +210,7 @@ impl Runner {
         if self.clock.ends_ramp() {
             self.tally.clear();
             self.generator.count_anew();
+            self.begin_depth();
         }
     }
 
@@ -210,6 +218,12 @@ impl Runner {
     #[inline]
     fn moved(&mut self, wanted: Wanted, bytes: u64) {
         let way = wanted.way.place();
+        if bytes == 0 && wanted.way == Way::Read {
+            // As the original: behind the end of a file nothing can be read, and that counts.
+            self.tally.ways[way].requests += 1;
+            self.failed(Way::Read, NOTHING_READ);
+            return;
+        }
         let tells = !self.worker.job.engine.works_by_opening();
         if let Some(ns) = self.clock.took().filter(|_| tells) {
             self.tally.took(way, ns);
@@ -219,11 +233,6 @@ impl Runner {
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
-        if bytes == 0 && wanted.way == Way::Read {
-            // As the original: behind the end of a file nothing can be read.
-            self.failed(Way::Read, NOTHING_READ);
-            return;
-        }
         self.counted(wanted, bytes);
         self.look(UNTAGGED, wanted, bytes);
     }
@@ -278,8 +287,11 @@ impl Runner {
             let (way, offset) = (wanted.way.place(), wanted.offset);
             logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
         }
+        let is_too_late = self.depth.is_some()
+            && !self.worker.job.told.disable_lat
+            && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
         let most_us = self.worker.job.extras.max_latency_us;
-        if most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+        if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
             self.failed(wanted.way, TOO_LATE);
         }
     }
@@ -396,6 +408,15 @@ impl Runner {
         }
         if let Some(doing) = self.rest() {
             return Some(doing);
+        }
+        if self.depth.is_some() {
+            self.look_at_depth();
+            if self.settling.is_some() && self.queued.is_busy() {
+                return self.drain();
+            }
+            if let Some(settling) = self.settling {
+                self.settled(settling);
+            }
         }
         if self.held.is_none() && !self.generator.is_pending() && self.is_issued() {
             self.go(Stage::Drain);
@@ -589,6 +610,8 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        let depth = if job.extras.creates_only { 0 } else { job.depth };
+        self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
         let contents = self.contents.as_mut();
         let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
         self.tally.complaints.extend(wrong);
