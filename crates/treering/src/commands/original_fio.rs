@@ -98,8 +98,8 @@ impl Asked {
     /// What `--cmdhelp` and `--enghelp` ask for, as far as it is run natively: `None` where they
     /// are not asked.
     fn help(&self) -> Option<Result<ExitCode, Failure>> {
-        let words = self.words.iter().filter_map(|word| word.to_str());
-        let help = words.filter_map(native_help).next()?;
+        let mut words = self.words.iter().filter_map(|word| word.to_str());
+        let help = words.find_map(native_help)?;
         let (text, code) = match help {
             Ok(text) => (text, ExitCode::SUCCESS),
             Err(text) => (text, ExitCode::FAILURE),

@@ -122,7 +122,7 @@ fn program_options_that_need_no_fio_are_taken() {
         ["--readonly", "--max-jobs=1", "--eta-newline=1", "--alloc-size=9", "--append-terse"];
     let words = [&["j.fio"], &words[..]].concat();
     // No file is made for it.
-    fs::write(program.home().join("a.0.0"), [0; 64 << 10]).unwrap();
+    fs::write(program.home().join("a.0.0"), vec![0; 64 << 10]).unwrap();
     let ran = alone(&program, &words).ends_with(0);
     assert!(ran.stdout.contains("3;fio-3.33;a;0;0;64;"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0"), "{ran}");

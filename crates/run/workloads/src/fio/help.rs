@@ -1,5 +1,5 @@
-//! What `--cmdhelp` and `--enghelp` answer where no original is installed: the keys and engines that
-//! are run natively.
+//! What `--cmdhelp` and `--enghelp` answer where no original is installed: the keys and engines
+//! that are run natively.
 //!
 //! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
 
@@ -84,7 +84,8 @@ fn of_engines(about: &str) -> Result<String, String> {
         let entry = entries().find(|entry| entry.keys.contains(key));
         entry.map_or_else(String::new, |entry| entry.text)
     };
-    Ok(keys.iter().map(|key| format!("{key:<24}: {}\n", text(key))).collect())
+    let lines: Vec<String> = keys.iter().map(|key| format!("{key:<24}: {}\n", text(key))).collect();
+    Ok(lines.concat())
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl DepthControl {
         if self.depth == self.low {
             self.low -= 1;
         }
-        self.depth = (self.depth + self.low) / 2;
+        self.depth = self.depth.midpoint(self.low);
         self.stable = 0;
         Looked::Settle(Settling::Window)
     }
@@ -113,7 +113,7 @@ impl DepthControl {
             }
         }
         let next =
-            if self.high == self.most { self.depth * 2 } else { (self.depth + self.high) / 2 };
+            if self.high == self.most { self.depth * 2 } else { self.depth.midpoint(self.high) };
         self.depth = next.min(self.most);
         let is_found = !self.target.runs && self.depth == before;
         if is_found && self.is_last {

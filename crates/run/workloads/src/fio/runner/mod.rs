@@ -18,9 +18,9 @@ use std::sync::Arc;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
-use super::jobfile::{Advice, Engine, Think, Way};
+use super::jobfile::{Advice, Engine, Way};
 use super::layout::names;
-use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
+use super::logs::{Ended, Logs};
 use super::namespace::Namespace;
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
@@ -296,23 +296,6 @@ impl Runner {
         }
     }
 
-    /// Takes down what is about to be done to a file, where every request is wanted.
-    fn log_issue(&mut self, doing: Doing) {
-        let Some(logs) = &mut self.logs else { return };
-        let (kind, file, way, bytes, offset) = match doing {
-            Doing::Open(file) => (OPENED, file, 0, 0, 0),
-            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
-                (ISSUED, file, way.place() as u64, bytes, offset)
-            }
-            Doing::Sync { file, data_only, .. } => {
-                (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
-            }
-            _ => return,
-        };
-        logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
-    }
-
     /// Counts the bytes of a request, and sees whether a pause is due.
     #[inline]
     fn counted(&mut self, wanted: Wanted, bytes: u64) {
@@ -326,20 +309,6 @@ impl Runner {
         }
         if self.worker.job.think.us > 0 {
             self.think();
-        }
-    }
-
-    /// Whether a pause is due: after so many requests, or after so much time with requests.
-    fn think(&mut self) {
-        let Think { us, blocks, io_us } = self.worker.job.think;
-        let is_timed = io_us > 0;
-        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
-        // As the original: where only the time is given, requests are not counted.
-        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
-        let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
-        if is_time || counts && done.is_multiple_of(blocks) {
-            self.rest_us += us;
-            self.clock.pauses(us);
         }
     }
 
@@ -610,6 +579,7 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        let job = &self.worker.job;
         let depth = if job.extras.creates_only { 0 } else { job.depth };
         self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
         let contents = self.contents.as_mut();
@@ -617,25 +587,5 @@ impl Script for Runner {
         self.tally.complaints.extend(wrong);
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.words()
-    }
-}
-
-impl Runner {
-    /// The runtime of a pass is that of every way in which data went.
-    fn end_pass(&mut self) {
-        let ms = self.clock.pass_ms();
-        let reads_again = self.is_reading_again();
-        let ways = Way::ALL.into_iter().filter(|way| {
-            if reads_again {
-                *way == Way::Read
-            } else {
-                self.worker.job.ways().any(|one| one == *way)
-            }
-        });
-        for way in ways.collect::<Vec<_>>() {
-            if self.tally.ways[way.place()].bytes > 0 {
-                self.tally.ways[way.place()].runtime_ms += ms;
-            }
-        }
     }
 }
