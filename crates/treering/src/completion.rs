@@ -84,7 +84,7 @@ pub(crate) fn personalities() -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn filesystems() -> Vec<CompletionCandidate> {
-    plain(lab_filesystems::ALL.iter().map(|filesystem| filesystem.name()))
+    plain(lab_filesystems::names())
 }
 
 pub(crate) fn caution_codes() -> Vec<CompletionCandidate> {

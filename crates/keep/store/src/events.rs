@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use treering_model::{Fact, TaskTotals, TrialEvent, TrialId};
 
 use crate::fields::{Fields, integer};
-use crate::format::Version;
 use crate::load::{
     ARTIFACTS, CAUTIONS, ENDING, FACTS, METRICS, artifact, caution, counters, ending, metric,
 };
+use crate::version::Version;
 use crate::{Detail, Store, StoreError};
 
 const NUMBER: &str = "SELECT trial FROM trials WHERE id = ?1";

@@ -25,6 +25,8 @@ pub enum ValueKind {
     Paths,
     /// A path that stands by itself, without the option's name before it.
     Operand,
+    /// Several of them.
+    Operands,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text; the doc says its form.
@@ -191,6 +193,8 @@ pub struct Settings {
     pub machine: Machine,
     /// The files that options name.
     pub files: SettingFiles,
+    /// What came on standard input, where a file that is named `-` is asked for.
+    pub input: Vec<u8>,
 }
 
 impl Settings {

@@ -536,7 +536,7 @@ fn argument(spec: &OptionSpec) -> Arg {
     }
     let arg = Arg::new(spec.name).help(doc);
     let arg = match (spec.value, spec.short) {
-        (ValueKind::Operand, _) => arg,
+        (ValueKind::Operand | ValueKind::Operands, _) => arg,
         (_, Some(short)) => arg.long(spec.name).short(short),
         (_, None) => arg.long(spec.name),
     };
@@ -548,6 +548,7 @@ fn argument(spec: &OptionSpec) -> Arg {
         ValueKind::Percent => value(arg, "N%"),
         ValueKind::Path => value(arg, "PATH"),
         ValueKind::Operand => arg.action(ArgAction::Set),
+        ValueKind::Operands => arg.action(ArgAction::Append),
         ValueKind::Optional(missing) => {
             value(arg, "TEXT").num_args(0..=1).default_missing_value(missing)
         }

@@ -1,7 +1,7 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,12 +34,16 @@ pub(crate) fn run(
     let manifest = workload.manifest();
     let is_fio = manifest.name == FIO;
     match refuse_rejected(manifest.classic, matches) {
-        Err(refusal) if is_fio => return original_fio::run(refusal),
+        Err(refusal) if is_fio => return original_fio::run(refusal, None),
         checked => checked?,
     }
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    let settings = settings(manifest.classic, matches);
+    let mut settings = settings(manifest.classic, matches);
+    let reads_input = is_fio && settings.given().iter().any(|(_, value)| value == "-");
+    if reads_input {
+        settings.input = standard_input()?;
+    }
     match configure(workload, &settings) {
         Ok((job, _)) if any.dry_run => {
             outline(job.as_ref(), &TargetFacts::unknown(), any.calls)?;
@@ -51,7 +55,8 @@ pub(crate) fn run(
         },
         Err(error) if is_fio => {
             let refusal = Failure::new(Kind::Classic, error.message);
-            original_fio::run(refusal.maybe_hint(error.hint))
+            let input = reads_input.then_some(settings.input);
+            original_fio::run(refusal.maybe_hint(error.hint), input)
         }
         // In the words of the tool, and with its exit code.
         Err(error) if manifest.classic_usage_exit == Kind::Classic.code() => {
@@ -61,6 +66,16 @@ pub(crate) fn run(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// No file that comes on standard input is as long; more is not read.
+const INPUT_BYTES_MAX: u64 = 2 << 20;
+
+fn standard_input() -> Result<Vec<u8>, Failure> {
+    let mut input = Vec::new();
+    let read = io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input);
+    let failed = |error| Failure::new(Kind::Environment, format!("standard input: {error}"));
+    read.map(|_| input).map_err(failed)
 }
 
 fn configure(

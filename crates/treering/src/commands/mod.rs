@@ -49,7 +49,7 @@ pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
             let text = refused.to_string();
             let first = text.lines().next().unwrap_or_default();
             let first = first.trim_start_matches("error: ");
-            original_fio::run(Failure::new(Kind::Classic, first))
+            original_fio::run(Failure::new(Kind::Classic, first), None)
         }
         _ => return show_refused(refused, arguments::usage_exit(typed)),
     };

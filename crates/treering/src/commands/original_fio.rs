@@ -16,7 +16,7 @@ use std::time::Duration;
 use treering_import::{Content, Rows, events_of, import};
 use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
 use treering_sys::{SignalWatch, interrupt, leave_with_parent};
-use treering_workloads::fio::installed;
+use treering_workloads::fio::{installed, native_help};
 
 use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;
@@ -95,6 +95,21 @@ impl Asked {
         found
     }
 
+    /// What `--cmdhelp` and `--enghelp` ask for, as far as it is run natively: `None` where they
+    /// are not asked.
+    fn help(&self) -> Option<Result<ExitCode, Failure>> {
+        let mut words = self.words.iter().filter_map(|word| word.to_str());
+        let help = words.find_map(native_help)?;
+        let (text, code) = match help {
+            Ok(text) => (text, ExitCode::SUCCESS),
+            Err(text) => (text, ExitCode::FAILURE),
+        };
+        Some(match io::stdout().lock().write_all(text.as_bytes()) {
+            Ok(()) => Ok(code),
+            Err(error) => output_failed(&error).map(|()| code),
+        })
+    }
+
     /// Whether it reads a job file from standard input.
     fn reads_input(&self) -> bool {
         self.words.iter().any(|word| word == "-")
@@ -110,21 +125,26 @@ pub(super) fn version() -> Result<ExitCode, Failure> {
 }
 
 /// Has the installed fio do what was typed. `refusal` says why it is not done natively, and is the
-/// failure where there is no fio.
-pub(super) fn run(refusal: Failure) -> Result<ExitCode, Failure> {
+/// failure where there is no fio. `input` is what was read of standard input before.
+pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
     let asked = Asked::of(classic_os_words().into_iter().skip(1));
     let found = match std::env::var_os(WITHIN) {
         None => installed(std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new(""))),
         Some(_) => None,
     };
-    let Some(fio) = found else { return Err(refusal.hint(NOT_INSTALLED)) };
+    let Some(fio) = found else {
+        return match asked.help() {
+            Some(answered) => answered,
+            None => Err(refusal.hint(NOT_INSTALLED)),
+        };
+    };
     tell(&refusal, &fio);
     let mut words = asked.words.clone();
     if asked.dry_run {
         words.push("--parse-only".into());
     }
     let began_ms = unix_ms();
-    let (status, said) = start(&fio, &words, asked.reads_input())?;
+    let (status, said) = start(&fio, &words, asked.reads_input(), input)?;
     if !asked.no_store && !asked.dry_run {
         let report = asked.output().map_or(said, |path| read(&path));
         if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
@@ -156,6 +176,7 @@ fn start(
     fio: &Path,
     words: &[OsString],
     reads_input: bool,
+    input: Option<Vec<u8>>,
 ) -> Result<(ExitStatus, Vec<u8>), Failure> {
     let failed = |error: io::Error| {
         Failure::new(Kind::Environment, format!("{} cannot be run: {error}", fio.display()))
@@ -164,11 +185,19 @@ fn start(
     let mut command = Command::new(fio);
     command.args(words).env(WITHIN, "1").stdout(Stdio::piped());
     // Only the terminal's own process group may read from it.
-    let shares_terminal = reads_input && io::stdin().is_terminal();
+    let shares_terminal = reads_input && input.is_none() && io::stdin().is_terminal();
+    if input.is_some() {
+        command.stdin(Stdio::piped());
+    }
     if !shares_terminal {
         leave_with_parent(&mut command);
     }
     let mut child = command.spawn().map_err(failed)?;
+    if let (Some(mut to), Some(input)) = (child.stdin.take(), input) {
+        // Where it reads no more it says so itself.
+        let writing = thread::Builder::new().spawn(move || to.write_all(&input));
+        drop(writing);
+    }
     let output = child.stdout.take();
     let copying = thread::Builder::new()
         .spawn(move || output.map(copy).unwrap_or_default())

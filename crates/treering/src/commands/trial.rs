@@ -217,7 +217,7 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     });
     let is_operand = |name: &str| {
         let spec = specs.iter().find(|spec| spec.name == name);
-        spec.is_some_and(|spec| matches!(spec.value, ValueKind::Operand))
+        spec.is_some_and(|spec| matches!(spec.value, ValueKind::Operand | ValueKind::Operands))
     };
     // Where the tool works stands among its own options, or in the file that it is given.
     let mut names = beginning.parameters.iter().map(|(name, _)| name.as_str());

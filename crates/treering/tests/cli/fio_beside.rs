@@ -110,6 +110,21 @@ const LINES: &[&str] = &[
     "--rw=write --unlink_each_loop=1 --loops=2",
     "--rw=write --nrfiles=300 --filesize=4k --openfiles=250",
     "--rw=randread --nrfiles=1000 --filesize=1k --bs=1k",
+    "--rw=randread --random_generator=tausworthe64 --bsrange=1k-16k",
+    "--rw=randwrite --ioengine=null --bsrange=512/25:1k:25:4k/25",
+    "--rw=randread --ioengine=posixaio --iodepth=8",
+    "--rw=randwrite --ioengine=posixaio --iodepth=8 --end_fsync=1",
+    "--rw=write --file_append=1 --loops=2",
+    "--rw=write --create_only=1 --overwrite=1",
+    "--rw=randread --size=256k --thinktime=1ms --thinktime_iotime=20ms",
+    "--rw=randread --ioengine=null --zonemode=strided --zonesize=8k --zonerange=16k",
+    "--rw=randwrite --nrfiles=4 --bsrange=1k-16k --zonemode=strided --zonesize=32k",
+    "--rw=randwrite --bsrange=4k-64k --io_size=3m --verify=sha256",
+    "--rw=randwrite:4 --bsrange=4k-64k --size=2m --nrfiles=5 --number_ios=100",
+    "--rw=randwrite --bs=4k,8k --size=777k --offset=4k --random_generator=lfsr --verify=md5",
+    "--rw=read --significant_figures=6 --unit_base=1 --bwavgtime=100",
+    "--kb_base=1000 --rw=read --bs=1k --size=100k",
+    "--rw=read --filesize=64k --offset=128k",
 ];
 
 #[test]

@@ -121,12 +121,76 @@ fn program_options_that_need_no_fio_are_taken() {
     let words =
         ["--readonly", "--max-jobs=1", "--eta-newline=1", "--alloc-size=9", "--append-terse"];
     let words = [&["j.fio"], &words[..]].concat();
+    // No file is made for it.
+    fs::write(program.home().join("a.0.0"), vec![0; 64 << 10]).unwrap();
     let ran = alone(&program, &words).ends_with(0);
     assert!(ran.stdout.contains("3;fio-3.33;a;0;0;64;"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0"), "{ran}");
     written(&program, "[a]\nrw=write\nsize=64k\nnumjobs=2\n");
     alone(&program, &["j.fio", "--readonly"]).ends_with(1).complains("[a] writes");
     alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(1).complains("2 clones");
+}
+
+#[test]
+fn several_job_files_run_one_after_the_other() {
+    let program = program();
+    let home = program.home();
+    fs::write(home.join("a.fio"), "[global]\nbs=8k\nsize=64k\n[x]\nrw=write\n").unwrap();
+    fs::write(home.join("b.fio"), "[y]\nsize=64k\nrw=read\n").unwrap();
+    let ran = alone(&program, &["a.fio", "b.fio", "--output-format=json"]).ends_with(0);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let jobs = document["jobs"].as_array().unwrap();
+    let told = |job: &Value, way: &str| {
+        (job["groupid"].as_u64().unwrap(), job[way]["total_ios"].as_u64().unwrap())
+    };
+    // What is global in the first file does not hold in the second.
+    assert_eq!((told(&jobs[0], "write"), told(&jobs[1], "read")), ((0, 8), (1, 16)));
+    let ran = alone(&program, &["--showcmd", "a.fio", "b.fio"]).ends_with(0);
+    let lines = "fio --bs=8k --size=64k --name=x --rw=write \nfio --name=y --size=64k --rw=read \n";
+    assert_eq!(ran.stdout, lines);
+}
+
+#[test]
+fn a_job_file_comes_on_standard_input_and_goes_on_to_fio() {
+    let program = program();
+    let piped = |job: &str, path: Option<&str>| {
+        fs::write(program.home().join("input"), job).unwrap();
+        let input = fs::File::open(program.home().join("input")).unwrap();
+        let mut command = program.command(["fio", "-", "--output-format=json"]);
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        Ran::of(command.stdin(input)).ends_with(0)
+    };
+    let name = |ran: &Ran| {
+        let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        document["jobs"][0]["jobname"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(name(&piped("[p]\nsize=64k\nrw=write\n", Some("/no/such/directory"))), "p");
+    if !is_missing() {
+        assert_eq!(name(&piped(FOREIGN, None)), "a");
+    }
+}
+
+#[test]
+fn without_fio_questions_are_answered_for_what_is_native() {
+    let program = program();
+    let ran = alone(&program, &["--cmdhelp=blocksize"]).ends_with(0);
+    assert!(ran.stdout.contains("bs: sizes of requests"), "{ran}");
+    let ran = alone(&program, &["--enghelp"]).ends_with(0);
+    assert!(ran.stdout.starts_with("Available IO engines:\n\tpsync\n"), "{ran}");
+    alone(&program, &["--enghelp=bogus"]).ends_with(1);
+}
+
+#[test]
+fn readonly_makes_no_file() {
+    let program = program();
+    let words = ["--name=a", "--size=64k", "--rw=read", "--readonly"];
+    alone(&program, &words).ends_with(1);
+    assert!(!program.home().join("a.0.0").exists());
+    alone(&program, &["--name=a", "--size=64k", "--rw=trim", "--ioengine=null", "--readonly"])
+        .ends_with(1)
+        .complains("[a] writes or trims");
 }
 
 #[test]

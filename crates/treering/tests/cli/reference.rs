@@ -69,7 +69,7 @@ fn the_classic_table_has_every_option_in_both_spellings() {
             let long = format!("`--{}`", spec.name);
             let cell = match spec.short {
                 Some(short) => format!("| `-{short}`, {long} |"),
-                None if spec.value == ValueKind::Operand => {
+                None if matches!(spec.value, ValueKind::Operand | ValueKind::Operands) => {
                     format!("| `{}` |", spec.name)
                 }
                 None => format!("| {long} |"),
@@ -97,7 +97,7 @@ fn the_help_names_every_option_with_its_default() {
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
                 let name = match spec.value {
-                    ValueKind::Operand => format!("[{}]", spec.name),
+                    ValueKind::Operand | ValueKind::Operands => format!("[{}]", spec.name),
                     _ => format!("--{}", spec.name),
                 };
                 assert!(help.contains(&name), "{}", spec.name);

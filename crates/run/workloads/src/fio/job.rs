@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
 };
 
 use super::headline::Headline;
@@ -20,6 +20,8 @@ use super::typed;
 /// No job file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
 const PAGE_BYTES: u64 = 4096;
+/// The job file that comes on standard input.
+const STANDARD_INPUT: &str = "-";
 
 /// The jobs of a file with all settings.
 #[derive(Debug)]
@@ -29,11 +31,17 @@ pub(super) struct FileJob {
     classic: bool,
 }
 
-/// A job file with what it may ask of its surroundings.
+/// Job files with what they may ask of their surroundings.
 pub(super) struct Source<'s> {
     settings: &'s Settings,
+    /// At least one; what was typed comes before the first.
+    files: Vec<JobFile<'s>>,
+}
+
+/// One of them.
+struct JobFile<'s> {
     named: &'s str,
-    /// `None` where all of it was typed.
+    /// `None` where all of it was typed, or came on standard input.
     path: Option<PathBuf>,
     /// Where what it includes is looked for.
     base: PathBuf,
@@ -41,42 +49,72 @@ pub(super) struct Source<'s> {
 }
 
 /// What makes jobs of a file: its name, its text, the sections that are wanted.
-pub(super) type Parser<J> =
-    fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<Vec<J>, ConfigError>;
+pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
 
-impl<'s> Source<'s> {
-    /// The file that the settings name.
-    pub(super) fn read(
-        settings: &'s Settings,
-        specs: &'s [OptionSpec],
-    ) -> Result<Self, ConfigError> {
-        let named = settings.text_or_default(specs, JOB_FILE);
-        let path = named.map(|named| settings.file(named));
-        if named.is_none() && settings.all(typed::OPTION).next().is_some() {
+impl<'s> JobFile<'s> {
+    fn read(settings: &'s Settings, named: &'s str) -> Result<Self, ConfigError> {
+        if named == STANDARD_INPUT {
             let base = settings.base_dir.clone().unwrap_or_default();
-            return Ok(Self { settings, named: "", path, base, text: Vec::new() });
+            return Ok(Self { named, path: None, base, text: settings.input.clone() });
         }
-        let (Some(named), Some(path)) = (named, path) else {
-            return Err(ConfigError::new("no job(s) defined")
-                .hint("give the path of a job file; examples/fio has some"));
-        };
-        if named == "-" {
-            return Err(ConfigError::new("-: a job file on standard input is read by fio only")
-                .hint("write it into a file"));
-        }
+        let path = settings.file(named);
         let text = settings.files.read(&path, BYTES_MAX).map_err(|error| {
             ConfigError::new(format!("cannot read the job file {named}: {error}"))
                 .hint("give the path of a job file; examples/fio has some")
         })?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { settings, named, path: Some(path), base, text })
+        Ok(Self { named, path: Some(path), base, text })
+    }
+}
+
+impl<'s> Source<'s> {
+    /// The files that the settings name.
+    pub(super) fn read(
+        settings: &'s Settings,
+        specs: &'s [OptionSpec],
+    ) -> Result<Self, ConfigError> {
+        let mut named: Vec<&str> = settings.all(JOB_FILE).collect();
+        if specs.iter().any(|spec| spec.name == JOB_FILE && spec.value == ValueKind::Operand) {
+            // The last one counts.
+            named.drain(..named.len().saturating_sub(1));
+        }
+        if named.is_empty() && settings.all(typed::OPTION).next().is_some() {
+            let base = settings.base_dir.clone().unwrap_or_default();
+            let typed = JobFile { named: "", path: None, base, text: Vec::new() };
+            return Ok(Self { settings, files: vec![typed] });
+        }
+        if named.is_empty() {
+            return Err(ConfigError::new("no job(s) defined")
+                .hint("give the path of a job file; examples/fio has some"));
+        }
+        let files = named.into_iter().map(|named| JobFile::read(settings, named));
+        Ok(Self { settings, files: files.collect::<Result<_, _>>()? })
     }
 
-    /// Its jobs, those of the sections that the settings name.
+    /// What each file says, in the sections that the settings name. As the original: what was
+    /// typed and the choice of sections hold for the first file only.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
-        let base = self.base.as_path();
+        let mut all = Vec::new();
+        let mut typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
+        let mut only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
+        for file in &self.files {
+            all.push(self.parsed_one(file, &typed, &only, parse)?);
+            typed.clear();
+            only.clear();
+        }
+        Ok(all)
+    }
+
+    fn parsed_one<J>(
+        &self,
+        file: &JobFile<'_>,
+        typed: &[String],
+        only: &[String],
+        parse: Parser<J>,
+    ) -> Result<J, ConfigError> {
+        let base = file.base.as_path();
         let reader = |from: &str, included: &str| {
-            let beside = if from == self.named {
+            let beside = if from == file.named {
                 base.to_owned()
             } else {
                 base.join(Path::new(from).parent().unwrap_or(Path::new("")))
@@ -90,24 +128,22 @@ impl<'s> Source<'s> {
             let mut all = self.settings.environment.iter();
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
-        let machine = machine();
-        let typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
         let around =
-            Surroundings { reader: &reader, environment: &environment, typed: &typed, machine };
-        let only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
-        parse(self.named, &self.text, &only, &around)
+            Surroundings { reader: &reader, environment: &environment, typed, machine: machine() };
+        parse(file.named, &file.text, only, &around)
     }
 
-    /// Where it comes from: its path from the root, and what was typed.
+    /// Where they come from: their paths from the root, and what was typed.
     pub(super) fn parameters(&self) -> Parameters {
         let full = |path: &PathBuf| {
             let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             parameter(JOB_FILE, full.display())
         };
+        let paths = self.files.iter().filter_map(|file| file.path.as_ref());
         let typed = self.settings.all(typed::OPTION);
         let typed = typed.map(|setting| parameter(typed::OPTION, setting));
         let sections = self.settings.all("section").map(|section| parameter("section", section));
-        self.path.iter().map(full).chain(typed).chain(sections).collect()
+        paths.map(full).chain(typed).chain(sections).collect()
     }
 }
 
@@ -120,7 +156,46 @@ pub(super) fn read_jobs(
     specs: &[OptionSpec],
 ) -> Result<(Parameters, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
-    Ok((source.parameters(), source.parsed(jobfile::parse)?))
+    let mut jobs = Vec::new();
+    for (number, mut of_file) in source.parsed(jobfile::parse)?.into_iter().enumerate() {
+        // As the original: the jobs of a file begin when those of the one before it have ended.
+        if number > 0
+            && let Some(first) = of_file.first_mut()
+        {
+            first.stonewall = true;
+        }
+        jobs.append(&mut of_file);
+    }
+    let clones = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
+    if clones > jobfile::WORKERS_MAX {
+        let what = format!("the job files have {clones} clones in all");
+        let most = jobfile::WORKERS_MAX;
+        return Err(ConfigError::new(what).hint(format!("there are at most {most}")));
+    }
+    if settings.flag("readonly") {
+        jobs.iter_mut().for_each(|job| job.extras.is_readonly = true);
+    }
+    refuse_nodes(&jobs)?;
+    Ok((source.parameters(), jobs))
+}
+
+/// The job files as a command line of the original.
+pub(super) fn shown_command(settings: &Settings) -> Result<String, ConfigError> {
+    let files = Source::read(settings, CLASSIC)?;
+    Ok(files.parsed(jobfile::command_line)?.concat())
+}
+
+/// Memory and processors of a node are what every job has where there is one node only.
+fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
+    if !jobs.iter().any(|job| job.extras.names_nodes) {
+        return Ok(());
+    }
+    let online = read_to_string("/sys/devices/system/node/online").unwrap_or_default();
+    if matches!(online.trim(), "" | "0") {
+        return Ok(());
+    }
+    Err(ConfigError::new("numa_cpu_nodes and numa_mem_policy: this machine has several nodes")
+        .hint(jobfile::WITH_FIO))
 }
 
 /// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.

@@ -90,14 +90,18 @@ impl Layout {
     fn fills(&self) -> bool {
         let job = &self.worker.job;
         // Nothing can be mapped that is not there: the original fills such files too.
-        job.rw.reads || job.overwrite || job.engine == Engine::Mmap
+        job.rw.reads || job.overwrite && !job.extras.appends || job.engine == Engine::Mmap
     }
 
     /// Makes a file anew that is too short: all of it up to its end.
     fn make(&self, io: &mut dyn Io, number: usize, end: u64) -> Result<(), Stop> {
         let (job, file) = (&self.worker.job, &self.worker.files[number]);
-        io.unlink(file.dir(), &file.name).unless_missing()?;
-        io.create(file.dir(), &file.name, CreateHow::Truncate, FILE)?;
+        let grows = job.extras.appends && !job.rw.reads;
+        if !grows {
+            io.unlink(file.dir(), &file.name).unless_missing()?;
+        }
+        let how = if grows { CreateHow::OrOpen } else { CreateHow::Truncate };
+        io.create(file.dir(), &file.name, how, FILE)?;
         match job.allocation {
             Allocation::None => {}
             Allocation::Truncate => io.truncate(FILE, end)?,
@@ -137,8 +141,10 @@ impl Script for Layout {
         let draws = worker.seeds.generator(Use::FileSize);
         self.extents = extents(&worker.job, worker.number, &self.found, draws);
         let job = &worker.job;
-        let leaves =
-            job.create_on_open || job.engine.is_without_files() || job.extras.replay.is_some();
+        let leaves = job.create_on_open
+            || job.engine.is_without_files()
+            || job.extras.replay.is_some()
+            || job.extras.is_readonly;
         let Some(extents) = self.extents.as_ref().ok().filter(|_| !leaves) else { return Ok(()) };
         let short = |(_, extent): &(usize, &Extent)| extent.is_short();
         let short: Vec<(usize, u64)> =

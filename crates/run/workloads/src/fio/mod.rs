@@ -10,6 +10,7 @@ mod classic_output;
 mod file_hash;
 mod generator;
 mod headline;
+mod help;
 mod histogram;
 mod job;
 mod jobfile;
@@ -33,6 +34,7 @@ mod worker;
 
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
+pub use help::native_help;
 use job::FileJob;
 use jobfile::{Machine, Surroundings, WITH_FIO};
 use with_fio::ForeignJob;

@@ -20,7 +20,12 @@ pub(super) const JOB_FILE: &str = "jobfile";
 
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
-    OptionSpec::long(JOB_FILE, ValueKind::Operand, None, "The job file."),
+    OptionSpec::long(
+        JOB_FILE,
+        ValueKind::Operands,
+        None,
+        "The job files, one after the other; - is standard input.",
+    ),
     OptionSpec::long(
         typed::OPTION,
         ValueKind::Paths,
@@ -72,6 +77,12 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::long("append-terse", ValueKind::Flag, None, "Say it in the terse form too."),
     OptionSpec::long("max-jobs", ValueKind::Number, None, "How many clones there may be in all."),
     OptionSpec::long("readonly", ValueKind::Flag, None, "Refuse jobs that write."),
+    OptionSpec::long(
+        "showcmd",
+        ValueKind::Flag,
+        None,
+        "Write the job files as a command line and do nothing.",
+    ),
     OptionSpec::long("parse-only", ValueKind::Flag, None, "Read the jobs and do nothing."),
 ];
 

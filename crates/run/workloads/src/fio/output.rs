@@ -11,7 +11,7 @@ use treering_script::{
 };
 
 use super::classic_output::{Format, When, header, report, rows, started};
-use super::job::read_jobs;
+use super::job::{read_jobs, shown_command};
 use super::jobfile::{Section, Way, show};
 use super::layout::{Became, LaidOut};
 use super::logs::{self, CUT, Line};
@@ -25,6 +25,11 @@ use crate::cautions;
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (_, jobs) = read_jobs(settings, CLASSIC)?;
+    let only_says = match (settings.flag("showcmd"), settings.flag("parse-only")) {
+        (true, _) => Some(shown_command(settings)?),
+        (false, true) => Some(String::new()),
+        (false, false) => None,
+    };
     let formats = formats(settings)?;
     let terse = settings.choice(CLASSIC, "terse-version")?;
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
@@ -52,7 +57,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             process: settings.machine.process,
             laid_out: 0,
             reported: false,
-            parses_only: settings.flag("parse-only"),
+            only_says,
             shared_logs: HashMap::new(),
             before: None,
             base: settings.base_dir.clone().unwrap_or_default(),
@@ -69,11 +74,12 @@ fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
             return Err(ConfigError::new(what).hint("give a larger number"));
         }
     }
-    let writes = jobs.iter().find(|job| job.rw.writes).filter(|_| settings.flag("readonly"));
+    let changes = |job: &&Section| job.rw.writes || job.rw.trims;
+    let writes = jobs.iter().find(changes).filter(|_| settings.flag("readonly"));
     match writes {
         None => Ok(()),
         Some(job) => {
-            let what = format!("--readonly: [{}] writes", job.name.escape_debug());
+            let what = format!("--readonly: [{}] writes or trims", job.name.escape_debug());
             Err(ConfigError::new(what).hint("leave --readonly out, or write rw=read"))
         }
     }
@@ -111,8 +117,8 @@ struct Output {
     process: u32,
     laid_out: usize,
     reported: bool,
-    /// Nothing is done.
-    parses_only: bool,
+    /// Where nothing is done, all that is said.
+    only_says: Option<String>,
     /// Files into which several clones write.
     shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// What the disk had done when it began, and when that was.
@@ -287,7 +293,7 @@ impl ClassicOutput for Output {
     }
 
     fn only_says(&self) -> Option<String> {
-        self.parses_only.then(String::new)
+        self.only_says.clone()
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {
@@ -303,6 +309,11 @@ impl ClassicOutput for Output {
             TrialEvent::TaskEnded(task) => self.task_ended(task),
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
+                    let is_refused = matches!(ending, Ending::Failed { .. });
+                    if is_refused && self.done.iter().all(Option::is_none) {
+                        // As the original: jobs whose files cannot be made are reported as well.
+                        self.done.fill(Some(Tally::default()));
+                    }
                     self.report(at_ns / 1_000_000, witness)
                 }
                 Ending::Invalid { .. } => Said::default(),

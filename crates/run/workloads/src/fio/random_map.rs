@@ -5,6 +5,10 @@
 pub(super) struct RandomMap {
     blocks: u64,
     levels: Vec<Vec<u64>>,
+    /// Bits behind the last block that were taken: the original sets those in its last word, and
+    /// where that is full those in a word behind it, if its memory has room for one.
+    behind: u64,
+    has_behind: bool,
 }
 
 const BITS: u64 = u64::BITS as u64;
@@ -26,13 +30,18 @@ impl RandomMap {
             }
             bits = words;
         }
-        let mut map = Self { blocks, levels };
+        let words = blocks.div_ceil(BITS);
+        let has_behind = !blocks.is_multiple_of(BITS) || words == 1 || words.is_multiple_of(2);
+        let mut map = Self { blocks, levels, behind: 0, has_behind };
         map.reset();
         map
     }
 
     /// All are free again.
     pub(super) fn reset(&mut self) {
+        if !self.blocks.is_multiple_of(BITS) {
+            self.behind = 0;
+        }
         let mut bits = self.blocks;
         for level in &mut self.levels {
             level.fill(0);
@@ -52,14 +61,29 @@ impl RandomMap {
         block < self.blocks && found.is_some_and(|word| word & (1 << (block % BITS)) == 0)
     }
 
-    /// Takes blocks from this one on until one is taken already: how many.
+    /// Takes blocks from this one on until one is taken already: how many. Those behind the last
+    /// one are there in parts of a file only, behind which others lie.
     pub(super) fn take(&mut self, block: u64, wanted: u64) -> u64 {
         let mut taken = 0;
         while taken < wanted && self.is_free(block + taken) {
             self.set(block + taken);
             taken += 1;
         }
+        while taken < wanted && self.take_behind(block + taken) {
+            taken += 1;
+        }
         taken
+    }
+
+    /// Takes a bit behind the last block; whether it could.
+    fn take_behind(&mut self, bit: u64) -> bool {
+        let room = BITS - self.blocks % BITS;
+        let place = bit.checked_sub(self.blocks).filter(|place| *place < room && self.has_behind);
+        let Some(place) = place.filter(|place| self.behind & (1 << place) == 0) else {
+            return false;
+        };
+        self.behind |= 1 << place;
+        true
     }
 
     #[inline]

@@ -45,7 +45,7 @@ impl Scene {
 
     /// Of a command line in fio's own words, of which perhaps nothing is done.
     pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
-        let is_harmless = settings.flag("parse-only");
+        let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
         let mut jobs = jobs;
         if !is_harmless {
             jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
@@ -76,7 +76,14 @@ impl Scene {
                 let repeatable = job.draws.repeatable && (number == 0 || !seeded);
                 let draws = Draws { repeatable, ..job.draws.clone() };
                 let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
-                let job = Arc::clone(job);
+                let is_zoned = job.extras.strides.bytes > 0;
+                let job = if is_zoned && number > 0 && job.open_files > 1 {
+                    let mut without = Section::clone(job);
+                    without.extras.strides.bytes = 0;
+                    Arc::new(without)
+                } else {
+                    Arc::clone(job)
+                };
                 let worker = Worker { job, section, number, group, batch, files, hashes, seeds };
                 workers.push(Arc::new(worker));
             }

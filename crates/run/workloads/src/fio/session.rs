@@ -147,7 +147,7 @@ impl JobSession {
         let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
-            Engine::IoUring => Some(QueueKind::IoUring),
+            Engine::IoUring | Engine::PosixAio => Some(QueueKind::IoUring),
             _ => None,
         };
         let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
@@ -155,7 +155,7 @@ impl JobSession {
             Engine::FileStat => Op::Stat,
             Engine::FileDelete => Op::Unlink,
             Engine::FileCreate => Op::Create,
-            _ if job.rw.writes => Op::Create,
+            _ if job.rw.writes || job.create_on_open => Op::Create,
             _ => Op::Open,
         };
         Task {

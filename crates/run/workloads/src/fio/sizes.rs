@@ -83,8 +83,13 @@ pub(super) fn extents(
         Some(Amount::Percent(percent)) => (0, percent),
         None => (0, 100),
     };
+    // What is not there is as long as it is said to be, and without that it has no end.
+    let unreal = if size > 0 { size / count } else { u64::MAX };
+    let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
+    let found = unreal.as_deref().unwrap_or(found);
     let total = found.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-    if total == 0 && size == 0 && job.file_size.is_none() {
+    let is_unknown = total == 0 || total == u64::MAX;
+    if is_unknown && size == 0 && job.file_size.is_none() {
         return Err(Unsized::NoSize);
     }
     let each = size / count;
@@ -118,10 +123,6 @@ pub(super) fn extents(
             extent.bytes = bytes - bytes % least;
         }
         extent.file_bytes = extent.end().max(found_bytes);
-        if job.engine == Engine::Null {
-            // What is not there has no end.
-            extent.file_bytes = u64::MAX;
-        }
         files.push(extent);
     }
     let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));
@@ -137,6 +138,9 @@ pub(super) fn extents(
 
 /// Where a clone's part of a file begins.
 fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
+    if job.extras.appends {
+        return found_bytes;
+    }
     let of = |amount: Amount| match amount {
         Amount::Bytes(bytes) => bytes,
         Amount::Percent(percent) => {

@@ -211,6 +211,8 @@ pub(super) struct Tally {
     pub(super) coarse: [u64; COARSE],
     pub(super) runtime_ms: u64,
     pub(super) clones: u64,
+    /// How many requests could be under way at the end.
+    pub(super) depth: u64,
     /// Why a request failed; 0 where none did.
     pub(super) errno: u64,
     /// Errors after which it went on: how many, and the number of the first.
@@ -237,6 +239,7 @@ impl Default for Tally {
             coarse: [0; COARSE],
             runtime_ms: 0,
             clones: 1,
+            depth: 0,
             errno: 0,
             errors: [0; 2],
             user_ns: 0,

@@ -1,22 +1,36 @@
 //! The generator with which fio draws, and the seeds that it gives to its draws.
 //!
-//! L'Ecuyer's combined Tausworthe generator of three components. Each kind of draw has a generator
-//! of its own, so that what is drawn of one kind does not depend on how much was drawn of another.
+//! L'Ecuyer's combined Tausworthe generators, of three components of 32 bits or of five of 64. Each
+//! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
+//! how much was drawn of another.
 
 use super::jobfile::Draws;
 
-/// A generator of 32 bits at a time.
+/// A generator of 32 or of 64 bits at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tausworthe {
-    parts: [u32; 3],
+pub(super) enum Tausworthe {
+    /// Of 32 bits.
+    Short([u32; 3]),
+    /// Of 64 bits: `random_generator=tausworthe64`.
+    Long([u64; 5]),
 }
 
 /// Shifts and mask of a component.
 const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
 /// The least values that make the components' highest bits count.
 const LEAST: [u32; 3] = [1, 7, 15];
+/// The same of the generator of 64 bits.
+const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
+    (1, 53, !1, 10),
+    (24, 50, !511, 5),
+    (3, 23, !4095, 29),
+    (5, 24, !131_071, 23),
+    (3, 33, !8_388_607, 8),
+];
+const LONG_LEAST: [u64; 5] = [1, 7, 15, 33, 49];
 /// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
 const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
+const LONG_FACTOR: u64 = 6_906_969_069;
 const WARM_UP: usize = 6;
 
 impl Tausworthe {
@@ -31,26 +45,61 @@ impl Tausworthe {
             *part = if mixed < least { mixed + least } else { mixed };
             before = *part;
         }
-        let mut generator = Self { parts };
+        let mut generator = Self::Short(parts);
         for _ in 0..WARM_UP {
             generator.draw();
         }
         generator
     }
 
-    /// The next 32 bits.
-    #[inline]
-    pub(super) fn draw(&mut self) -> u32 {
-        for (part, (up, down, mask, over)) in self.parts.iter_mut().zip(COMPONENTS) {
-            *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+    /// The generator of 64 bits of a seed.
+    fn long(seed: u64) -> Self {
+        let mut parts = [0; 5];
+        let mut before = u64::from(FIRST);
+        for (part, least) in parts.iter_mut().zip(LONG_LEAST) {
+            let mixed = before.wrapping_mul(LONG_FACTOR) ^ seed;
+            *part = if mixed < least { mixed + least } else { mixed };
+            before = *part;
         }
-        self.parts[0] ^ self.parts[1] ^ self.parts[2]
+        let mut generator = Self::Long(parts);
+        for _ in 0..WARM_UP {
+            generator.draw();
+        }
+        generator
+    }
+
+    /// The next 32 or 64 bits.
+    #[inline]
+    pub(super) fn draw(&mut self) -> u64 {
+        match self {
+            Self::Short(parts) => {
+                for (part, (up, down, mask, over)) in parts.iter_mut().zip(COMPONENTS) {
+                    *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+                }
+                u64::from(parts[0] ^ parts[1] ^ parts[2])
+            }
+            Self::Long(parts) => {
+                for (part, (up, down, mask, over)) in parts.iter_mut().zip(LONG_COMPONENTS) {
+                    *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+                }
+                parts.iter().fold(0, |all, part| all ^ part)
+            }
+        }
+    }
+
+    /// The greatest number that is drawn.
+    #[inline]
+    pub(super) const fn greatest(&self) -> u64 {
+        match self {
+            Self::Short(_) => u32::MAX as u64,
+            Self::Long(_) => u64::MAX,
+        }
     }
 
     /// A number below a bound, as the original scales it.
     #[inline]
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        let share = f64::from(self.draw()) / 4_294_967_296.0;
+        let share = self.draw() as f64 / (self.greatest() as f64 + 1.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
         let number = (bound as f64 * share) as u64;
         number
@@ -83,6 +132,22 @@ pub(super) enum Use {
     PoissonTrim = 18,
 }
 
+impl Use {
+    /// Whether it is drawn with 64 bits where the job asks for them.
+    const fn may_be_long(self) -> bool {
+        matches!(
+            self,
+            Self::ReadSize
+                | Self::WriteSize
+                | Self::TrimSize
+                | Self::File
+                | Self::Block
+                | Self::FileSize
+                | Self::StartDelay
+        )
+    }
+}
+
 const REPEATABLE: u64 = 0xb189_9bed;
 const GOLDEN: u64 = 0x9e37_0001;
 const USES: usize = 24;
@@ -93,6 +158,8 @@ pub(super) struct Seeds {
     seeds: [u64; USES],
     number: u64,
     repeatable: bool,
+    /// Whether the kinds that may are drawn with 64 bits.
+    long: bool,
 }
 
 impl Seeds {
@@ -114,7 +181,7 @@ impl Seeds {
         if is_random && draws.repeatable {
             seeds[Use::Block as usize] = REPEATABLE.wrapping_mul(number);
         }
-        Self { seeds, number, repeatable: draws.repeatable }
+        Self { seeds, number, repeatable: draws.repeatable, long: draws.long }
     }
 
     /// The seed of the places of a file, where they are not drawn alike: of one path always the
@@ -140,7 +207,8 @@ impl Seeds {
 
     /// The generator of a kind of draw.
     pub(super) fn generator(&self, of: Use) -> Tausworthe {
-        Tausworthe::new(self.seeds[of as usize])
+        let seed = self.seeds[of as usize];
+        if self.long && of.may_be_long() { Tausworthe::long(seed) } else { Tausworthe::new(seed) }
     }
 }
 

@@ -158,7 +158,9 @@ fn wanted(kind: ValueKind) -> &'static str {
         ValueKind::Number => "a whole number",
         ValueKind::Size => "a size, as \"256K\"",
         ValueKind::Percent => "a percentage, as \"40%\"",
-        ValueKind::Path | ValueKind::Paths | ValueKind::Operand => "a path in quotation marks",
+        ValueKind::Path | ValueKind::Paths | ValueKind::Operand | ValueKind::Operands => {
+            "a path in quotation marks"
+        }
         ValueKind::Choice(_) => "a word in quotation marks",
         ValueKind::Text | ValueKind::Optional(_) => "a string",
     }

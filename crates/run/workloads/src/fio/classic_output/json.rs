@@ -96,12 +96,13 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(number("total_err", tally.errors[0]));
         job.push(number("first_error", tally.errors[1]));
     }
-    // As the original: a job that writes nothing itself has no depth.
-    if !(section.extras.verify.only && section.rw.writes) {
-        job.push(number("latency_depth", section.depth));
-        job.push(number("latency_target", 0));
-        job.push(float("latency_percentile", 100.0));
-        job.push(number("latency_window", 0));
+    // As the original: a job that moves nothing itself has no depth.
+    if tally.depth > 0 && !(section.extras.verify.only && section.rw.writes) {
+        let latency = section.extras.latency;
+        job.push(number("latency_depth", tally.depth));
+        job.push(number("latency_target", latency.ns));
+        job.push(float("latency_percentile", latency.percentile));
+        job.push(number("latency_window", latency.window_us));
     }
     Json::Object(job)
 }

@@ -8,7 +8,7 @@ use super::super::jobfile::{Engine, Unified, Way};
 use super::super::scene::Scene;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::json::{BATCHES, DEPTHS, LIMITS};
-use super::units::{binary_bytes, count, decimal_bytes, whole};
+use super::units::{Units, count, whole};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
 };
@@ -21,7 +21,8 @@ pub(in super::super) fn header(scene: &Scene) -> String {
         let group = group.map_or(0, |worker| worker.group);
         let range = |way: Way| {
             let blocks = job.blocks(way);
-            format!("{}-{}", binary_bytes(blocks.least), binary_bytes(blocks.most))
+            let units = Units::of(job);
+            format!("{}-{}", units.bytes(blocks.least), units.bytes(blocks.most))
         };
         let [reads, writes, trims] = Way::ALL.map(range);
         let engine = Engine::NAMES.iter().find(|(_, engine)| *engine == job.engine);
@@ -123,8 +124,14 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         let text = if first == 0 { "Success" } else { text };
         let _ = writeln!(out, "     errors    : total={total}, first_error={first}/<{text}>");
     }
-    let depth = row.job.depth;
-    let target = "target=0, window=0, percentile=100.00%";
+    let (latency, depth) = (row.job.extras.latency, tally.depth);
+    if depth == 0 {
+        return;
+    }
+    let target = format!(
+        "target={}, window={}, percentile={:.2}%",
+        latency.ns, latency.window_us, latency.percentile
+    );
     let _ = writeln!(out, "     latency   : {target}, depth={depth}");
 }
 
@@ -134,15 +141,15 @@ fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {
 }
 
 fn direction(out: &mut String, said: (&str, &str), row: &Row, done: &WayTally, share: f64) {
-    let ((name, resets), told) = (said, &row.job.told);
+    let ((name, resets), told, units) = (said, &row.job.told, Units::of(&row.job));
     let bytes = bandwidth(done);
     let _ = writeln!(
         out,
-        "  {name}: IOPS={}, BW={}/s ({}/s)({}/{}msec){}",
-        count(whole(iops(done)), 4),
-        binary_bytes(bytes),
-        decimal_bytes(bytes),
-        binary_bytes(done.bytes),
+        "  {name}: IOPS={}, BW={} ({})({}/{}msec){}",
+        count(whole(iops(done)), units.figures),
+        units.rate(bytes),
+        units.other_rate(bytes),
+        units.bytes(done.bytes),
         done.runtime_ms,
         resets
     );
@@ -165,18 +172,31 @@ fn direction(out: &mut String, said: (&str, &str), row: &Row, done: &WayTally, s
     if told.lat_percentiles {
         percentiles(out, " lat", lat, &told.percentiles);
     }
-    rates(out, done, share);
+    rates(out, done, share, units);
 }
 
 /// The samples of the rates, when there were any.
-fn rates(out: &mut String, way: &WayTally, share: f64) {
+fn rates(out: &mut String, way: &WayTally, share: f64, units: Units) {
     let (rate, iops) = (&way.bandwidth, &way.iops);
     if rate.samples == 0 {
         return;
     }
-    let (unit, by) = if rate.mean() > 1_048_576.0 { ("MiB", 1024) } else { ("KiB", 1) };
-    let (mean, deviation) = (rate.mean() / by as f64, rate.deviation() / by as f64);
-    let (least, most, samples) = (rate.least / by, rate.most / by, rate.samples);
+    let step: u64 = if units.decimal { 1000 } else { 1024 };
+    let factor = if units.bits { 8 } else { 1 };
+    let is_large = rate.mean() * factor as f64 > (step * step) as f64;
+    let unit = match (units.bits, units.decimal) {
+        (true, _) if is_large => "Mibit",
+        (false, _) if is_large => "MiB",
+        (true, true) => "kbit",
+        (true, false) => "Kibit",
+        (false, true) => "kB",
+        (false, false) => "KiB",
+    };
+    let by = if is_large { step } else { 1 };
+    let scaled = |value: f64| value * factor as f64 / by as f64;
+    let (mean, deviation) = (scaled(rate.mean()), scaled(rate.deviation()));
+    let (least, most) = (rate.least * factor / by, rate.most * factor / by);
+    let samples = rate.samples;
     let _ = writeln!(
         out,
         "   bw ({unit:>5}/s): min={least:5}, max={most:5}, per={share:3.2}%, avg={mean:5.2}, \
@@ -276,16 +296,18 @@ fn groups(out: &mut String, rows: &[Row]) {
     groups.dedup();
     for group in groups {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
+        let units = rows.iter().rfind(|row| row.group == group);
+        let Some(units) = units.map(|row| Units::of(&row.job)) else { continue };
         for (way, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
             let all = all.map(|row| &row.tally.ways[way]);
             let all: Vec<&WayTally> = all.filter(|way| way.runtime_ms > 0).collect();
-            group_way(out, name, &all);
+            group_way(out, name, &all, units);
         }
     }
 }
 
-fn group_way(out: &mut String, name: &str, all: &[&WayTally]) {
+fn group_way(out: &mut String, name: &str, all: &[&WayTally], units: Units) {
     let runtimes = || all.iter().map(|way| way.runtime_ms);
     let (Some(shortest), Some(longest)) = (runtimes().min(), runtimes().max()) else { return };
     let bytes = all.iter().map(|way| way.bytes).sum::<u64>();
@@ -294,14 +316,14 @@ fn group_way(out: &mut String, name: &str, all: &[&WayTally]) {
     let most = all.iter().map(|way| bandwidth(way)).max().unwrap_or(0);
     let _ = writeln!(
         out,
-        "{name}: bw={}/s ({}/s), {}/s-{}/s ({}/s-{}/s), io={} ({}), run={shortest}-{longest}msec",
-        binary_bytes(whole),
-        decimal_bytes(whole),
-        binary_bytes(least),
-        binary_bytes(most),
-        decimal_bytes(least),
-        decimal_bytes(most),
-        binary_bytes(bytes),
-        decimal_bytes(bytes)
+        "{name}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={shortest}-{longest}msec",
+        units.rate(whole),
+        units.other_rate(whole),
+        units.rate(least),
+        units.rate(most),
+        units.other_rate(least),
+        units.other_rate(most),
+        units.bytes(bytes),
+        units.other_bytes(bytes)
     );
 }

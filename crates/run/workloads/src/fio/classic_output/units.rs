@@ -1,5 +1,7 @@
 //! Numbers with suffixes, as the original cuts them.
 
+use super::super::jobfile::{Numbers, Section};
+
 /// A number in at most so many characters, in steps of 1000 or of 1024, and its power of them.
 fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
     let (mut number, mut rest, mut power) = (number, None, 0);
@@ -23,16 +25,54 @@ fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// Bytes as `64.0KiB`.
-pub(super) fn binary_bytes(bytes: u64) -> String {
-    let (number, power) = short(bytes, 4, 1024);
-    format!("{number}{}B", BINARY[power.min(6)])
+/// How amounts of bytes are written for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Units {
+    /// Characters of a number.
+    pub(super) figures: usize,
+    /// Whether rates are in bits.
+    pub(super) bits: bool,
+    /// Whether powers of 1000 come first, and those of 1024 in parentheses.
+    pub(super) decimal: bool,
 }
 
-/// Bytes as `27.4MB`.
-pub(super) fn decimal_bytes(bytes: u64) -> String {
-    let (number, power) = short(bytes, 4, 1000);
-    format!("{number}{}B", DECIMAL[power.min(6)])
+impl Units {
+    pub(super) fn of(job: &Section) -> Self {
+        let Numbers { figures, bits } = job.extras.numbers;
+        Self { figures, bits, decimal: job.is_decimal() }
+    }
+
+    /// Bytes as `64.0KiB`.
+    pub(super) fn bytes(self, bytes: u64) -> String {
+        format!("{}B", self.scaled(bytes, self.decimal))
+    }
+
+    /// The same with the other base: `65.5kB`.
+    pub(super) fn other_bytes(self, bytes: u64) -> String {
+        format!("{}B", self.scaled(bytes, !self.decimal))
+    }
+
+    /// Bytes a second as `64.0KiB/s`, or as bits.
+    pub(super) fn rate(self, bytes: u64) -> String {
+        self.rate_in(bytes, self.decimal)
+    }
+
+    /// The same with the other base.
+    pub(super) fn other_rate(self, bytes: u64) -> String {
+        self.rate_in(bytes, !self.decimal)
+    }
+
+    fn rate_in(self, bytes: u64, decimal: bool) -> String {
+        let (amount, unit) =
+            if self.bits { (bytes.saturating_mul(8), "bit/s") } else { (bytes, "B/s") };
+        format!("{}{unit}", self.scaled(amount, decimal))
+    }
+
+    fn scaled(self, amount: u64, decimal: bool) -> String {
+        let (step, prefixes) = if decimal { (1000, DECIMAL) } else { (1024, BINARY) };
+        let (number, power) = short(amount, self.figures, step);
+        format!("{number}{}", prefixes[power.min(6)])
+    }
 }
 
 /// A count as `12.8k`, in at most so many characters.
@@ -50,21 +90,34 @@ pub(super) fn whole(number: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{binary_bytes, count, decimal_bytes};
+    use super::{Units, count};
+
+    const USUAL: Units = Units { figures: 4, bits: false, decimal: false };
 
     #[test]
     fn numbers_are_cut_as_the_original_cuts_them() {
-        assert_eq!(binary_bytes(65536), "64.0KiB");
-        assert_eq!(binary_bytes(4096), "4096B");
-        assert_eq!(binary_bytes(4_022_272), "3928KiB");
-        assert_eq!(binary_bytes(838_860_800), "800MiB");
-        assert_eq!(binary_bytes(27_360_000), "26.1MiB");
-        assert_eq!(decimal_bytes(27_360_000), "27.4MB");
-        assert_eq!(decimal_bytes(4_022_272), "4022kB");
+        for (bytes, text) in [
+            (65_536, "64.0KiB"),
+            (4096, "4096B"),
+            (4_022_272, "3928KiB"),
+            (838_860_800, "800MiB"),
+            (27_360_000, "26.1MiB"),
+        ] {
+            assert_eq!(USUAL.bytes(bytes), text);
+        }
+        assert_eq!(USUAL.other_bytes(27_360_000), "27.4MB");
+        assert_eq!(USUAL.other_rate(4_022_272), "4022kB/s");
         assert_eq!(count(12_800, 4), "12.8k");
         assert_eq!(count(6680, 4), "6680");
         assert_eq!(count(2_412_400, 6), "2412.4k");
-        assert_eq!((count(0, 4), binary_bytes(0)), ("0".to_owned(), "0B".to_owned()));
-        assert!(binary_bytes(u64::MAX).ends_with("EiB"));
+        assert_eq!((count(0, 4), USUAL.bytes(0)), ("0".to_owned(), "0B".to_owned()));
+        assert!(USUAL.bytes(u64::MAX).ends_with("EiB"));
+    }
+
+    #[test]
+    fn rates_are_in_bits_and_with_more_figures_where_a_job_says_so() {
+        let units = Units { figures: 6, bits: true, decimal: true };
+        assert_eq!(units.rate(27_360_123), "218881kbit/s");
+        assert_eq!(units.bytes(27_360_123), "27.3601MB");
     }
 }

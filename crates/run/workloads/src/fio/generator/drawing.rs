@@ -94,7 +94,7 @@ impl Drawing {
         let blocks = self.blocks as f64;
         let rank = match self.shape {
             Shape::Zipf { alpha, eta, zeta, second } => {
-                let share = f64::from(self.draws.draw()) / DRAW_MAX;
+                let share = self.draws.draw() as f64 / DRAW_MAX;
                 match share * zeta {
                     place if place < 1.0 => 0,
                     place if place < second => 1,
@@ -102,7 +102,7 @@ impl Drawing {
                 }
             }
             Shape::Pareto { power } => {
-                let share = f64::from(self.draws.draw()) / DRAW_MAX;
+                let share = self.draws.draw() as f64 / DRAW_MAX;
                 whole((self.blocks - 1) as f64 * share.powf(power))
             }
             Shape::Normal { deviation } => self.normal(deviation),
@@ -112,7 +112,7 @@ impl Drawing {
 
     fn normal(&mut self, deviation: u64) -> u64 {
         let each = self.blocks + 1;
-        let sum: u64 = (0..MEAN_OF).map(|_| u64::from(self.draws.draw()) % each).sum();
+        let sum: u64 = (0..MEAN_OF).map(|_| self.draws.draw() % each).sum();
         let mean = sum.div_ceil(MEAN_OF);
         if deviation == 0 {
             return mean;
@@ -129,7 +129,7 @@ impl Drawing {
 
 /// How far all places are moved: to the center, or else by a draw.
 fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
-    let drawn = u64::from(draws.draw());
+    let drawn = draws.draw();
     center.map_or(drawn, |center| whole(blocks as f64 * center))
 }
 

@@ -117,7 +117,7 @@ impl Generator {
         let per_second = if rate > 0 { rate / least } else { requests };
         let Some(mean_us) = 1_000_000_u64.checked_div(per_second) else { return };
         let (draws, at_us) = &mut times[place];
-        let share = (f64::from(draws.draw()) + 1.0) / 4_294_967_296.0;
+        let share = (draws.draw() as f64 + 1.0) / 4_294_967_296.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
         let us = (mean_us as f64 * -share.ln()) as u64;
         *at_us = at_us.saturating_add(us);

@@ -84,6 +84,9 @@ pub(super) struct Generator {
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
     /// Bytes that were moved in the present zone.
     zone_bytes: u64,
+    /// Whether a place that went on from the last one was looked for since the last request: as
+    /// the original, the next request is not marked then, whatever it is.
+    is_unmarked: bool,
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
@@ -137,6 +140,7 @@ impl Generator {
             pending: VecDeque::new(),
             poisson: poisson(&job, &seeds),
             zone_bytes: 0,
+            is_unmarked: false,
             issued: Issued::default(),
             last_was_sync: false,
             job,
@@ -231,6 +235,7 @@ impl Generator {
             self.draw_time(way);
         }
         self.last_was_sync = false;
+        self.is_unmarked = false;
     }
 
     /// What was done until now does not count: rates and the mix begin anew, and requests are
@@ -255,8 +260,12 @@ impl Generator {
         self.last_was_sync = false;
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
+        self.zone_bytes = 0;
+        let appends = self.job.extras.appends;
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
+            // As the original: what was appended lies before the next pass, which finds no room.
+            file.start = if appends { file.extent.file_bytes } else { file.extent.offset };
             file.reset();
         }
         // As the original: with a seed of one's own the draws go on.

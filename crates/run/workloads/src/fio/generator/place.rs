@@ -32,7 +32,7 @@ impl Generator {
         if offset + bytes > extent.file_bytes {
             return None;
         }
-        if self.job.rw.random && self.job.draws.random_map && marks {
+        if self.job.rw.random && self.job.draws.random_map && marks && !self.is_unmarked {
             bytes = self.mark(file, way, within, bytes);
         }
         let state = &mut self.files[file];
@@ -68,6 +68,7 @@ impl Generator {
         if draws && random && self.draws_place(way) {
             return self.block(file, way).map(|offset| (offset, true, true));
         }
+        self.is_unmarked = random;
         if draws && !random {
             return self.following(file, way).map(|offset| (offset, false, false));
         }
@@ -274,12 +275,13 @@ impl Generator {
 
     fn split_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
         let blocks = self.job.blocks(way);
-        let drawn = u64::from(self.sizes[way.place()].draw());
+        let drawn = self.sizes[way.place()].draw();
+        let greatest = self.sizes[way.place()].greatest();
         let (mut bytes, mut percent) = (blocks.least, 0);
         for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
             bytes = size;
             percent += share;
-            let within = drawn / percent <= u64::from(u32::MAX) / 100;
+            let within = drawn / percent <= greatest / 100;
             if within && self.fits(file, offset, size) {
                 break;
             }

@@ -186,6 +186,8 @@ impl Section {
             "unlink_each_loop" => self.extras.unlinks_each_pass = given.switch()?,
             "fill_device" => self.extras.fills = given.switch()?,
             "offset_align" => self.extras.offset_align = given.size()?,
+            "file_append" => self.extras.appends = given.switch()?,
+            "create_only" => self.extras.creates_only = given.switch()?,
             "overwrite" => self.overwrite = given.switch()?,
             "unlink" => self.unlink = given.switch()?,
             _ => return Ok(false),
@@ -245,6 +247,7 @@ impl Section {
                 let blocks = given.number(1, u64::from(u32::MAX))?;
                 self.think = Think { blocks, ..self.think };
             }
+            "thinktime_iotime" => self.think.io_us = given.time_us(1_000_000)?,
             "thinktime_blocks_type" => {
                 given.word(&[("complete", ()), ("issue", ())])?;
             }
@@ -284,7 +287,12 @@ impl Section {
             "allrandrepeat" => self.draws.all_repeatable = given.switch()?,
             "randseed" => self.draws.seed = given.number(0, u64::MAX)?,
             "random_generator" => {
-                self.draws.register = given.word(&[("tausworthe", false), ("lfsr", true)])?;
+                let words = [
+                    ("tausworthe", (false, false)),
+                    ("lfsr", (true, false)),
+                    ("tausworthe64", (false, true)),
+                ];
+                (self.draws.register, self.draws.long) = given.word(&words)?;
             }
             "random_distribution" => self.draws.distribution = Distribution::read(given)?,
             "percentage_random" => pairs(given, |way, part| {
@@ -332,6 +340,16 @@ impl Section {
             "write_lat_log" => self.logs.latencies = Some(prefix(given)?),
             "write_bw_log" => self.logs.bandwidth = Some(prefix(given)?),
             "write_iops_log" => self.logs.iops = Some(prefix(given)?),
+            "bwavgtime" => self.extras.sampled_ms[0] = given.number(1, u64::from(u32::MAX))?,
+            "iopsavgtime" => self.extras.sampled_ms[1] = given.number(1, u64::from(u32::MAX))?,
+            "significant_figures" => {
+                let figures = given.number(1, 10)?;
+                self.extras.numbers.figures = usize::try_from(figures).unwrap_or(4);
+            }
+            "unit_base" => {
+                let words = [("0", false), ("8", false), ("1", true)];
+                self.extras.numbers.bits = given.word(&words)?;
+            }
             "log_avg_msec" => self.logs.average_ms = given.number(0, u64::from(u32::MAX))?,
             // Looked at where the disk is.
             "disk_util" => given.switch().map(|_| ())?,

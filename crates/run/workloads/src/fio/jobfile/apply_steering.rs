@@ -135,6 +135,40 @@ impl Section {
             "uid" => self.extras.running.user = Some(identity(given)?),
             "gid" => self.extras.running.group = Some(identity(given)?),
             "max_latency" => self.extras.max_latency_us = given.time_us(1)?,
+            _ => return self.apply_latency(name, given),
+        }
+        Ok(true)
+    }
+
+    fn apply_latency(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+        match name {
+            "latency_target" => self.extras.latency.ns = given.time_us(1)?.saturating_mul(1000),
+            "latency_window" => self.extras.latency.window_us = given.time_us(1)?,
+            "latency_percentile" => {
+                let number = given.text.parse::<f64>().ok();
+                let number = number.filter(|number| (0.0..=100.0).contains(number));
+                self.extras.latency.percentile = number.ok_or_else(|| {
+                    given.refuse("is no percentile", "a percentile is from 0 to 100")
+                })?;
+            }
+            "latency_run" => self.extras.latency.runs = given.switch()?,
+            "numa_cpu_nodes" => {
+                self.extras.names_nodes |= given.text != "all";
+                if given.text != "all" {
+                    cpus(given)?;
+                }
+            }
+            "numa_mem_policy" => {
+                let (policy, _nodes) = given.text.split_once(':').unwrap_or((given.text, ""));
+                let words = ["default", "local", "interleave", "bind", "prefer", "prefer_many"];
+                given.part(policy).word(&words.map(|word| (word, ())))?;
+                self.extras.names_nodes |= !matches!(policy, "default" | "local");
+            }
+            // What costs nothing where it is off.
+            "hipri" | "uncached" => given.word(&[("0", ())])?,
+            "hipri_percentage" | "cmdprio_percentage" => given.word(&[("0", ()), ("0,0", ())])?,
+            // Without a group of processes nothing is removed.
+            "cgroup_nodelete" => given.switch().map(|_| ())?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -18,8 +18,16 @@ const OF_ENGINES: [(&str, Engine); 7] = [
     ("nonvectored", Engine::IoUring),
     ("force_async", Engine::IoUring),
 ];
+impl Engine {
+    /// The keys that only this engine takes.
+    pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
+        let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
+        keys.map(|(key, _)| key)
+    }
+}
+
 /// Workers of one batch.
-const WORKERS_MAX: u64 = 1024;
+pub(crate) const WORKERS_MAX: u64 = 1024;
 /// Files that a clone has open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
@@ -27,74 +35,85 @@ const FILES_MAX: u64 = 1 << 22;
 
 /// Whether a key may stand without a value.
 pub(super) fn is_switch(name: &str) -> bool {
-    matches!(
-        name,
-        "bs_unaligned"
-            | "bs_is_seq_rand"
-            | "direct"
-            | "buffered"
-            | "refill_buffers"
-            | "scramble_buffers"
-            | "unique_filename"
-            | "create_on_open"
-            | "create_fsync"
-            | "create_serialize"
-            | "overwrite"
-            | "unlink"
-            | "thread"
-            | "time_based"
-            | "group_reporting"
-            | "new_group"
-            | "stonewall"
-            | "exitall"
-            | "end_fsync"
-            | "fsync_on_close"
-            | "invalidate"
-            | "norandommap"
-            | "randrepeat"
-            | "allrandrepeat"
-            | "clat_percentiles"
-            | "lat_percentiles"
-            | "slat_percentiles"
-            | "disable_lat"
-            | "disable_clat"
-            | "disable_slat"
-            | "disable_bw"
-            | "gtod_reduce"
-            | "per_job_logs"
-            | "log_offset"
-            | "zero_buffers"
-            | "disk_util"
-            | "userspace_reap"
-            | "exitall_on_error"
-            | "stats"
-            | "pre_read"
-            | "unlink_each_loop"
-            | "fill_device"
-            | "fill_fs"
-            | "dedupe_global"
-            | "error_dump"
-            | "replay_no_stall"
-            | "fixedbufs"
-            | "registerfiles"
-            | "sqthread_poll"
-            | "nonvectored"
-            | "force_async"
-            | "libaio_vectored"
-            | "serialize_overlap"
-            | "softrandommap"
-            | "allow_file_create"
-            | "allow_mounted_write"
-            | "do_verify"
-            | "verify_only"
-            | "verify_fatal"
-            | "verify_dump"
-            | "verify_state_save"
-            | "experimental_verify"
-            | "write_lat_log"
-            | "write_bw_log"
-            | "write_iops_log"
-    )
+    is_rare_switch(name)
+        || matches!(
+            name,
+            "bs_unaligned"
+                | "bs_is_seq_rand"
+                | "direct"
+                | "buffered"
+                | "refill_buffers"
+                | "scramble_buffers"
+                | "unique_filename"
+                | "create_on_open"
+                | "create_fsync"
+                | "create_serialize"
+                | "overwrite"
+                | "unlink"
+                | "thread"
+                | "time_based"
+                | "group_reporting"
+                | "new_group"
+                | "stonewall"
+                | "exitall"
+                | "end_fsync"
+                | "fsync_on_close"
+                | "invalidate"
+                | "norandommap"
+                | "randrepeat"
+                | "allrandrepeat"
+                | "clat_percentiles"
+                | "lat_percentiles"
+                | "slat_percentiles"
+                | "disable_lat"
+                | "disable_clat"
+                | "disable_slat"
+                | "disable_bw"
+                | "gtod_reduce"
+                | "per_job_logs"
+                | "log_offset"
+                | "zero_buffers"
+                | "disk_util"
+                | "userspace_reap"
+                | "stats"
+                | "pre_read"
+                | "unlink_each_loop"
+                | "fill_device"
+                | "fill_fs"
+                | "fixedbufs"
+                | "registerfiles"
+                | "sqthread_poll"
+                | "nonvectored"
+                | "force_async"
+                | "libaio_vectored"
+                | "serialize_overlap"
+                | "softrandommap"
+                | "allow_file_create"
+                | "allow_mounted_write"
+                | "do_verify"
+                | "verify_only"
+                | "verify_fatal"
+                | "verify_dump"
+                | "verify_state_save"
+                | "experimental_verify"
+                | "write_lat_log"
+                | "write_bw_log"
+                | "write_iops_log"
+        )
+}
+
+fn is_rare_switch(name: &str) -> bool {
+    const RARE: [&str; 8] = [
+        "file_append",
+        "create_only",
+        "latency_run",
+        "cgroup_nodelete",
+        "exitall_on_error",
+        "replay_no_stall",
+        "dedupe_global",
+        "error_dump",
+    ];
+    RARE.contains(&name)
 }
 
 /// Looks at every job, and at all of them together.
@@ -151,16 +170,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
             );
         }
     }
-    if job.engine == Engine::Mmap && job.direct {
-        return refuse("a mapping goes through the page cache", "leave direct out");
-    }
-    let syncs = job.fsync + job.fdatasync > 0;
-    if job.engine == Engine::Mmap && syncs && !job.least_block().is_multiple_of(4096) {
-        return refuse(
-            "a mapping with syncs and requests that are no multiple of 4096 bytes",
-            "write bs=4k, or leave fsync and fdatasync out",
-        );
-    }
+    check_mapping(job, to)?;
     if let Some(kind) = job.extras.verify.kind {
         let block = Block::new(kind, &job.extras.verify, job.unaligned, 0);
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
@@ -187,6 +197,28 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
         && !job.create_on_open
     {
         return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
+    }
+    Ok(())
+}
+
+/// What a mapping of a file cannot do.
+fn check_mapping(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if job.engine == Engine::Mmap && job.create_on_open {
+        return refuse("a mapping of a file that is empty", "leave create_on_open out");
+    }
+    if job.engine == Engine::Mmap && job.extras.appends {
+        return refuse("a mapping does not grow", "leave file_append out");
+    }
+    if job.engine == Engine::Mmap && job.direct {
+        return refuse("a mapping goes through the page cache", "leave direct out");
+    }
+    let syncs = job.fsync + job.fdatasync > 0;
+    if job.engine == Engine::Mmap && syncs && !job.least_block().is_multiple_of(4096) {
+        return refuse(
+            "a mapping with syncs and requests that are no multiple of 4096 bytes",
+            "write bs=4k, or leave fsync and fdatasync out",
+        );
     }
     Ok(())
 }
@@ -227,7 +259,8 @@ fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Zones are of one open file; a size alone asks for them.
+/// A size alone asks for zones. As the original: there are none where more than one file was asked
+/// to be open, and none of clones but the first where there are several files.
 fn settle_strides(job: &mut Section) {
     let strides = &mut job.extras.strides;
     let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
@@ -245,6 +278,7 @@ fn settle(job: &mut Section) {
         job.files = job.filenames.len() as u64;
     }
     job.files = job.files.max(1);
+    settle_strides(job);
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
@@ -258,7 +292,6 @@ fn settle(job: &mut Section) {
     }
     // The original has no map beside a register.
     job.draws.random_map &= !job.draws.register;
-    settle_strides(job);
     if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
         job.draws.random_map = false;
     }

@@ -2,7 +2,7 @@
 
 use super::super::replay::Replay;
 use super::super::verify::{Pattern, Verifying};
-use super::steering::{Flow, LowestRates, Running, Strides, Tolerance};
+use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
 
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +40,28 @@ pub(crate) struct Content {
     pub(crate) among: u64,
 }
 
+/// How numbers are written in the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// Digits of a number: `significant_figures`.
+    pub(crate) figures: usize,
+    /// Whether rates are in bits: `unit_base=1`.
+    pub(crate) bits: bool,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { figures: 4, bits: false }
+    }
+}
+
 /// What few jobs say.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Extras {
     /// Whether the times between requests are drawn, so that they come at no regular times.
     pub(crate) is_poisson: bool,
     pub(crate) lowest: LowestRates,
+    pub(crate) latency: LatencyTarget,
     pub(crate) flow: Flow,
     pub(crate) tolerance: Tolerance,
     pub(crate) strides: Strides,
@@ -64,6 +80,17 @@ pub(crate) struct Extras {
     pub(crate) unlinks_each_pass: bool,
     /// Whether it ends well when there is no room left.
     pub(crate) fills: bool,
+    /// Whether it says on which nodes of a machine it runs and has its memory.
+    pub(crate) names_nodes: bool,
+    /// Whether no file may be made or grow: `--readonly`.
+    pub(crate) is_readonly: bool,
+    /// Whether its part begins at the end of each file: `file_append`.
+    pub(crate) appends: bool,
+    /// Whether files are made and nothing else is done: `create_only`.
+    pub(crate) creates_only: bool,
+    /// Milliseconds between two samples of the bytes a second, and of the requests.
+    pub(crate) sampled_ms: [u64; 2],
+    pub(crate) numbers: Numbers,
     /// What offsets by shares are multiples of; 0 for the smallest request.
     pub(crate) offset_align: u64,
     /// What of a buffer can be shrunk, and what was written before.
@@ -88,6 +115,7 @@ impl Default for Extras {
         Self {
             is_poisson: false,
             lowest: LowestRates::default(),
+            latency: LatencyTarget::default(),
             flow: Flow::default(),
             tolerance: Tolerance::default(),
             strides: Strides::default(),
@@ -103,6 +131,12 @@ impl Default for Extras {
             reads_before: false,
             unlinks_each_pass: false,
             fills: false,
+            names_nodes: false,
+            is_readonly: false,
+            appends: false,
+            creates_only: false,
+            sampled_ms: [500; 2],
+            numbers: Numbers::default(),
             offset_align: 0,
             content: Content::default(),
             refill_buffers: false,

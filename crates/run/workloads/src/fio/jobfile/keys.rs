@@ -6,7 +6,7 @@ use super::messages::{Messages, Place, shown};
 use crate::messages::nearest;
 
 /// Every name that is understood, with the name under which it is set.
-pub(super) const KNOWN: &[(&str, &str)] = &[
+pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
     ("rw", "rw"),
@@ -196,6 +196,24 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("log_entries", "log_entries"),
     ("read_iolog", "read_iolog"),
     ("replay_no_stall", "replay_no_stall"),
+    ("thinktime_iotime", "thinktime_iotime"),
+    ("file_append", "file_append"),
+    ("create_only", "create_only"),
+    ("significant_figures", "significant_figures"),
+    ("unit_base", "unit_base"),
+    ("bwavgtime", "bwavgtime"),
+    ("iopsavgtime", "iopsavgtime"),
+    ("numa_cpu_nodes", "numa_cpu_nodes"),
+    ("numa_mem_policy", "numa_mem_policy"),
+    ("hipri", "hipri"),
+    ("uncached", "uncached"),
+    ("hipri_percentage", "hipri_percentage"),
+    ("cmdprio_percentage", "cmdprio_percentage"),
+    ("cgroup_nodelete", "cgroup_nodelete"),
+    ("latency_target", "latency_target"),
+    ("latency_window", "latency_window"),
+    ("latency_percentile", "latency_percentile"),
+    ("latency_run", "latency_run"),
     ("disk_util", "disk_util"),
 ];
 
@@ -246,17 +264,11 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "log_unix_epoch",
             "log_alternate_epoch",
             "log_alternate_epoch_clock_id",
-            "bwavgtime",
-            "iopsavgtime",
         ],
     ),
     (
         "steering by what is measured",
         &[
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
             "steadystate",
             "steadystate_duration",
             "steadystate_ramp_time",
@@ -269,15 +281,11 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "where and how a job is scheduled",
         &[
-            "numa_cpu_nodes",
-            "numa_mem_policy",
             "cgroup",
-            "cgroup_nodelete",
             "cgroup_weight",
             "ioscheduler",
             "exec_prerun",
             "exec_postrun",
-            "thinktime_iotime",
             "thinkcycles",
             "profile",
         ],
@@ -286,13 +294,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "details of one engine",
         &[
-            "hipri",
-            "hipri_percentage",
-            "uncached",
             "thp",
             "libaio_vectored",
             "nowait",
-            "cmdprio_percentage",
             "cmdprio_class",
             "cmdprio",
             "cmdprio_bssplit",
@@ -309,20 +313,9 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "other ways to make and to take files",
-        &[
-            "opendir",
-            "file_append",
-            "sync_file_range",
-            "atomic",
-            "write_hint",
-            "create_only",
-            "use_os_rand",
-        ],
+        &["opendir", "sync_file_range", "atomic", "write_hint", "use_os_rand"],
     ),
-    (
-        "other ways to count and to tell",
-        &["block_error_percentiles", "block_error_hist", "significant_figures", "unit_base"],
-    ),
+    ("other ways to count and to tell", &["block_error_percentiles", "block_error_hist"]),
 ];
 
 /// Whether the original knows a key.

@@ -9,6 +9,7 @@ mod apply_steering;
 mod apply_verify;
 mod arithmetic;
 mod check;
+mod command_line;
 mod distribution;
 mod expand;
 mod extras;
@@ -23,15 +24,17 @@ mod values;
 
 use treering_script::ConfigError;
 
+pub(super) use check::WORKERS_MAX;
+pub(super) use command_line::command_line;
 pub(super) use distribution::{Distribution, Zone};
 pub(super) use expand::{Environment, Machine};
-pub(super) use extras::{Advice, Content, Unified};
-pub(super) use keys::{WITH_FIO, is_key, is_switch_key};
+pub(super) use extras::{Advice, Content, Numbers, Unified};
+pub(super) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
 pub(super) use lines::Reader;
 pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Way};
+pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Think, Way};
 pub(super) use show::show;
-pub(super) use steering::{LowestRates, Strides};
+pub(super) use steering::{LatencyTarget, LowestRates, Strides};
 pub(super) use values::Amount;
 
 use expand::expand;
@@ -68,8 +71,16 @@ pub(super) fn parse(
         section.heading.place = read.place;
         section.name.clone_from(&read.name);
         section.heading.title.clone_from(&read.name);
-        section.bases = bases(&read.settings, section.bases, &messages)?;
+        let is_typed = !around.typed.is_empty() && read.place.file == 0;
+        if !is_typed {
+            section.bases = bases(&read.settings, section.bases, &messages)?;
+        }
         for setting in &read.settings {
+            if is_typed {
+                // As the original: of a command line it holds for what follows.
+                let one = std::slice::from_ref(setting);
+                section.bases = bases(one, section.bases, &messages)?;
+            }
             faults.extend(section.set(setting, &messages, around).err());
         }
         if is_global {

@@ -88,6 +88,8 @@ pub(crate) enum Engine {
     Libaio,
     /// `io_uring_enter`.
     IoUring,
+    /// `aio_read` and `aio_write`: requests go by `io_uring_enter`, one at a time.
+    PosixAio,
     /// A mapping of the file.
     Mmap,
     /// `preadv` and `pwritev`.
@@ -108,12 +110,13 @@ pub(crate) enum Engine {
 
 impl Engine {
     /// All with their names.
-    pub(crate) const NAMES: [(&'static str, Self); 13] = [
+    pub(crate) const NAMES: [(&'static str, Self); 14] = [
         ("psync", Self::Psync),
         ("sync", Self::Sync),
         ("pvsync2", Self::Pvsync2),
         ("libaio", Self::Libaio),
         ("io_uring", Self::IoUring),
+        ("posixaio", Self::PosixAio),
         ("mmap", Self::Mmap),
         ("pvsync", Self::Pvsync),
         ("null", Self::Null),
@@ -126,7 +129,7 @@ impl Engine {
 
     /// Whether it has requests on the way while others are made.
     pub(crate) const fn is_queued(self) -> bool {
-        matches!(self, Self::Libaio | Self::IoUring)
+        matches!(self, Self::Libaio | Self::IoUring | Self::PosixAio)
     }
 
     /// Whether opening a file is the work, and what is told of latencies.
@@ -224,6 +227,8 @@ pub(crate) struct Think {
     pub(crate) us: u64,
     /// After so many requests.
     pub(crate) blocks: u64,
+    /// And after so much time with requests; 0 for none.
+    pub(crate) io_us: u64,
 }
 
 /// What is told of the latencies, and what is not taken.
@@ -275,6 +280,8 @@ pub(crate) struct Draws {
     pub(crate) random_map: bool,
     /// Whether they are drawn by a shift register: `random_generator=lfsr`.
     pub(crate) register: bool,
+    /// Whether 64 bits are drawn at a time: `random_generator=tausworthe64`.
+    pub(crate) long: bool,
     pub(crate) repeatable: bool,
     pub(crate) all_repeatable: bool,
     pub(crate) seed: u64,
@@ -289,6 +296,7 @@ impl Default for Draws {
         Self {
             random_map: true,
             register: false,
+            long: false,
             repeatable: true,
             all_repeatable: false,
             seed: 0x89,
@@ -464,13 +472,18 @@ impl Section {
             unlink: false,
             rate: [0; 3],
             rate_iops: [0; 3],
-            think: Think { us: 0, blocks: 1 },
+            think: Think { us: 0, blocks: 1, io_us: 0 },
             told: Told::default(),
             logs: Wanted::default(),
             extras: Extras::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }
+    }
+
+    /// Whether `k` is 1000: amounts are reported so too.
+    pub(crate) const fn is_decimal(&self) -> bool {
+        self.bases.kb == 1000
     }
 
     /// Bytes of its files, as far as it says how many.

@@ -174,6 +174,13 @@ impl Section {
         all.push(("create_on_open", switch(self.create_on_open)));
         all.push(("create_fsync", switch(self.create_fsync)));
         all.push(("overwrite", switch(self.overwrite)));
+        for (name, is_on) in
+            [("file_append", self.extras.appends), ("create_only", self.extras.creates_only)]
+        {
+            if is_on {
+                all.push((name, switch(true)));
+            }
+        }
         all.push(("unlink", switch(self.unlink)));
     }
 
@@ -194,8 +201,18 @@ impl Section {
         all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
         all.push(("rate", both(|way| self.rate[way.place()].to_string())));
         all.push(("rate_iops", both(|way| self.rate_iops[way.place()].to_string())));
+        let latency = self.extras.latency;
+        if latency.ns > 0 {
+            all.push(("latency_target", time(latency.ns / 1000)));
+            all.push(("latency_window", time(latency.window_us)));
+            all.push(("latency_percentile", latency.percentile.to_string()));
+            all.push(("latency_run", switch(latency.runs)));
+        }
         all.push(("thinktime", time(self.think.us)));
         all.push(("thinktime_blocks", self.think.blocks.to_string()));
+        if self.think.io_us > 0 {
+            all.push(("thinktime_iotime", time(self.think.io_us)));
+        }
         all.push(("fsync", self.fsync.to_string()));
         all.push(("fdatasync", self.fdatasync.to_string()));
         all.push(("end_fsync", switch(self.end_fsync)));

@@ -16,6 +16,25 @@ pub(crate) struct Flow {
     pub(crate) sleep_us: u64,
 }
 
+/// Latencies that the depth of the queue must keep to: `latency_target`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LatencyTarget {
+    /// No request may take longer; 0 for no such limit.
+    pub(crate) ns: u64,
+    /// Over how long that is looked at.
+    pub(crate) window_us: u64,
+    /// How many percent of the requests it must hold for.
+    pub(crate) percentile: f64,
+    /// Whether the job goes on once the depth is found.
+    pub(crate) runs: bool,
+}
+
+impl Default for LatencyTarget {
+    fn default() -> Self {
+        Self { ns: 0, window_us: 0, percentile: 100.0, runs: false }
+    }
+}
+
 /// Rates below which a job ends: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LowestRates {

@@ -160,15 +160,22 @@ impl<'t> Given<'t> {
     }
 
     /// Bytes from one to another, the same where there is only one.
+    ///
+    /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
+    /// size comes first.
     pub(super) fn range(&self) -> Result<(u64, u64), ConfigError> {
-        let (low, high) = match self.text.split_once(['-', ':']) {
-            Some((low, high)) => (self.part(low).size()?, self.part(high).size()?),
+        let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
+        let (low, high) = match halves {
+            Some((low, high)) => (self.end_of_range(low)?, self.end_of_range(high)?),
             None => (self.size()?, self.size()?),
         };
-        if low > high {
-            return Err(self.refuse("is no range", "write the smaller one first, as 4k-64k"));
-        }
-        Ok((low, high))
+        Ok((low.min(high), low.max(high)))
+    }
+
+    fn end_of_range(&self, text: &str) -> Result<u64, ConfigError> {
+        let is_arithmetic = text.trim_start().starts_with('(');
+        let end = text.find(['/', ':']).filter(|_| !is_arithmetic).unwrap_or(text.len());
+        self.part(&text[..end]).size()
     }
 
     /// Microseconds; a number alone counts in this many of them.
@@ -284,12 +291,25 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_the_sizes_of_a_range_is_left_out() {
+        for (text, range) in [
+            ("512/25:1k:25:2k:25:4k/25", (512, 1024)),
+            ("4k:8k/40:16k", (4096, 8192)),
+            ("4k/50-8k:16k", (4096, 8192)),
+            ("(8/2)-(2^3)", (4, 8)),
+        ] {
+            assert_eq!(given(text, 1024, Given::range), Some(range), "{text}");
+        }
+    }
+
+    #[test]
     fn amounts_ranges_and_switches() {
         assert_eq!(given("20%", 1024, Given::amount), Some(Amount::Percent(20)));
         assert_eq!(given("101%", 1024, Given::amount), None);
         assert_eq!(given("4z", 1024, Given::amount), None);
         assert_eq!(given("10:1m", 1024, Given::range), Some((10, 1 << 20)));
-        assert_eq!(given("4k-2k", 1024, Given::range), None);
+        assert_eq!(given("4k-2k", 1024, Given::range), Some((2048, 4096)));
+        assert_eq!(given("4k-x", 1024, Given::range), None);
         assert_eq!(given("", 1024, Given::switch), Some(true));
         assert_eq!(given("2", 1024, Given::switch), None);
         assert_eq!(given("(2+3)", 1024, |given| given.number(0, 9)), Some(5));

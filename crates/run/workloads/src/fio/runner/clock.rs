@@ -3,9 +3,6 @@
 use super::super::jobfile::Section;
 use super::super::tally::Tally;
 
-/// How often rates are taken down.
-const SAMPLE_NS: u64 = 500_000_000;
-
 /// Times in nanoseconds from the start of the trial.
 #[derive(Debug)]
 pub(super) struct Clock {
@@ -14,11 +11,44 @@ pub(super) struct Clock {
     began_ns: Option<u64>,
     start_ns: u64,
     pass_ns: u64,
+    /// When the last pause that a job asks for is over.
+    pause_ns: u64,
     ramp_ns: Option<u64>,
     runtime_ns: Option<u64>,
     over_ns: u64,
+    /// When the next sample of a rate is due.
     sample_ns: u64,
-    sampled: [(u64, u64); 3],
+    /// Of bytes, and of requests.
+    samplers: [Sampler; 2],
+}
+
+/// How often a rate is taken down, and what was counted when it was last.
+#[derive(Debug)]
+struct Sampler {
+    period_ns: u64,
+    next_ns: u64,
+    counted: [u64; 3],
+}
+
+impl Sampler {
+    fn begin(&mut self, now_ns: u64) {
+        (self.next_ns, self.counted) = (now_ns + self.period_ns, [0; 3]);
+    }
+
+    /// By direction, how many in a second there were since the last sample; nothing before one is
+    /// due, and 0 where there were none.
+    fn take(&mut self, now_ns: u64, counts: [u64; 3]) -> Option<[u64; 3]> {
+        if now_ns < self.next_ns {
+            return None;
+        }
+        let ms = (self.period_ns + now_ns - self.next_ns) / 1_000_000;
+        let mut rates = counts;
+        for (rate, before) in rates.iter_mut().zip(self.counted) {
+            *rate = (*rate - before) * 1000 / ms.max(1);
+        }
+        (self.counted, self.next_ns) = (counts, now_ns + self.period_ns);
+        Some(rates)
+    }
 }
 
 impl Clock {
@@ -29,11 +59,16 @@ impl Clock {
             began_ns: None,
             start_ns: 0,
             pass_ns: 0,
+            pause_ns: 0,
             ramp_ns: Some(job.ramp_us * 1000).filter(|ns| *ns > 0),
             runtime_ns,
             over_ns: u64::MAX,
             sample_ns: u64::MAX,
-            sampled: [(0, 0); 3],
+            samplers: job.extras.sampled_ms.map(|ms| Sampler {
+                period_ns: ms * 1_000_000,
+                next_ns: u64::MAX,
+                counted: [0; 3],
+            }),
         }
     }
 
@@ -75,7 +110,10 @@ impl Clock {
     /// The work begins now.
     pub(super) fn start(&mut self) {
         self.start_ns = self.now_ns;
-        self.sample_ns = self.now_ns + SAMPLE_NS;
+        self.pause_ns = self.now_ns;
+        let now_ns = self.now_ns;
+        self.samplers.iter_mut().for_each(|sampler| sampler.begin(now_ns));
+        self.sample_ns = self.next_sample_ns();
         if self.ramp_ns.is_none() {
             self.over_ns = self.runtime_ns.map_or(u64::MAX, |ns| self.now_ns + ns);
         }
@@ -94,7 +132,6 @@ impl Clock {
             return false;
         }
         self.ramp_ns = None;
-        self.sampled = [(0, 0); 3];
         self.start();
         self.begin_pass();
         true
@@ -112,10 +149,25 @@ impl Clock {
         (self.now_ns - self.start_ns) / 1000
     }
 
+    /// A pause of so many microseconds begins.
+    pub(super) const fn pauses(&mut self, us: u64) {
+        self.pause_ns = self.now_ns + us * 1000;
+    }
+
+    /// Microseconds since the end of the last pause.
+    pub(super) const fn since_pause_us(&self) -> u64 {
+        self.now_ns.saturating_sub(self.pause_ns) / 1000
+    }
+
     /// Milliseconds from its start; `None` before what counts.
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
+    }
+
+    /// Whether what is done now does not count.
+    pub(super) const fn is_in_ramp(&self) -> bool {
+        self.ramp_ns.is_some()
     }
 
     /// Nanoseconds from the start of the pass.
@@ -141,17 +193,26 @@ impl Clock {
         }
     }
 
+    fn next_sample_ns(&self) -> u64 {
+        let [bytes, requests] = &self.samplers;
+        bytes.next_ns.min(requests.next_ns)
+    }
+
     #[cold]
     fn take_sample(&mut self, tally: &mut Tally) {
-        let ms = (SAMPLE_NS + self.now_ns - self.sample_ns) / 1_000_000;
-        for (way, before) in tally.ways.iter_mut().zip(&mut self.sampled) {
-            let (bytes, requests) = (way.bytes - before.0, way.requests - before.1);
-            if bytes > 0 {
-                way.bandwidth.add(bytes * 1000 / ms.max(1) / 1024);
-                way.iops.add(requests * 1000 / ms.max(1));
+        let [bytes, requests] = &mut self.samplers;
+        let counts = [0, 1, 2].map(|way: usize| tally.ways[way].bytes);
+        for (way, rate) in bytes.take(self.now_ns, counts).into_iter().flatten().enumerate() {
+            if rate > 0 {
+                tally.ways[way].bandwidth.add(rate / 1024);
             }
-            *before = (way.bytes, way.requests);
         }
-        self.sample_ns = self.now_ns + SAMPLE_NS;
+        let counts = [0, 1, 2].map(|way: usize| tally.ways[way].requests);
+        for (way, rate) in requests.take(self.now_ns, counts).into_iter().flatten().enumerate() {
+            if rate > 0 {
+                tally.ways[way].iops.add(rate);
+            }
+        }
+        self.sample_ns = self.next_sample_ns();
     }
 }

@@ -130,7 +130,7 @@ impl Contents {
         }
         let [low, high, ..] = number.to_le_bytes();
         let number = u16::from_le_bytes([low, high]);
-        let (first, second) = (u64::from(self.draws.draw()), u64::from(self.draws.draw()));
+        let (first, second) = (self.draws.draw(), self.draws.draw());
         let seed = first.wrapping_mul(second);
         let is_part = self.content != Content::default() && self.block.is_none();
         let content_seed = if is_part { self.repeated(seed) } else { seed };

@@ -82,6 +82,13 @@ impl Runner {
         }
     }
 
+    /// Whether a file that is opened is made where it is missing.
+    fn creates(&self) -> bool {
+        let job = &self.worker.job;
+        let is_engines = matches!(job.engine, Engine::FileCreate | Engine::Falloc);
+        is_engines || job.rw.writes || job.create_on_open
+    }
+
     fn other_call(&mut self) -> Call<'_> {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
@@ -98,10 +105,7 @@ impl Runner {
                     Engine::Null => NOTHING,
                     Engine::FileStat => Call::Stat { at, name: path },
                     Engine::FileDelete => Call::Unlink { at, path },
-                    Engine::FileCreate | Engine::Falloc => {
-                        Call::Create { at, path, how: CreateHow::OrOpen, into }
-                    }
-                    _ if job.rw.writes => Call::Create { at, path, how: CreateHow::OrOpen, into },
+                    _ if self.creates() => Call::Create { at, path, how: CreateHow::OrOpen, into },
                     _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }

@@ -1,6 +1,9 @@
 //! What a clone does before its work, between two passes, and at the end.
 
-use super::super::jobfile::Amount;
+use super::super::generator::Wanted;
+use super::super::jobfile::{Amount, Way};
+use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, SYNC};
+use super::super::tally::WayTally;
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
@@ -20,6 +23,7 @@ impl Runner {
                 if doing.is_none() {
                     self.rest_us = 0;
                     self.clock.start();
+                    self.begin_depth();
                     self.go(Stage::Begin);
                 }
                 doing
@@ -185,7 +189,7 @@ impl Runner {
 
     /// Whether another pass follows.
     fn keeps_running(&mut self) -> bool {
-        if self.worker.job.extras.replay.is_some() {
+        if self.worker.job.extras.replay.is_some() || self.worker.job.extras.creates_only {
             return false;
         }
         let (job, issued) = (&self.worker.job, &self.generator.issued);
@@ -199,15 +203,53 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        let requests = issued.total_requests();
-        if job.number_ios > 0 && requests >= job.number_ios {
+        // As the original: what was read again counts as well.
+        let done = |count: fn(&WayTally) -> u64| self.tally.ways.iter().map(count).sum::<u64>();
+        if job.number_ios > 0 && done(|way| way.requests) >= job.number_ios {
             return false;
         }
         let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
-        let left = limit.saturating_sub(issued.total());
+        let left = limit.saturating_sub(done(|way| way.bytes));
         // As the original: a share of the size is no more than the files have.
         let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
         // What is less than a request is not begun.
-        left >= job.most_block() && stated && issued.bytes_of_pass > 0
+        // Where it was read again, the original has forgotten that its files are done.
+        let goes_on = stated || self.is_reading_again();
+        left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
+    }
+
+    /// The runtime of a pass is that of every way in which data went.
+    pub(super) fn end_pass(&mut self) {
+        let ms = self.clock.pass_ms();
+        let reads_again = self.is_reading_again();
+        let ways = Way::ALL.into_iter().filter(|way| {
+            if reads_again {
+                *way == Way::Read
+            } else {
+                self.worker.job.ways().any(|one| one == *way)
+            }
+        });
+        for way in ways.collect::<Vec<_>>() {
+            if self.tally.ways[way.place()].bytes > 0 {
+                self.tally.ways[way.place()].runtime_ms += ms;
+            }
+        }
+    }
+
+    /// Takes down what is about to be done to a file, where every request is wanted.
+    pub(super) fn log_issue(&mut self, doing: Doing) {
+        let Some(logs) = &mut self.logs else { return };
+        let (kind, file, way, bytes, offset) = match doing {
+            Doing::Open(file) => (OPENED, file, 0, 0, 0),
+            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
+            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
+                (ISSUED, file, way.place() as u64, bytes, offset)
+            }
+            Doing::Sync { file, data_only, .. } => {
+                (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
+            }
+            _ => return,
+        };
+        logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
     }
 }

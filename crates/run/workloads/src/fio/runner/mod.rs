@@ -3,6 +3,7 @@
 
 mod clock;
 mod contents;
+mod depth;
 mod doing;
 mod ends;
 mod queued;
@@ -20,13 +21,14 @@ use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, 
 use super::generator::{Act, Generator, Wanted};
 use super::jobfile::{Advice, Engine, Way};
 use super::layout::names;
-use super::logs::{CLOSED, DATA_SYNC, Ended, ISSUED, Logs, OPENED, SYNC};
+use super::logs::{Ended, Logs};
 use super::namespace::Namespace;
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED, WRONG};
+use depth::{DepthControl, Settling};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
@@ -117,7 +119,12 @@ pub(super) struct Runner {
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
+    /// Whether its share of the flow allows the request that comes next.
+    passed_flow: bool,
     watch: Option<Box<RateWatch>>,
+    /// What steers the depth of the queue, and what must end before it goes on.
+    depth: Option<Box<DepthControl>>,
+    settling: Option<Settling>,
     clock: Clock,
     deadlines: Deadlines,
     place: usize,
@@ -153,7 +160,10 @@ impl Runner {
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
+            passed_flow: false,
             watch: RateWatch::of(job),
+            depth: DepthControl::of(job),
+            settling: None,
             contents: Contents::of(&worker, namespace.classic),
             clock: Clock::new(job),
             deadlines,
@@ -201,6 +211,7 @@ impl Runner {
         if self.clock.ends_ramp() {
             self.tally.clear();
             self.generator.count_anew();
+            self.begin_depth();
         }
     }
 
@@ -208,6 +219,12 @@ impl Runner {
     #[inline]
     fn moved(&mut self, wanted: Wanted, bytes: u64) {
         let way = wanted.way.place();
+        if bytes == 0 && wanted.way == Way::Read {
+            // As the original: behind the end of a file nothing can be read, and that counts.
+            self.tally.ways[way].requests += 1;
+            self.failed(Way::Read, NOTHING_READ);
+            return;
+        }
         let tells = !self.worker.job.engine.works_by_opening();
         if let Some(ns) = self.clock.took().filter(|_| tells) {
             self.tally.took(way, ns);
@@ -217,11 +234,6 @@ impl Runner {
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
         self.slots.moved(wanted.file, wanted.offset + bytes);
-        if bytes == 0 && wanted.way == Way::Read {
-            // As the original: behind the end of a file nothing can be read.
-            self.failed(Way::Read, NOTHING_READ);
-            return;
-        }
         self.counted(wanted, bytes);
         self.look(UNTAGGED, wanted, bytes);
     }
@@ -276,27 +288,13 @@ impl Runner {
             let (way, offset) = (wanted.way.place(), wanted.offset);
             logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
         }
+        let is_too_late = self.depth.is_some()
+            && !self.worker.job.told.disable_lat
+            && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
         let most_us = self.worker.job.extras.max_latency_us;
-        if most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+        if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
             self.failed(wanted.way, TOO_LATE);
         }
-    }
-
-    /// Takes down what is about to be done to a file, where every request is wanted.
-    fn log_issue(&mut self, doing: Doing) {
-        let Some(logs) = &mut self.logs else { return };
-        let (kind, file, way, bytes, offset) = match doing {
-            Doing::Open(file) => (OPENED, file, 0, 0, 0),
-            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
-                (ISSUED, file, way.place() as u64, bytes, offset)
-            }
-            Doing::Sync { file, data_only, .. } => {
-                (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
-            }
-            _ => return,
-        };
-        logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
     }
 
     /// Counts the bytes of a request, and sees whether a pause is due.
@@ -310,12 +308,8 @@ impl Runner {
         if self.watch.is_some() {
             self.look_at_rates();
         }
-        let think = self.worker.job.think;
-        if think.us > 0 {
-            let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
-            if done.is_multiple_of(think.blocks) {
-                self.rest_us += think.us;
-            }
+        if self.worker.job.think.us > 0 {
+            self.think();
         }
     }
 
@@ -332,6 +326,9 @@ impl Runner {
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.generator.issued);
+        if job.extras.creates_only {
+            return true;
+        }
         if self.is_reading_again() || job.extras.replay.is_some() {
             // What is read again, or stands in a log, tells its end itself.
             return false;
@@ -382,6 +379,15 @@ impl Runner {
         if let Some(doing) = self.rest() {
             return Some(doing);
         }
+        if self.depth.is_some() {
+            self.look_at_depth();
+            if self.settling.is_some() && self.queued.is_busy() {
+                return self.drain();
+            }
+            if let Some(settling) = self.settling {
+                self.settled(settling);
+            }
+        }
         if self.held.is_none() && !self.generator.is_pending() && self.is_issued() {
             self.go(Stage::Drain);
             return None;
@@ -393,10 +399,12 @@ impl Runner {
         }
         if self.flow.is_some()
             && self.held.is_none()
+            && !self.passed_flow
             && let Some(doing) = self.held_by_flow()
         {
             return Some(doing);
         }
+        self.passed_flow = true;
         let act = self.held.take();
         let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
         let act = act.unwrap_or_else(|| self.generator.next(self.clock.since_start_us()));
@@ -405,6 +413,8 @@ impl Runner {
 
     #[inline]
     fn act(&mut self, act: Act) -> Option<Doing> {
+        // What is done around a request, as the pause of a rate, is of its turn in the flow.
+        self.passed_flow &= !matches!(act, Act::Request(_) | Act::Sync { .. });
         match act {
             Act::Request(wanted) if self.cannot_trim(wanted) => {
                 self.tally.ways[Way::Trim.place()].requests += 1;
@@ -570,30 +580,13 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        let job = &self.worker.job;
+        let depth = if job.extras.creates_only { 0 } else { job.depth };
+        self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
         let contents = self.contents.as_mut();
         let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
         self.tally.complaints.extend(wrong);
         self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
         self.tally.counters()
-    }
-}
-
-impl Runner {
-    /// The runtime of a pass is that of every way in which data went.
-    fn end_pass(&mut self) {
-        let ms = self.clock.pass_ms();
-        let reads_again = self.is_reading_again();
-        let ways = Way::ALL.into_iter().filter(|way| {
-            if reads_again {
-                *way == Way::Read
-            } else {
-                self.worker.job.ways().any(|one| one == *way)
-            }
-        });
-        for way in ways.collect::<Vec<_>>() {
-            if self.tally.ways[way.place()].bytes > 0 {
-                self.tally.ways[way.place()].runtime_ms += ms;
-            }
-        }
     }
 }

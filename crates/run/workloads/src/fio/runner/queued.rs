@@ -64,11 +64,13 @@ impl Runner {
     /// emptied by one hearing, and down to where the job says.
     pub(super) fn queue_full(&mut self) -> Option<Doing> {
         loop {
-            if self.queued.free.is_empty() {
+            let most = self.depth.as_ref().map_or(u64::MAX, |control| control.depth());
+            let is_full = self.queued.free.is_empty() || self.queued.depth() >= most;
+            if is_full {
                 self.queued.empties = true;
             }
             let job = &self.worker.job;
-            let low = self.queued.depth() <= job.depth_low && !self.queued.free.is_empty();
+            let low = self.queued.depth() <= job.depth_low && !is_full;
             if !self.queued.empties || low {
                 self.queued.empties = false;
                 return None;

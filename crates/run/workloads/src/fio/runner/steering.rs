@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use treering_script::Board;
 
-use super::super::jobfile::{LowestRates, Section, Way};
+use super::super::jobfile::{LowestRates, Section, Think, Way};
 use super::super::tally::{Complaint, Tally};
 use super::{Doing, Runner};
 
@@ -104,6 +104,20 @@ impl RateWatch {
 }
 
 impl Runner {
+    /// Whether a pause is due: after so many requests, or after so much time with requests.
+    pub(super) fn think(&mut self) {
+        let Think { us, blocks, io_us } = self.worker.job.think;
+        let is_timed = io_us > 0;
+        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
+        // As the original: where only the time is given, requests are not counted.
+        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
+        let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
+        if is_time || counts && done.is_multiple_of(blocks) {
+            self.rest_us += us;
+            self.clock.pauses(us);
+        }
+    }
+
     /// A pause, where the others of its flow are behind.
     pub(super) fn held_by_flow(&mut self) -> Option<Doing> {
         let sleep_us = self.flow.as_ref()?.sleep_us;

@@ -101,7 +101,7 @@ impl ForeignJob {
                 .hint("write randseed=... into the job file"));
         }
         let source = Source::read(settings, NATIVE)?;
-        let jobs = source.parsed(relay)?;
+        let jobs = source.parsed(relay)?.concat();
         let runtime = settings.number(NATIVE, "runtime", 1..=1_000_000)?;
         let fio = Fio::ask(path)?;
         let mut namespace = Namespace::new(false);
