@@ -5,7 +5,6 @@
 //! docs/glossary.md.
 
 mod annotation;
-mod artifact;
 mod caution;
 mod cell;
 mod counters;
@@ -13,13 +12,11 @@ mod ending;
 mod event;
 pub mod filesystems;
 mod fingerprint;
-mod fresh_copy;
-mod heat;
 mod imported;
 mod latency;
-mod layout;
 mod metric;
 pub mod metrics;
+mod observed;
 mod op;
 mod sink;
 mod totals;
@@ -29,26 +26,26 @@ mod variant;
 mod work;
 
 pub use annotation::{Annotation, Change};
-pub use artifact::Artifact;
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{Cell, CellRole};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
-pub use fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
-pub use heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
-pub use layout::{
+pub use metric::{Better, Metric, Scope, Unit};
+pub use observed::artifact::Artifact;
+pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
+pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
+pub use observed::layout::{
     LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount,
     LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes, LayoutIntervals,
     LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutUse,
 };
-pub use metric::{Better, Metric, Scope, Unit};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};
 pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};

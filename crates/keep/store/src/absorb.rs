@@ -11,8 +11,8 @@ use rusqlite::{Connection, TransactionBehavior, params_from_iter};
 use treering_model::TrialId;
 
 use crate::connection::Place;
-use crate::fields;
 use crate::format::{self, RECORDED};
+use crate::values::fields;
 use crate::{Access, Detail, Filter, Store, StoreError, TrialState};
 
 impl Store {

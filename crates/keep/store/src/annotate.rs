@@ -5,7 +5,7 @@ use rusqlite::TransactionBehavior;
 use treering_model::{Annotation, Change, TrialId};
 
 use crate::connection::Place;
-use crate::fields::Fields;
+use crate::values::fields::Fields;
 use crate::version::Version;
 use crate::{Store, StoreError};
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use treering_model::{Fact, TaskTotals, TrialEvent, TrialId};
 
-use crate::fields::{Fields, integer};
 use crate::load::{
     ARTIFACTS, CAUTIONS, ENDING, FACTS, METRICS, artifact, caution, counters, ending, metric,
 };
+use crate::values::fields::{Fields, integer};
 use crate::version::Version;
 use crate::{Detail, Store, StoreError};
 

@@ -2,7 +2,7 @@
 
 use treering_model::TrialId;
 
-use crate::fields;
+use crate::values::fields;
 use crate::{Store, StoreError};
 
 /// What lists print at least: shorter ones are hard to recognise.

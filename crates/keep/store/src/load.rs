@@ -10,9 +10,10 @@ use treering_model::{
 };
 
 use crate::connection::Place;
-use crate::fields::Fields;
+use crate::values::fields::Fields;
+use crate::values::word;
 use crate::version::Version;
-use crate::{Access, Store, StoreError, word};
+use crate::{Access, Store, StoreError};
 
 const BEGINNING: &str = "SELECT trial, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target FROM trials WHERE id = ?1";

@@ -7,8 +7,9 @@ use treering_model::{
     TrialEvent,
 };
 
+use crate::StoreError;
+use crate::values::{packing, word};
 use crate::writer::Writer;
-use crate::{StoreError, packing, word};
 
 const TRIAL: &str = "INSERT INTO trials (id, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";

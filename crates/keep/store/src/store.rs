@@ -6,8 +6,8 @@ use rusqlite::{Connection, Params, Transaction};
 
 use crate::StoreError;
 use crate::connection::{self, Access, Place};
-use crate::fields::{self, Fields};
 use crate::format::{self, Nature};
+use crate::values::fields::{self, Fields};
 use crate::version::Version;
 
 /// One SQLite file with all trials, append-only.

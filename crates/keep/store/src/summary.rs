@@ -4,11 +4,12 @@ use rusqlite::ToSql;
 use treering_model::{Cell, Ending, Mode, TrialId};
 
 use crate::annotate;
-use crate::fields::Fields;
 use crate::load::cell;
+use crate::values::fields::Fields;
+use crate::values::word;
 use crate::version::Version;
 use crate::writer::{Living, Writer};
-use crate::{Store, StoreError, word};
+use crate::{Store, StoreError};
 
 /// What is asked of each trial behind its label and why it is excluded.
 const SUMMARY: &str = "t.id, t.started_unix_ms, t.workload, t.mode, t.target, \

@@ -139,8 +139,8 @@ pub(crate) struct QuickArgs {
     pub(crate) rounds: Option<u16>,
     /// As many rounds as fit into so many minutes, 20 at most, but as many as can show a difference
     /// in every primary metric (6 at least) in any case [default: 3.5].
-    #[arg(long, value_name = "N", conflicts_with_all = ["plan", "rounds", "precision", "sequential"],
-        value_parser = minutes)]
+    #[arg(long, value_name = "N", value_parser = minutes,
+        conflicts_with_all = ["plan", "rounds", "precision", "sequential"])]
     pub(crate) minutes: Option<f64>,
     /// Instead of a fixed number: run until every primary interval is this narrow, as 1.5%.
     #[arg(long, value_name = "N%", conflicts_with_all = ["plan", "rounds", "sequential"])]

@@ -7,14 +7,15 @@ mod completing;
 mod layout;
 mod links;
 mod quantities;
+mod settings;
 mod tracing;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
-use treering_script::{OptionSpec, Settings, Support, ValueKind, Workload};
+use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use treering_script::Workload;
 use treering_workloads::dbench::BLOCKS_MAX;
 
 use crate::colour;
@@ -26,6 +27,8 @@ pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size, width};
+use settings::argument;
+pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use tracing::{
     PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -521,82 +524,4 @@ fn native_command(workload: &'static dyn Workload) -> Command {
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
         .about(manifest.about)
         .long_about(None)
-}
-
-fn argument(spec: &OptionSpec) -> Arg {
-    let mut doc = spec.doc.trim_end_matches('.').to_owned();
-    if let Some(default) = spec.default {
-        doc = format!("{doc} [default: {default}]");
-    }
-    match spec.support {
-        Support::Full => {}
-        Support::Approximate(how) => doc = format!("{doc} ({how})"),
-        Support::Ignored(why) => doc = format!("{doc} (without effect: {why})"),
-        Support::Rejected(why) => doc = format!("{doc} (refused: {why})"),
-    }
-    let arg = Arg::new(spec.name).help(doc);
-    let arg = match (spec.value, spec.short) {
-        (ValueKind::Operand | ValueKind::Operands, _) => arg,
-        (_, Some(short)) => arg.long(spec.name).short(short),
-        (_, None) => arg.long(spec.name),
-    };
-    match spec.value {
-        ValueKind::Flag => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
-        ValueKind::Choice(words) => value(arg.value_parser(words.to_vec()), "WORD"),
-        ValueKind::Number => value(arg, "N"),
-        ValueKind::Size => value(arg, "SIZE"),
-        ValueKind::Percent => value(arg, "N%"),
-        ValueKind::Path => value(arg, "PATH"),
-        ValueKind::Operand => arg.action(ArgAction::Set),
-        ValueKind::Operands => arg.action(ArgAction::Append),
-        ValueKind::Optional(missing) => {
-            value(arg, "TEXT").num_args(0..=1).default_missing_value(missing)
-        }
-        ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
-        ValueKind::Text => value(arg, "TEXT").allow_negative_numbers(true),
-    }
-}
-
-fn value(arg: Arg, name: &'static str) -> Arg {
-    // As with the classic tools' own parsers, the last of several values counts.
-    let id = arg.get_id().clone();
-    arg.value_name(name).action(ArgAction::Set).overrides_with(id)
-}
-
-/// What was given for the options of these specs.
-pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
-    let given = specs.iter().flat_map(|spec| {
-        let values: Vec<String> = match spec.value {
-            ValueKind::Flag => {
-                matches.get_flag(spec.name).then(|| "true".to_owned()).into_iter().collect()
-            }
-            _ => matches.get_many::<String>(spec.name).unwrap_or_default().cloned().collect(),
-        };
-        values.into_iter().map(|value| (spec.name.to_owned(), value))
-    });
-    let mut settings = Settings::new(given.collect());
-    settings.data_dirs = crate::places::dataset_dirs();
-    settings.environment = crate::places::environment();
-    settings.started_unix_ms = crate::clock::unix_ms();
-    settings.machine = crate::places::machine();
-    settings
-}
-
-/// The settings in words that follow `--`: the workload's own options.
-pub(crate) fn settings_of_words(
-    specs: &'static [OptionSpec],
-    words: &[String],
-) -> Result<Settings, crate::failure::Failure> {
-    let command = Command::new("options")
-        .no_binary_name(true)
-        .disable_help_flag(true)
-        .args(specs.iter().map(argument));
-    let matches = command.try_get_matches_from(words).map_err(|error| {
-        let text = error.to_string();
-        let first =
-            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        crate::failure::Failure::new(crate::failure::Kind::Usage, first)
-            .hint("behind `--` stand the workload's options, as for `treering run`")
-    })?;
-    Ok(settings(specs, &matches))
 }

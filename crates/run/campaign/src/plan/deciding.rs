@@ -72,7 +72,7 @@ impl Plan {
 
 impl Stopping {
     /// A fixed number of rounds, as few as such a family can do with.
-    pub fn fixed_for(family: u32) -> Self {
+    pub(crate) fn fixed_for(family: u32) -> Self {
         Self::Fixed { rounds: rounds_needed(family, ALPHA) }
     }
 

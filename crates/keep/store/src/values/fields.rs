@@ -5,9 +5,9 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use treering_model::Latency;
 
+use super::{histogram, packing};
 use crate::StoreError;
 use crate::connection::Place;
-use crate::{histogram, packing};
 
 /// The fields of one row in the order of its query.
 pub(crate) struct Fields<'a> {
