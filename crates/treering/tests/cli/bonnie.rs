@@ -43,7 +43,7 @@ fn shape_of_table(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with("1.9"));
     lines
         .map(|line| match line.get(..19) {
-            Some(name) if line.starts_with("Latency") || line.contains('+') => {
+            Some(name) if line.starts_with("Latency") || has_figures(&line[19..]) => {
                 let filled = line[19..].chars().map(|letter| letter == ' ');
                 // The columns that have something.
                 let ends = filled
@@ -56,6 +56,11 @@ fn shape_of_table(text: &str) -> Vec<String> {
             _ => line.to_owned(),
         })
         .collect()
+}
+
+/// Rates, or pluses where a test was too short for one; no heading.
+fn has_figures(columns: &str) -> bool {
+    !columns.contains("--") && columns.contains(|one: char| one == '+' || one.is_ascii_digit())
 }
 
 const LINES: [&str; 8] = [

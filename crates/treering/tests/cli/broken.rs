@@ -205,6 +205,7 @@ fn a_limit_of_open_files_is_raised_or_named() {
     let job = "[a]\nrw=randrw\nsize=8m\nnrfiles=64\nopenfiles=64\nfile_service_type=random\n";
     fs::write(program.home().join("many.fio"), job).unwrap();
     let limited = |limit: &str, dir: &str| {
+        fs::create_dir_all(program.home().join(dir)).unwrap();
         let mut command = Command::new("sh");
         let words = ["run", "fio", "many.fio", "--dir", dir];
         command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]);
@@ -268,7 +269,9 @@ fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
     for (number, words) in CROWDED.iter().enumerate() {
         let mut command = limited();
         command.arg(env!("CARGO_BIN_EXE_treering")).args(*words);
-        command.args(["--dir", &format!("w{number}")]);
+        let dir = format!("w{number}");
+        fs::create_dir_all(program.home().join(&dir)).unwrap();
+        command.args(["--dir", &dir]);
         let ran = Ran::of(program.prepare(&mut command)).ends_with(4);
         for part in ["cannot be started: Resource temporarily unavailable", limit] {
             assert!(ran.stderr.contains(part), "{words:?}: {part}: {ran}");

@@ -529,7 +529,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
         assert_eq!(options.contains("noatime"), kind == "xfs", "{options}");
     }
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan two that is gone"), "{left}");
 }
 
 #[test]
@@ -542,7 +542,7 @@ fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
     let ran = program.run(line).ends_with(3);
     assert!(ran.stderr.contains("no-such-option"), "{ran}");
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan two that is gone"), "{left}");
 }
 
 #[test]
@@ -658,7 +658,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
         assert!(html.contains("What the device did in phase "));
     }
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan watched that is gone"), "{left}");
 }
 
 #[test]

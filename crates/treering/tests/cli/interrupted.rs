@@ -303,6 +303,7 @@ fn an_ignored_sigint_ends_the_tools_that_install_a_handler_and_no_others() {
     run.send("TERM");
     run.finish().ends_with(130);
 
+    fs::create_dir_all(program.home().join("n")).unwrap();
     let words: Vec<&str> = LONG_NATIVE.iter().map(|w| if *w == "w" { "n" } else { w }).collect();
     let mut run = in_background(&program, &words);
     run.wait_for("initial create kernel-3 ");

@@ -50,6 +50,7 @@ fn memory_that_a_control_group_limits_is_told_and_that_it_ran_short() {
         Err(reason) => return skip(&reason),
     };
     let program = prepared();
+    fs::create_dir_all(program.home().join("w")).unwrap();
     // Forty trees of 2.4 MB do not fit into the limit.
     let many = ["--initial-dirs", "40", "--runs", "4", "--sync", "end"];
     group.run(&program, &words("w", &many)).ends_with(0);
@@ -73,6 +74,7 @@ fn processors_that_are_kept_from_us_are_told() {
     if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
         return skip("needs taskset and two processors");
     }
+    fs::create_dir_all(program.home().join("w")).unwrap();
     let mut command = Command::new("taskset");
     command.args(["-c", "0", env!("CARGO_BIN_EXE_treering")]);
     let ran = treering_testkit::Ran::of(program.prepare(&mut command).args(words("w", &[])));
