@@ -1,13 +1,16 @@
 //! One setting after the other, each put where it belongs.
 
+mod steering;
+mod verify;
+
 use treering_script::{ConfigError, Synchronous};
 
 use super::distribution::Distribution;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
+use super::direction::Way;
 use super::section::{
-    Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told, Way,
-};
+    Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.

@@ -23,7 +23,7 @@ const TYPED: &str = "command line";
 const NAME_BYTES_MAX: usize = 255;
 
 /// Reads a file that another one includes: the name of that one, and the name as it is written.
-pub(crate) type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
+pub type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
 
 /// `key = value`, or a key alone.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,54 +5,64 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
-mod apply_steering;
-mod apply_verify;
 mod arithmetic;
 mod check;
 mod command_line;
+mod direction;
 mod distribution;
 mod expand;
 mod extras;
 mod keys;
 mod lines;
+mod logs;
 mod messages;
+mod pattern;
 mod relay;
+mod replay;
 mod section;
 mod show;
 mod steering;
+mod units;
 mod values;
+mod verifying;
 
 use treering_script::ConfigError;
 
-pub(super) use check::WORKERS_MAX;
-pub(super) use command_line::command_line;
-pub(super) use distribution::{Distribution, Zone};
-pub(super) use expand::{Environment, Machine};
-pub(super) use extras::{Advice, Content, Numbers, Unified};
-pub(super) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
-pub(super) use lines::Reader;
-pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Think, Way};
-pub(super) use show::show;
-pub(super) use steering::{LatencyTarget, LowestRates, Strides};
-pub(super) use values::Amount;
+pub use check::WORKERS_MAX;
+pub use command_line::command_line;
+pub use direction::Way;
+pub use distribution::{Distribution, Zone};
+pub use expand::{Environment, Machine};
+pub use extras::{Advice, Content, Numbers, Unified};
+pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
+pub use lines::Reader;
+pub use logs::Wanted;
+pub use pattern::Pattern;
+pub use relay::{Relayed, number_of, relay};
+pub use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
+pub use section::{Allocation, Draws, Engine, Exits, Section, Service, Think};
+pub use show::show;
+pub use steering::{LatencyTarget, LowestRates, Strides};
+pub use values::Amount;
+pub use verifying::{HEADER_BYTES, Kind, Verifying};
 
 use expand::expand;
 use lines::{Lines, Setting};
 use messages::Messages;
-use values::{Bases, Given};
+use units::Bases;
+use values::Given;
 
 /// What a job file may ask of its surroundings.
-pub(super) struct Surroundings<'s> {
-    pub(super) reader: &'s Reader<'s>,
-    pub(super) environment: &'s Environment<'s>,
+pub struct Surroundings<'s> {
+    pub reader: &'s Reader<'s>,
+    pub environment: &'s Environment<'s>,
     /// Settings of the command line as `KEY=VALUE`, which come before the file.
-    pub(super) typed: &'s [String],
-    pub(super) machine: Machine,
+    pub typed: &'s [String],
+    pub machine: Machine,
 }
 
 /// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
-pub(super) fn parse(
+pub fn parse(
     file: &str,
     text: &[u8],
     only: &[String],

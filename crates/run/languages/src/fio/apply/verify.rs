@@ -2,9 +2,10 @@
 
 use treering_script::ConfigError;
 
-use super::super::verify::{Kind, Pattern};
-use super::section::Section;
-use super::values::Given;
+use super::super::pattern::Pattern;
+use super::super::verifying::Kind;
+use super::super::section::Section;
+use super::super::values::Given;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 

@@ -1,14 +1,14 @@
 //! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
 //! 2 and 3. Which request comes when stands in the log; nothing is drawn.
 
-use super::jobfile::Way;
+use super::direction::Way;
 
 /// The longest log, and the most of its lines.
-pub(super) const BYTES_MAX: u64 = 256 << 20;
+pub const BYTES_MAX: u64 = 256 << 20;
 
 /// What a line asks for, of a file by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub enum Asked {
     Open(usize),
     Close(usize),
     Move {
@@ -27,23 +27,23 @@ pub(crate) enum Asked {
 
 /// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Microseconds after the line before.
-    pub(crate) delay_us: u64,
-    pub(crate) asked: Asked,
+    pub delay_us: u64,
+    pub asked: Asked,
 }
 
 /// A log as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Replay {
+pub struct Replay {
     /// The files that it names, as it names them.
-    pub(crate) files: Vec<String>,
-    pub(crate) entries: Vec<Entry>,
+    pub files: Vec<String>,
+    pub entries: Vec<Entry>,
 }
 
 impl Replay {
     /// Reads a log; says what is wrong with it. Lines that are none are left out, as fio does.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let is_timed = match lines.next() {
             Some(first) if first.starts_with("fio version 3 iolog") => true,
@@ -100,19 +100,19 @@ impl Replay {
     }
 
     /// Whether requests of this direction are asked for.
-    pub(super) fn goes(&self, asked: Way) -> bool {
+    pub fn goes(&self, asked: Way) -> bool {
         let is_it = |one: &Entry| matches!(one.asked, Asked::Move { way, .. } if way == asked);
         self.entries.iter().any(is_it)
     }
 
     /// Bytes of all requests.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// The largest request.
-    pub(super) fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }

@@ -3,7 +3,7 @@
 
 use treering_script::ConfigError;
 
-use super::section::Way;
+use super::direction::Way;
 use super::values::Given;
 
 /// What the original takes where nothing is given.
@@ -18,7 +18,7 @@ const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]
 
 /// How often each place is drawn: `random_distribution`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Distribution {
+pub enum Distribution {
     /// All alike.
     #[default]
     Even,
@@ -36,11 +36,11 @@ pub(crate) enum Distribution {
 
 /// A part of a file that gets its share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Zone {
+pub struct Zone {
     /// Percent of the accesses.
-    pub(crate) accesses: u64,
+    pub accesses: u64,
     /// How long it is.
-    pub(crate) size: u64,
+    pub size: u64,
 }
 
 impl Distribution {
@@ -85,7 +85,7 @@ impl Distribution {
     }
 
     /// Whether each file has a drawing of its own, with a seed from its path.
-    pub(crate) fn is_by_file(&self) -> bool {
+    pub fn is_by_file(&self) -> bool {
         matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
     }
 

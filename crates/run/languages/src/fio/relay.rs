@@ -18,15 +18,15 @@ const MARK: &str = "treering ";
 
 /// A job as the original gets it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Relayed {
+pub struct Relayed {
     /// Its name, its files and its directories; of the rest only what decides who is told together.
-    pub(crate) section: Section,
+    pub section: Section,
     /// The settings that are handed on, in their order.
-    pub(crate) settings: Vec<(String, Option<String>)>,
+    pub settings: Vec<(String, Option<String>)>,
 }
 
 /// The jobs of a file, their keys not understood.
-pub(crate) fn relay(
+pub fn relay(
     file: &str,
     text: &[u8],
     only: &[String],
@@ -62,7 +62,7 @@ pub(crate) fn relay(
 }
 
 /// Which job says this of itself.
-pub(crate) fn number_of(description: &str) -> Option<usize> {
+pub fn number_of(description: &str) -> Option<usize> {
     description.strip_prefix(MARK)?.parse().ok()
 }
 
@@ -104,7 +104,7 @@ impl Relayed {
                 .hint("set the variable, or write the value itself")
         })?;
         if let Some(why) = refusal(key, &text) {
-            let what = format!("{}: '{}': {why}", shown(key), shown(&text));
+            let what = format!("{}: '{}': {why}", shown(key), shown(text.as_ref()));
             return Err(to.error(setting.place, what).hint("leave it out"));
         }
         let is_on = text != "0";
@@ -112,7 +112,7 @@ impl Relayed {
         match key {
             "directory" | "filename" => {
                 let paths = super::apply::split_paths(&text).ok_or_else(|| {
-                    to.error(setting.value_place, format!("{key}: '{}' is no path", shown(&text)))
+                    to.error(setting.value_place, format!("{key}: '{}' is no path", shown(text.as_ref())))
                         .hint("a path has from 1 to 3800 bytes")
                 })?;
                 let wrong = |path: &String| {
@@ -170,12 +170,12 @@ impl Relayed {
     }
 
     /// Whether it says something of a key.
-    pub(crate) fn sets(&self, key: &str) -> bool {
+    pub fn sets(&self, key: &str) -> bool {
         self.settings.iter().any(|(set, _)| set == key)
     }
 
     /// As text for the original: where its files are, and which one it is, come last.
-    pub(crate) fn write(&self, number: usize, more: &[(String, String)]) -> String {
+    pub fn write(&self, number: usize, more: &[(String, String)]) -> String {
         let mut text = format!("[{}]\n", self.section.name);
         // Writing into a string cannot fail.
         for (key, value) in &self.settings {

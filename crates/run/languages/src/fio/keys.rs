@@ -3,10 +3,10 @@
 use treering_script::ConfigError;
 
 use super::messages::{Messages, Place, shown};
-use crate::messages::nearest;
+use crate::nearest::nearest;
 
 /// Every name that is understood, with the name under which it is set.
-pub(crate) const KNOWN: &[(&str, &str)] = &[
+pub const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
     ("rw", "rw"),
@@ -319,7 +319,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
 ];
 
 /// Whether the original knows a key.
-pub(crate) fn is_key(key: &str) -> bool {
+pub fn is_key(key: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == key)
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
 }
@@ -346,7 +346,7 @@ const SETS: [&str; 17] = [
 ];
 
 /// Whether a key stands alone on the command line.
-pub(crate) fn is_switch_key(key: &str) -> bool {
+pub fn is_switch_key(key: &str) -> bool {
     SETS.contains(&key)
 }
 
@@ -373,7 +373,7 @@ pub(super) fn meant(
 }
 
 /// What to do about that which only the original can.
-pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
+pub const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,12 @@
 
 use treering_script::ConfigError;
 
-use super::super::verify::{Block, Kind};
+use super::verifying::Kind;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::section::{Engine, Section, Way};
+use super::direction::Way;
+use super::section::{Engine, Section};
 
 /// Keys of one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
@@ -20,14 +21,14 @@ const OF_ENGINES: [(&str, Engine); 7] = [
 ];
 impl Engine {
     /// The keys that only this engine takes.
-    pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
+    pub fn keys(self) -> impl Iterator<Item = &'static str> {
         let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
         keys.map(|(key, _)| key)
     }
 }
 
 /// Workers of one batch.
-pub(crate) const WORKERS_MAX: u64 = 1024;
+pub const WORKERS_MAX: u64 = 1024;
 /// Files that a clone has open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
@@ -172,9 +173,9 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     }
     check_mapping(job, to)?;
     if let Some(kind) = job.extras.verify.kind {
-        let block = Block::new(kind, &job.extras.verify, job.unaligned, 0);
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
-        if !block.fits(least) {
+        let part = job.extras.verify.part_bytes(least, job.unaligned);
+        if part <= kind.header_bytes() {
             return refuse("requests have no room for what verifies them", "write a larger bs");
         }
         if matches!(kind, Kind::Pattern | Kind::PatternHeader)

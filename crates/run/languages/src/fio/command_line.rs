@@ -10,7 +10,7 @@ use super::messages::shown;
 use super::{Surroundings, keys};
 
 /// The sections of a file as options, each job behind its name. What was typed is left out.
-pub(crate) fn command_line(
+pub fn command_line(
     file: &str,
     text: &[u8],
     only: &[String],

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-use treering_languages::faults::{self, Faults};
+use crate::faults::{self, Faults};
 use treering_script::ConfigError;
 
-pub(super) use crate::messages::shown;
+pub(super) use crate::faults::shown;
 
 /// A place in one of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
