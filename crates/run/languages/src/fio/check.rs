@@ -2,12 +2,12 @@
 
 use treering_script::ConfigError;
 
-use super::verifying::Kind;
+use super::direction::Way;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::messages::{Messages, shown};
-use super::direction::Way;
 use super::section::{Engine, Section};
+use super::verifying::Kind;
 
 /// Keys of one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [

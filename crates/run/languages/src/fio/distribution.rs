@@ -23,11 +23,26 @@ pub enum Distribution {
     #[default]
     Even,
     /// By Zipf's drawing with this exponent, which is not 1.
-    Zipf { theta: f64, center: Option<f64> },
+    Zipf {
+        /// The exponent.
+        theta: f64,
+        /// Where in the file, as a share, the most frequent place is; anywhere where none is said.
+        center: Option<f64>,
+    },
     /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
-    Pareto { h: f64, center: Option<f64> },
+    Pareto {
+        /// The share.
+        h: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
     /// Around the middle, moved by up to half of this percentage to either side.
-    Normal { deviation: f64, center: Option<f64> },
+    Normal {
+        /// In percent.
+        deviation: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
     /// Parts of the file in percent, by [`Way::place`].
     Zoned([Vec<Zone>; 3]),
     /// Parts of the file in bytes, by [`Way::place`].

@@ -1,9 +1,9 @@
 //! What few jobs say: what steers them, what their requests carry, and how they are told.
 
-use super::replay::Replay;
 use super::pattern::Pattern;
-use super::verifying::Verifying;
+use super::replay::Replay;
 use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
+use super::verifying::Verifying;
 
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

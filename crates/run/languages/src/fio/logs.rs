@@ -3,8 +3,11 @@
 /// The files that a job asks for: a prefix, empty for the job's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
+    /// `write_lat_log`.
     pub latencies: Option<String>,
+    /// `write_bw_log`.
     pub bandwidth: Option<String>,
+    /// `write_iops_log`.
     pub iops: Option<String>,
     /// Milliseconds that a line stands for; 0 for a line for each request.
     pub average_ms: u64,

@@ -54,10 +54,13 @@ use values::Given;
 
 /// What a job file may ask of its surroundings.
 pub struct Surroundings<'s> {
+    /// Reads the files that it includes.
     pub reader: &'s Reader<'s>,
+    /// The variables of the environment.
     pub environment: &'s Environment<'s>,
     /// Settings of the command line as `KEY=VALUE`, which come before the file.
     pub typed: &'s [String],
+    /// What the names of amounts of the machine stand for.
     pub machine: Machine,
 }
 

@@ -112,8 +112,11 @@ impl Relayed {
         match key {
             "directory" | "filename" => {
                 let paths = super::apply::split_paths(&text).ok_or_else(|| {
-                    to.error(setting.value_place, format!("{key}: '{}' is no path", shown(text.as_ref())))
-                        .hint("a path has from 1 to 3800 bytes")
+                    to.error(
+                        setting.value_place,
+                        format!("{key}: '{}' is no path", shown(text.as_ref())),
+                    )
+                    .hint("a path has from 1 to 3800 bytes")
                 })?;
                 let wrong = |path: &String| {
                     path.contains([';', '#', '\\']) || path.chars().any(char::is_control)

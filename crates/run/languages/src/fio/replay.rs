@@ -9,16 +9,26 @@ pub const BYTES_MAX: u64 = 256 << 20;
 /// What a line asks for, of a file by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
+    /// A file is opened.
     Open(usize),
+    /// A file is closed.
     Close(usize),
+    /// A request.
     Move {
+        /// The number of the file.
         file: usize,
+        /// In which direction.
         way: Way,
+        /// Where it begins.
         offset: u64,
+        /// How long it is.
         bytes: u64,
     },
+    /// A sync.
     Sync {
+        /// The number of the file.
         file: usize,
+        /// Whether it is `fdatasync`.
         data_only: bool,
     },
     /// Waits until so many milliseconds have passed since the start.
@@ -30,6 +40,7 @@ pub enum Asked {
 pub struct Entry {
     /// Microseconds after the line before.
     pub delay_us: u64,
+    /// What it asks for.
     pub asked: Asked,
 }
 
@@ -38,6 +49,7 @@ pub struct Entry {
 pub struct Replay {
     /// The files that it names, as it names them.
     pub files: Vec<String>,
+    /// Its lines, in their order.
     pub entries: Vec<Entry>,
 }
 
@@ -100,7 +112,7 @@ impl Replay {
     }
 
     /// Whether requests of this direction are asked for.
-    pub fn goes(&self, asked: Way) -> bool {
+    pub(super) fn goes(&self, asked: Way) -> bool {
         let is_it = |one: &Entry| matches!(one.asked, Asked::Move { way, .. } if way == asked);
         self.entries.iter().any(is_it)
     }

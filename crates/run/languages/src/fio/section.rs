@@ -2,12 +2,12 @@
 
 use treering_script::Synchronous;
 
-use super::logs::Wanted;
-use super::replay::Replay;
 use super::direction::Way;
 use super::distribution::Distribution;
 use super::extras::Extras;
+use super::logs::Wanted;
 use super::messages::Place;
+use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;
 
@@ -261,8 +261,11 @@ pub struct Draws {
     pub register: bool,
     /// Whether 64 bits are drawn at a time: `random_generator=tausworthe64`.
     pub long: bool,
+    /// `randrepeat`: whether each run draws the same.
     pub repeatable: bool,
+    /// `allrandrepeat`: likewise for what is not a place.
     pub all_repeatable: bool,
+    /// `randseed`.
     pub seed: u64,
     /// How many of a hundred places are drawn; the others go on from the last one.
     pub percent_random: [u64; 3],
@@ -298,9 +301,12 @@ pub struct Heading {
 pub struct Section {
     /// Its name.
     pub name: String,
+    /// How it begins.
     pub heading: Heading,
     pub(super) bases: Bases,
+    /// `description`.
     pub description: Option<String>,
+    /// `rw`, without what stands behind the colon.
     pub rw: ReadWrite,
     /// Every so many requests a random job draws a new place, and a sequential one goes on.
     pub sequence: u64,
@@ -314,70 +320,118 @@ pub struct Section {
     pub unaligned: bool,
     /// Whether the sizes are those of sequential and of random requests.
     pub blocks_by_order: bool,
+    /// `size`; of the whole file where nothing is said.
     pub size: Option<Amount>,
+    /// `io_size`; as `size` where nothing is said.
     pub io_size: Option<Amount>,
+    /// `filesize`: the smallest and the largest, in bytes.
     pub file_size: Option<(u64, u64)>,
+    /// `offset`.
     pub offset: Amount,
+    /// `offset_increment`: how much later each further clone begins.
     pub offset_increment: Amount,
+    /// `number_ios`; 0 for no limit.
     pub number_ios: u64,
+    /// `nrfiles`, or how many are named.
     pub files: u64,
+    /// `openfiles`; 0 for all.
     pub open_files: u64,
+    /// `file_service_type`.
     pub service: Service,
     /// Requests to one file before the next is chosen.
     pub service_requests: u64,
+    /// `directory`: clones take turns.
     pub directories: Vec<String>,
+    /// `filename`; empty where the files are named after the job.
     pub filenames: Vec<String>,
+    /// `filename_format`.
     pub filename_format: String,
+    /// `unique_filename`.
     pub unique_filename: bool,
+    /// `ioengine`.
     pub engine: Engine,
+    /// `iodepth`.
     pub depth: u64,
+    /// `iodepth_batch`; 0 for the whole depth.
     pub batch: u64,
+    /// `iodepth_batch_complete_min`.
     pub least_reaped: u64,
+    /// `iodepth_batch_complete_max`; 0 for as many as the least.
     pub most_reaped: u64,
+    /// `iodepth_low`; 0 for the whole depth.
     pub depth_low: u64,
+    /// `direct`: whether the page cache is left out.
     pub direct: bool,
+    /// `sync`: how files are opened.
     pub synchronous: Synchronous,
+    /// `numjobs`.
     pub clones: u64,
+    /// `thread`: whether a clone is a thread, and not a process.
     pub thread: bool,
+    /// `runtime`; 0 for no limit.
     pub runtime_us: u64,
+    /// `time_based`: whether it begins again until its time is over.
     pub time_based: bool,
+    /// `ramp_time`: what is not counted.
     pub ramp_us: u64,
     /// The shortest and the longest.
     pub start_delay_us: [u64; 2],
+    /// `loops`.
     pub loops: u64,
+    /// `group_reporting`.
     pub group_reporting: bool,
+    /// `new_group`.
     pub new_group: bool,
+    /// `stonewall`: whether it waits for the jobs before it.
     pub stonewall: bool,
     /// Who ends with it when it is done first: `exitall` and `exit_what`.
     pub exits: Option<Exits>,
+    /// `exit_what`.
     pub exits_with: Exits,
+    /// `fsync`: after so many writes; 0 for never.
     pub fsync: u64,
+    /// `fdatasync`: likewise.
     pub fdatasync: u64,
+    /// `end_fsync`.
     pub end_fsync: bool,
+    /// `fsync_on_close`.
     pub fsync_on_close: bool,
+    /// `invalidate`: whether the page cache forgets the files before.
     pub invalidate: bool,
+    /// `rwmixread`: percent of the requests that are reads.
     pub mix_read: u64,
+    /// `fallocate`.
     pub allocation: Allocation,
+    /// How places are drawn.
     pub draws: Draws,
+    /// `create_on_open`.
     pub create_on_open: bool,
+    /// `create_fsync`.
     pub create_fsync: bool,
+    /// `overwrite`: whether the files are filled before.
     pub overwrite: bool,
+    /// `unlink`: whether the files are removed at the end.
     pub unlink: bool,
     /// Bytes in a second; 0 for no limit.
     pub rate: [u64; 3],
     /// Requests in a second; 0 for no limit.
     pub rate_iops: [u64; 3],
+    /// `thinktime`.
     pub think: Think,
+    /// What is reported of latencies and rates.
     pub told: Told,
+    /// The logs that it asks for.
     pub logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub given: Vec<(String, String)>,
+    /// Those of the `[global]` sections before it.
     pub given_globally: Vec<(String, String)>,
+    /// What few jobs say.
     pub extras: Extras,
 }
 
 /// What fio prints when nothing else is asked for.
-pub const PERCENTILES: [f64; 17] = [
+pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];

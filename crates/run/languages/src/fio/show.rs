@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use treering_script::Synchronous;
 
-use super::logs::Wanted;
-use super::verifying::Kind;
 use super::direction::Way;
+use super::logs::Wanted;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service};
 use super::values::Amount;
+use super::verifying::Kind;
 
 /// The jobs as a job file.
 pub fn show(jobs: &[Section]) -> String {

@@ -60,7 +60,7 @@ impl LowestRates {
 }
 
 /// The kinds of errors: of reads, of what changes a file, and of verifying.
-pub const ERROR_KINDS: usize = 3;
+pub(crate) const ERROR_KINDS: usize = 3;
 /// `EIO` and `EILSEQ`.
 const BORNE: [i32; 2] = [5, 84];
 

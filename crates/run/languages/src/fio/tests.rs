@@ -4,8 +4,8 @@ use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
 
-use super::keys::KNOWN;
 use super::direction::Way;
+use super::keys::KNOWN;
 use super::section::{Allocation, Blocks, Engine, ReadWrite, Service};
 use super::values::Amount;
 

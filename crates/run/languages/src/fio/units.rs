@@ -2,9 +2,9 @@
 
 /// What suffixes of sizes mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bases {
+pub(super) struct Bases {
     /// What `k` multiplies with: 1024 or 1000.
-    pub kb: u64,
+    pub(super) kb: u64,
 }
 
 impl Bases {

@@ -10,19 +10,29 @@ pub const HEADER_BYTES: usize = 40;
 pub enum Kind {
     /// A header alone, and the pattern if there is one.
     Meta,
+    /// A checksum behind the header, as the others.
     Md5,
+    /// Eight bytes.
     Crc64,
+    /// Four bytes.
     Crc32,
+    /// Four bytes.
     Crc32c,
     /// The same, by another number.
     Crc32cIntel,
+    /// Two bytes.
     Crc16,
+    /// One byte.
     Crc7,
+    /// In 64 bytes, as the original writes it.
     Sha256,
+    /// In 128 bytes, as the original writes it.
     Sha512,
     /// With a digest of so many bytes.
     Sha3(u8),
+    /// Four bytes.
     XxHash,
+    /// 20 bytes.
     Sha1,
     /// A pattern behind a header.
     PatternHeader,
@@ -78,6 +88,7 @@ impl Kind {
 /// What a job says about verifying.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verifying {
+    /// `verify`; nothing is verified without it.
     pub kind: Option<Kind>,
     /// Whether what was written is read again at the end: `do_verify`.
     pub reads_again: bool,
@@ -97,6 +108,7 @@ pub struct Verifying {
     pub backlog: u64,
     /// How many then; 0 for all of them.
     pub batch: u64,
+    /// `verify_pattern`: what fills the blocks.
     pub pattern: Option<Pattern>,
 }
 

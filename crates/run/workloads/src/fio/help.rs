@@ -5,7 +5,6 @@
 
 use treering_languages::fio::{Engine, KNOWN};
 
-
 const TABLE: &str = include_str!("../../../../../docs/workloads/fio-jobfile.md");
 
 /// A row of the table: its keys, what they say, and the default.

@@ -9,7 +9,6 @@ use std::fmt::Write;
 
 use treering_languages::fio::{Section, Wanted};
 
-
 /// Lines of a clone that are kept; a job that makes more must put several into one.
 const LINES_MAX: usize = 3 << 20;
 

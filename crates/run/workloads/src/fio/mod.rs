@@ -1,8 +1,8 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! The language is that of `treering_languages::fio`; `scene` is who works when, `layout` makes the files before, `generator`
-//! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `classic_output` prints. `with_fio` has the original do it instead, and `check`
+//! The language is that of `treering_languages::fio`; `scene` is who works when, `layout` makes
+//! the files before, `generator` decides which request comes next, `runner` carries it out and
+//! `tally` counts as the original does, which `classic_output` prints. `with_fio` has the original do it instead, and `check`
 //! compares the two. Nothing else here calls the kernel.
 
 pub mod check;

@@ -6,7 +6,6 @@
 
 use treering_languages::fio::Draws;
 
-
 /// A generator of 32 or of 64 bits at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tausworthe {

@@ -5,7 +5,6 @@
 
 use treering_languages::fio::{is_key, is_switch_key};
 
-
 /// The option behind which each setting stands on the way to the parser.
 pub(super) const OPTION: &str = "job-option";
 

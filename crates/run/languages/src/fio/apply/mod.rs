@@ -5,12 +5,11 @@ mod verify;
 
 use treering_script::{ConfigError, Synchronous};
 
+use super::direction::Way;
 use super::distribution::Distribution;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::direction::Way;
-use super::section::{
-    Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told};
+use super::section::{Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.

@@ -2,9 +2,9 @@
 
 use treering_script::ConfigError;
 
-use super::pairs;
 use super::super::section::Section;
 use super::super::values::Given;
+use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 /// The names of errors, from 1.

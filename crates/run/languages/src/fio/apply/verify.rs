@@ -3,9 +3,9 @@
 use treering_script::ConfigError;
 
 use super::super::pattern::Pattern;
-use super::super::verifying::Kind;
 use super::super::section::Section;
 use super::super::values::Given;
+use super::super::verifying::Kind;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 

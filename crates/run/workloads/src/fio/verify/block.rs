@@ -70,7 +70,8 @@ impl Block {
         if self.kind == Kind::Null {
             return;
         }
-        let (part, header) = (self.verifying.part_bytes(into.len(), self.unaligned), self.kind.header_bytes());
+        let (part, header) =
+            (self.verifying.part_bytes(into.len(), self.unaligned), self.kind.header_bytes());
         if part <= header || !self.has_header() {
             return;
         }
@@ -143,7 +144,11 @@ impl Block {
         if self.kind == Kind::Null {
             return Ok(());
         }
-        let (whole, part, header) = (read.len(), self.verifying.part_bytes(read.len(), self.unaligned), self.kind.header_bytes());
+        let (whole, part, header) = (
+            read.len(),
+            self.verifying.part_bytes(read.len(), self.unaligned),
+            self.kind.header_bytes(),
+        );
         let mut found: Option<Fault> = None;
         for (number, bytes) in (0..).zip(read.chunks_mut(part)) {
             if found.is_some() && self.verifying.fatal {

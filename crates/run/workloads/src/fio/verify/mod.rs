@@ -1,7 +1,8 @@
 //! Verifying: what writes carry so that a read can tell whether it is there, in the original's
 //! form, so that each can verify what the other wrote.
 //!
-//! `block` makes and looks at one request's bytes, `history` knows what was written, `sums` and `hashes` are the checksums.
+//! `block` makes and looks at one request's bytes, `history` knows what was written, `sums` and
+//! `hashes` are the checksums.
 
 mod block;
 mod hashes;

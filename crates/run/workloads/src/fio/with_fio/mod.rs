@@ -1,7 +1,7 @@
 //! `--with-fio`: the user's own fio does the job of a file, below the target.
 //!
-//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are. `program` asks
-//! the fio for its version, `session` has it started, `told` reads what it says.
+//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
+//! `program` asks the fio for its version, `session` has it started, `told` reads what it says.
 
 mod program;
 mod session;

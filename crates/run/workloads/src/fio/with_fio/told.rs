@@ -1,8 +1,8 @@
 //! What the original told of its jobs, in the words of native runs: a task for each clone, with
 //! calls and latencies, and the tallies of which the headline is made.
 
-use treering_languages::fio::{Relayed, Way, number_of};
 use treering_formats::fio::{self, Direction, Job, Spread};
+use treering_languages::fio::{Relayed, Way, number_of};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ToldPhase};
 
