@@ -1,11 +1,10 @@
 //! What must hold between the options of a job, and between jobs.
 
-use treering_script::ConfigError;
+use crate::faults::{Fault, Faults, shown};
 
 use super::direction::Way;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::messages::{Messages, shown};
 use super::section::{Engine, Section};
 use super::verifying::Kind;
 
@@ -118,7 +117,7 @@ fn is_rare_switch(name: &str) -> bool {
 }
 
 /// Looks at every job, and at all of them together.
-pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigError> {
+pub(super) fn check(jobs: &mut [Section], to: &Faults<'_>) -> Result<(), Fault> {
     let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
     if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
         let what = format!("the jobs have {workers} clones in all");
@@ -138,11 +137,11 @@ pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigErr
     }
 }
 
-fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), ConfigError> {
+fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<(), Fault> {
     Err(to.error(job.heading.place, format!("[{}]: {what}", shown(&job.name))).hint(right))
 }
 
-fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
+fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     settle(job);
     let job = &*job;
@@ -203,7 +202,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
 }
 
 /// What a mapping of a file cannot do.
-fn check_mapping(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine == Engine::Mmap && job.create_on_open {
         return refuse("a mapping of a file that is empty", "leave create_on_open out");
@@ -229,8 +228,8 @@ fn check_zones(
     job: &Section,
     zones: Option<bool>,
     bytes: u64,
-    to: &Messages,
-) -> Result<(), ConfigError> {
+    to: &Faults<'_>,
+) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if zones == Some(true) && bytes == 0 {
         return refuse("zonemode=strided without a zonesize", "write zonesize=...");
@@ -242,7 +241,7 @@ fn check_zones(
 }
 
 /// What the engines that move no data cannot do.
-fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine.moves_data() {
         return Ok(());

@@ -1,7 +1,7 @@
 //! `random_distribution`: `random`, `zipf:1.2`, `pareto:0.2:0.5`, `normal:10`, `zoned:60/10:40/90`,
 //! `zoned_abs:60/20g:40/100g`.
 
-use treering_script::ConfigError;
+use crate::faults::Fault;
 
 use super::direction::Way;
 use super::values::Given;
@@ -60,7 +60,7 @@ pub struct Zone {
 
 impl Distribution {
     /// From its words.
-    pub(super) fn read(given: &Given<'_>) -> Result<Self, ConfigError> {
+    pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
         let (word, rest) = match given.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
             None => (given.text, None),
@@ -138,7 +138,7 @@ fn numbers(
     given: &Given<'_>,
     text: Option<&str>,
     without: f64,
-) -> Result<(f64, Option<f64>), ConfigError> {
+) -> Result<(f64, Option<f64>), Fault> {
     let Some(text) = text else { return Ok((without, None)) };
     let (number, center) = match text.split_once(':') {
         Some((number, center)) => (number, Some(center)),
@@ -160,7 +160,7 @@ fn numbers(
 }
 
 /// Parts of reads, of writes and of trims; one list is for all.
-fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], ConfigError> {
+fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {
         [all] => [all; 3],
@@ -175,7 +175,7 @@ fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3]
     Ok([reads?, writes?, trims?])
 }
 
-fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, ConfigError> {
+fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
     let mut read = Vec::new();
     for part in text.split(':') {
         let (accesses, size) = part.split_once('/').unwrap_or((part, ""));

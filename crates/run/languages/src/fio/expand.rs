@@ -43,7 +43,7 @@ pub(super) fn expand<'t>(
                 return Err("'${' has no closing }".to_owned());
             };
             out.push_str(&environment(name).ok_or_else(|| {
-                format!("the environment has no variable {}", super::messages::shown(name))
+                format!("the environment has no variable {}", crate::faults::shown(name))
             })?);
             rest = after;
         } else if let Some((keyword, number)) =

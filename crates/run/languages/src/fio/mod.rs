@@ -15,7 +15,6 @@ mod extras;
 mod keys;
 mod lines;
 mod logs;
-mod messages;
 mod pattern;
 mod relay;
 mod replay;
@@ -27,6 +26,8 @@ mod values;
 mod verifying;
 
 use treering_script::ConfigError;
+
+use crate::faults::{Fault, Faults, Place};
 
 pub use check::WORKERS_MAX;
 pub use command_line::command_line;
@@ -48,7 +49,6 @@ pub use verifying::{HEADER_BYTES, Kind, Verifying};
 
 use expand::expand;
 use lines::{Lines, Setting};
-use messages::Messages;
 use units::Bases;
 use values::Given;
 
@@ -71,10 +71,9 @@ pub fn parse(
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Section>, ConfigError> {
-    let (sections, messages) = Lines::read(file, text, around)?;
+    let (sections, mut faults) = Lines::read(file, text, around)?;
     let mut global = Section::defaults();
     let mut jobs = Vec::new();
-    let mut faults = Vec::new();
     for read in sections {
         let is_global = read.is_global();
         if !is_global && !only.is_empty() && !only.contains(&read.name) {
@@ -86,15 +85,18 @@ pub fn parse(
         section.heading.title.clone_from(&read.name);
         let is_typed = !around.typed.is_empty() && read.place.file == 0;
         if !is_typed {
-            section.bases = bases(&read.settings, section.bases, &messages)?;
+            section.bases = bases(&read.settings, section.bases, &faults)
+                .map_err(|fault| faults.refuse(fault))?;
         }
         for setting in &read.settings {
             if is_typed {
                 // As the original: of a command line it holds for what follows.
                 let one = std::slice::from_ref(setting);
-                section.bases = bases(one, section.bases, &messages)?;
+                section.bases =
+                    bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
             }
-            faults.extend(section.set(setting, &messages, around).err());
+            let set = section.set(setting, &faults, around);
+            faults.taken(set);
         }
         if is_global {
             section.given_globally = std::mem::take(&mut section.given);
@@ -107,21 +109,18 @@ pub fn parse(
         }
         jobs.push(section);
     }
-    if !faults.is_empty() {
-        return Err(messages::all(faults));
-    }
+    faults.check()?;
     if jobs.is_empty() {
-        let place = messages::Place { file: 0, line: 1, column: 0 };
-        return Err(messages
-            .error(place, "there is no job")
-            .hint("a job is a section with a name of its own, as [reader]"));
+        let fault = faults.error(Place::START, "there is no job");
+        let right = "a job is a section with a name of its own, as [reader]";
+        return Err(faults.refuse(fault.hint(right)));
     }
-    check::check(&mut jobs, &messages)?;
+    check::check(&mut jobs, &faults).map_err(|fault| faults.refuse(fault))?;
     Ok(jobs)
 }
 
 /// The base of a section's sizes, wherever in it that stands.
-fn bases(settings: &[Setting], before: Bases, to: &Messages) -> Result<Bases, ConfigError> {
+fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
@@ -136,9 +135,9 @@ impl Section {
     fn set(
         &mut self,
         setting: &Setting,
-        to: &Messages,
+        to: &Faults<'_>,
         around: &Surroundings<'_>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         let name = keys::meant(&setting.key, setting.place, to)?;
         let written = setting.value.as_deref().unwrap_or_default();
         let place = setting.value_place;

@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 use treering_script::ConfigError;
 
+use crate::faults::{Fault, Faults, Place, shown};
+
 use super::Surroundings;
 use super::expand::expand;
-use super::lines::{Lines, Setting};
-use super::messages::{Messages, Place, shown};
+use super::lines::{self, Lines, Setting};
 use super::section::Section;
 
 /// With this and its number each job describes itself.
@@ -32,7 +33,17 @@ pub fn relay(
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Relayed>, ConfigError> {
-    let (sections, to) = Lines::read(file, text, around)?;
+    let (sections, mut to) = Lines::read(file, text, around)?;
+    let jobs = jobs(sections, only, around, &to);
+    jobs.map_err(|fault| to.refuse(fault))
+}
+
+fn jobs(
+    sections: Vec<lines::Section>,
+    only: &[String],
+    around: &Surroundings<'_>,
+    to: &Faults<'_>,
+) -> Result<Vec<Relayed>, Fault> {
     let mut global = Relayed::default();
     let mut jobs = Vec::new();
     for read in sections {
@@ -42,20 +53,19 @@ pub fn relay(
         let mut relayed = global.clone();
         relayed.section.name.clone_from(&read.name);
         for setting in &read.settings {
-            relayed.take(setting, around, &to)?;
+            relayed.take(setting, around, to)?;
         }
         if read.is_global() {
             global = relayed;
             // It begins with the first job after it, and with that one only.
             continue;
         }
-        relayed.check(read.place, &to)?;
+        relayed.check(read.place, to)?;
         jobs.push(relayed);
     }
     if jobs.is_empty() {
-        let place = Place { file: 0, line: 1, column: 0 };
         return Err(to
-            .error(place, "there is no job")
+            .error(Place::START, "there is no job")
             .hint("a job is a section with a name of its own, as [reader]"));
     }
     Ok(jobs)
@@ -94,8 +104,8 @@ impl Relayed {
         &mut self,
         setting: &Setting,
         around: &Surroundings<'_>,
-        to: &Messages,
-    ) -> Result<(), ConfigError> {
+        to: &Faults<'_>,
+    ) -> Result<(), Fault> {
         let key = setting.key.as_str();
         let written = setting.value.as_deref();
         let expanded = expand(written.unwrap_or("1"), around.environment, around.machine);
@@ -155,7 +165,7 @@ impl Relayed {
         Ok(())
     }
 
-    fn check(&self, place: Place, to: &Messages) -> Result<(), ConfigError> {
+    fn check(&self, place: Place, to: &Faults<'_>) -> Result<(), Fault> {
         let section = &self.section;
         if section.name.contains('/') && section.filenames.is_empty() {
             let what = format!("[{}]: the name has a slash", shown(&section.name));

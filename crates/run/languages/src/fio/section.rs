@@ -2,11 +2,12 @@
 
 use treering_script::Synchronous;
 
+use crate::faults::Place;
+
 use super::direction::Way;
 use super::distribution::Distribution;
 use super::extras::Extras;
 use super::logs::Wanted;
-use super::messages::Place;
 use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;

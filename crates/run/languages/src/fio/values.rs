@@ -3,11 +3,10 @@
 //! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
 //! with what would be right.
 
-use treering_script::ConfigError;
+use crate::faults::{Fault, Faults, Place, shown};
 
 use super::arithmetic::reckon;
 use super::keys::WITH_FIO;
-use super::messages::{Messages, Place, shown};
 use super::units::{Bases, time_unit_us};
 
 /// The largest file of Linux.
@@ -29,12 +28,12 @@ pub(super) struct Given<'t> {
     pub(super) text: &'t str,
     pub(super) place: Place,
     pub(super) bases: Bases,
-    pub(super) to: &'t Messages,
+    pub(super) to: &'t Faults<'t>,
 }
 
 impl<'t> Given<'t> {
     /// An error: what is wrong with the text, and what would be right.
-    pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> ConfigError {
+    pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
         let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
         self.to.error(self.place, what).hint(right)
     }
@@ -49,7 +48,7 @@ impl<'t> Given<'t> {
     }
 
     /// A whole number in a range, which may be reckoned.
-    pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, ConfigError> {
+    pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
             None => self.reckoned(false),
@@ -61,7 +60,7 @@ impl<'t> Given<'t> {
     }
 
     /// Whether it is on: without a value it is.
-    pub(super) fn switch(&self) -> Result<bool, ConfigError> {
+    pub(super) fn switch(&self) -> Result<bool, Fault> {
         match self.text {
             "0" => Ok(false),
             "1" | "" => Ok(true),
@@ -79,7 +78,7 @@ impl<'t> Given<'t> {
     }
 
     /// Bytes.
-    pub(super) fn size(&self) -> Result<u64, ConfigError> {
+    pub(super) fn size(&self) -> Result<u64, Fault> {
         let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
                      arithmetic stands in parentheses";
         let bytes = self.bytes().filter(|bytes| *bytes <= SIZE_MAX);
@@ -104,7 +103,7 @@ impl<'t> Given<'t> {
     }
 
     /// Bytes, or percent.
-    pub(super) fn amount(&self) -> Result<Amount, ConfigError> {
+    pub(super) fn amount(&self) -> Result<Amount, Fault> {
         match self.text.strip_suffix('%') {
             Some(percent) => match plain(percent.trim_end()) {
                 Some(percent @ 0..=100) => Ok(Amount::Percent(percent)),
@@ -121,7 +120,7 @@ impl<'t> Given<'t> {
     ///
     /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
     /// size comes first.
-    pub(super) fn range(&self) -> Result<(u64, u64), ConfigError> {
+    pub(super) fn range(&self) -> Result<(u64, u64), Fault> {
         let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
         let (low, high) = match halves {
             Some((low, high)) => (self.end_of_range(low)?, self.end_of_range(high)?),
@@ -130,14 +129,14 @@ impl<'t> Given<'t> {
         Ok((low.min(high), low.max(high)))
     }
 
-    fn end_of_range(&self, text: &str) -> Result<u64, ConfigError> {
+    fn end_of_range(&self, text: &str) -> Result<u64, Fault> {
         let is_arithmetic = text.trim_start().starts_with('(');
         let end = text.find(['/', ':']).filter(|_| !is_arithmetic).unwrap_or(text.len());
         self.part(&text[..end]).size()
     }
 
     /// Microseconds; a number alone counts in this many of them.
-    pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, ConfigError> {
+    pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
         let text = self.text;
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -152,7 +151,7 @@ impl<'t> Given<'t> {
     }
 
     /// One of these words.
-    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
         let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
         found.ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -174,22 +173,21 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Given, Messages, Place};
+    use super::{Amount, Bases, Fault, Faults, Given, Place};
 
     fn given<T>(
         text: &'static str,
         kb: u64,
-        read: impl Fn(&Given<'static>) -> Result<T, treering_script::ConfigError>,
+        read: impl Fn(&Given<'static>) -> Result<T, Fault>,
     ) -> Option<T> {
-        let to = Box::leak(Box::new(Messages::default()));
-        to.file("f", b"");
-        let place = Place { file: 0, line: 2, column: 7 };
+        let to = Box::leak(Box::new(Faults::new("f", b"")));
+        let place = Place::new(2, 7);
         let bases = Bases { kb };
         match read(&Given { key: "key", text, place, bases, to }) {
             Ok(value) => Some(value),
             Err(error) => {
-                assert!(error.message.starts_with("f:2:7: key: '"), "{error}");
-                assert!(error.hint.is_some(), "{error}");
+                assert_eq!(error.place, place);
+                assert!(error.what.starts_with("key: '") && error.hint.is_some(), "{error:?}");
                 None
             }
         }

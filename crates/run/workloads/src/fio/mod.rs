@@ -2,8 +2,8 @@
 //!
 //! The language is that of `treering_languages::fio`; `scene` is who works when, `layout` makes
 //! the files before, `generator` decides which request comes next, `runner` carries it out and
-//! `tally` counts as the original does, which `classic_output` prints. `with_fio` has the original do it instead, and `check`
-//! compares the two. Nothing else here calls the kernel.
+//! `tally` counts as the original does, which `classic_output` prints. `with_fio` has the original
+//! do it instead, and `check` compares the two. Nothing else here calls the kernel.
 
 pub mod check;
 mod classic_output;
