@@ -103,7 +103,7 @@ impl<'t> Faults<'t> {
     }
 
     /// One more file, by its number.
-    pub fn add_file(&mut self, name: &str, text: impl Into<Cow<'t, [u8]>>) -> u32 {
+    pub(crate) fn add_file(&mut self, name: &str, text: impl Into<Cow<'t, [u8]>>) -> u32 {
         self.sources.push(Source { name: shown(name), text: text.into() });
         narrow(self.sources.len() - 1)
     }
@@ -187,7 +187,7 @@ impl<'t> Faults<'t> {
     }
 
     /// A fault with its line, as an error.
-    pub fn with_line(&self, fault: &Fault) -> ConfigError {
+    pub(crate) fn with_line(&self, fault: &Fault) -> ConfigError {
         let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
         if let Some(lines) = source.and_then(|source| excerpt(&source.text, fault.place)) {

@@ -8,6 +8,7 @@ pub mod datasets;
 mod excerpt;
 pub mod faults;
 pub mod ffsb;
+pub mod fio;
 pub mod loadfile;
 pub mod nearest;
 pub mod wml;

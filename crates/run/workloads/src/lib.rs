@@ -9,13 +9,6 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
-mod messages {
-    pub(crate) use treering_languages::nearest::nearest;
-
-    pub(crate) fn shown(text: &str) -> String {
-        treering_languages::faults::shown(text)
-    }
-}
 mod span;
 mod sync_all;
 

@@ -1,10 +1,10 @@
 //! The headline numbers of each job: how fast it read and wrote, and how long requests took.
 
+use treering_languages::fio::Way;
 use treering_model::metrics::fio::DIRECTION_LATENCY_NANOSECONDS;
 use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::jobfile::Way;
 use super::scene::Scene;
 use super::tally::{Latencies, Tally, WayTally};
 

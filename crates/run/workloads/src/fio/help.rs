@@ -3,7 +3,7 @@
 //!
 //! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
 
-use super::jobfile::{Engine, KNOWN};
+use treering_languages::fio::{Engine, KNOWN};
 
 const TABLE: &str = include_str!("../../../../../docs/workloads/fio-jobfile.md");
 

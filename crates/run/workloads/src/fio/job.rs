@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
+use treering_languages::fio::{self, Amount, Engine, Machine, Section, Surroundings};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
 };
 
 use super::headline::Headline;
-use super::jobfile::{self, Amount, Engine, Machine, Section, Surroundings};
 use super::namespace::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
@@ -157,7 +157,7 @@ pub(super) fn read_jobs(
 ) -> Result<(Parameters, Vec<Section>), ConfigError> {
     let source = Source::read(settings, specs)?;
     let mut jobs = Vec::new();
-    for (number, mut of_file) in source.parsed(jobfile::parse)?.into_iter().enumerate() {
+    for (number, mut of_file) in source.parsed(fio::parse)?.into_iter().enumerate() {
         // As the original: the jobs of a file begin when those of the one before it have ended.
         if number > 0
             && let Some(first) = of_file.first_mut()
@@ -167,9 +167,9 @@ pub(super) fn read_jobs(
         jobs.append(&mut of_file);
     }
     let clones = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
-    if clones > jobfile::WORKERS_MAX {
+    if clones > fio::WORKERS_MAX {
         let what = format!("the job files have {clones} clones in all");
-        let most = jobfile::WORKERS_MAX;
+        let most = fio::WORKERS_MAX;
         return Err(ConfigError::new(what).hint(format!("there are at most {most}")));
     }
     if settings.flag("readonly") {
@@ -182,7 +182,7 @@ pub(super) fn read_jobs(
 /// The job files as a command line of the original.
 pub(super) fn shown_command(settings: &Settings) -> Result<String, ConfigError> {
     let files = Source::read(settings, CLASSIC)?;
-    Ok(files.parsed(jobfile::command_line)?.concat())
+    Ok(files.parsed(fio::command_line)?.concat())
 }
 
 /// Memory and processors of a node are what every job has where there is one node only.
@@ -195,7 +195,7 @@ fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
         return Ok(());
     }
     Err(ConfigError::new("numa_cpu_nodes and numa_mem_policy: this machine has several nodes")
-        .hint(jobfile::WITH_FIO))
+        .hint(fio::WITH_FIO))
 }
 
 /// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.
@@ -255,14 +255,14 @@ impl FileJob {
         if let Some(job) = jobs.iter().find(|job| job.logs.is_any()) {
             let what = format!("[{}]: write_lat_log and its like", job.name.escape_debug());
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
-                .hint(jobfile::WITH_FIO));
+                .hint(fio::WITH_FIO));
         }
         if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
             let what = format!("[{}]: read_iolog", job.name.escape_debug());
             return Err(ConfigError::new(format!(
                 "{what} names files anywhere: in classic mode only"
             ))
-            .hint(jobfile::WITH_FIO));
+            .hint(fio::WITH_FIO));
         }
         if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
             parameters.push(parameter("runtime", seconds));
@@ -358,7 +358,7 @@ impl Job for FileJob {
     /// The jobs as they are understood: a job file again.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
-        jobfile::show(&jobs).lines().map(str::to_owned).collect()
+        fio::show(&jobs).lines().map(str::to_owned).collect()
     }
 
     fn work(&self) -> Work {

@@ -5,10 +5,10 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use treering_languages::fio::{Allocation, Engine};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
-use super::jobfile::{Allocation, Engine};
 use super::namespace::{Namespace, directory};
 use super::sizes::{Extent, Extents, extents};
 use super::tausworthe::Use;

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use super::jobfile::Section;
+use treering_languages::fio::{Section, Wanted};
 
 /// Lines of a clone that are kept; a job that makes more must put several into one.
 const LINES_MAX: usize = 3 << 20;
@@ -29,35 +29,12 @@ pub(super) const DATA_SYNC: u64 = 4;
 /// Stands for all that was left out.
 pub(super) const CUT: u64 = u64::MAX;
 
-/// The files that a job asks for: a prefix, empty for the job's name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) latencies: Option<String>,
-    pub(crate) bandwidth: Option<String>,
-    pub(crate) iops: Option<String>,
-    /// Milliseconds that a line stands for; 0 for a line for each request.
-    pub(crate) average_ms: u64,
-    /// Whether all clones write into the same files.
-    pub(crate) together: bool,
-    /// Whether a line tells the offset of its request.
-    pub(crate) offsets: bool,
-    /// The file that gets every request: `write_iolog`.
-    pub(crate) requests: Option<String>,
-}
-
-impl Wanted {
-    /// Whether there is one.
-    pub(crate) fn is_any(&self) -> bool {
-        let all = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
-        all.iter().any(|one| one.is_some())
-    }
-
-    fn prefix(&self, kind: usize) -> Option<&str> {
-        match kind {
-            BANDWIDTH => self.bandwidth.as_deref(),
-            IOPS => self.iops.as_deref(),
-            _ => self.latencies.as_deref(),
-        }
+/// The prefix of the files of a kind, where the job asks for them.
+fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
+    match kind {
+        BANDWIDTH => wanted.bandwidth.as_deref(),
+        IOPS => wanted.iops.as_deref(),
+        _ => wanted.latencies.as_deref(),
     }
 }
 
@@ -218,7 +195,7 @@ impl Logs {
 pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (kind, name) in KINDS.into_iter().enumerate() {
-        let Some(prefix) = job.logs.prefix(kind) else { continue };
+        let Some(prefix) = prefix(&job.logs, kind) else { continue };
         let prefix = if prefix.is_empty() { &job.name } else { prefix };
         let mut text = String::new();
         let all = lines.iter().filter(|line| line[0] == kind as u64);

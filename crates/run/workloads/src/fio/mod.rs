@@ -1,9 +1,9 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! `jobfile` is the language, `scene` who works when, `layout` makes the files before, `generator`
-//! decides which request comes next, `runner` carries it out and `tally` counts as the original
-//! does, which `classic_output` prints. `with_fio` has the original do it instead, and `check`
-//! compares the two. Nothing else here calls the kernel.
+//! The language is that of `treering_languages::fio`; `scene` is who works when, `layout` makes
+//! the files before, `generator` decides which request comes next, `runner` carries it out and
+//! `tally` counts as the original does, which `classic_output` prints. `with_fio` has the original
+//! do it instead, and `check` compares the two. Nothing else here calls the kernel.
 
 pub mod check;
 mod classic_output;
@@ -13,14 +13,12 @@ mod headline;
 mod help;
 mod histogram;
 mod job;
-mod jobfile;
 mod layout;
 mod logs;
 mod namespace;
 mod options;
 mod output;
 mod random_map;
-mod replay;
 mod runner;
 mod scene;
 mod session;
@@ -32,11 +30,11 @@ mod verify;
 mod with_fio;
 mod worker;
 
+use treering_languages::fio::{self, Machine, Surroundings, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 pub use help::native_help;
 use job::FileJob;
-use jobfile::{Machine, Surroundings, WITH_FIO};
 use with_fio::ForeignJob;
 pub use with_fio::installed;
 
@@ -93,5 +91,5 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
     let around = Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
-    jobfile::parse(file, text, &[], &around).map(|jobs| jobfile::show(&jobs))
+    fio::parse(file, text, &[], &around).map(|jobs| fio::show(&jobs))
 }

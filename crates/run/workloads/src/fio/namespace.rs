@@ -5,10 +5,10 @@ use std::ffi::CString;
 use std::fmt::Write;
 use std::path::Path;
 
+use treering_languages::fio::Section;
 use treering_script::{Call, ConfigError, Dir};
 
 use super::file_hash::hash;
-use super::jobfile::Section;
 
 /// What a directory is called below the target of a native run.
 pub(super) const DIRECTORY: &str = "fio-";

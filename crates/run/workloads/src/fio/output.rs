@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use treering_languages::fio::{Section, Way, show};
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
@@ -12,7 +13,6 @@ use treering_script::{
 
 use super::classic_output::{Format, When, header, report, rows, started};
 use super::job::{read_jobs, shown_command};
-use super::jobfile::{Section, Way, show};
 use super::layout::{Became, LaidOut};
 use super::logs::{self, CUT, Line};
 use super::options::CLASSIC;

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use treering_languages::fio::{Draws, REPLAY_BYTES_MAX, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
-use super::jobfile::{Draws, Section};
 use super::namespace::Namespace;
-use super::replay::{BYTES_MAX, Replay};
 use super::tausworthe::Seeds;
 use super::worker::Worker;
 
@@ -21,7 +20,7 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     };
     let mut text = String::new();
     File::open(settings.file(named))
-        .and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text))
+        .and_then(|file| file.take(REPLAY_BYTES_MAX).read_to_string(&mut text))
         .map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let replay = Replay::read(&text).map_err(wrong)?;
     job.replay(replay);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use treering_languages::fio::{Engine, Exits};
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
     Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SideBySide, Task,
@@ -12,7 +13,6 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::jobfile::{Engine, Exits};
 use super::layout::{Became, LaidOut, Layout, MakeDirectories};
 use super::namespace::directory;
 use super::runner::{Deadlines, FlowShare, Runner};

@@ -1,6 +1,7 @@
 //! How large the files of a job are, and which part of each it works on.
 
-use super::jobfile::{Amount, Engine, Section};
+use treering_languages::fio::{Amount, Engine, Section};
+
 use super::tausworthe::Tausworthe;
 
 /// Blocks that random maps may have: a bit each, 1 GiB.

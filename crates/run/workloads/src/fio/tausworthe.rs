@@ -4,7 +4,7 @@
 //! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
 //! how much was drawn of another.
 
-use super::jobfile::Draws;
+use treering_languages::fio::Draws;
 
 /// A generator of 32 or of 64 bits at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

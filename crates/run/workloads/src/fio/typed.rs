@@ -3,7 +3,7 @@
 //! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
 //! a name is that job's.
 
-use super::jobfile::{is_key, is_switch_key};
+use treering_languages::fio::{is_key, is_switch_key};
 
 /// The option behind which each setting stands on the way to the parser.
 pub(super) const OPTION: &str = "job-option";

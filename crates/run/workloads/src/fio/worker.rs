@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::jobfile::Section;
+use treering_languages::fio::Section;
+
 use super::namespace::{Name, spelled};
 use super::tausworthe::{Seeds, Use};
 

@@ -4,11 +4,11 @@
 
 mod iolog;
 
+use treering_languages::fio::Section;
 use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Settings};
 
 use super::job::FileJob;
-use super::jobfile::Section;
 use super::tally::Tally;
 use super::with_fio::{ForeignJob, program_of, straightened};
 

@@ -4,10 +4,10 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use treering_languages::fio::{Unified, Way};
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
-use super::super::jobfile::{Unified, Way};
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,

@@ -7,9 +7,9 @@ mod units;
 
 use std::sync::Arc;
 
+use treering_languages::fio::Section;
 use treering_script::DiskCounts;
 
-use super::jobfile::Section;
 use super::scene::Scene;
 use super::tally::{Latencies, Tally, WayTally};
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use treering_languages::fio::{Engine, Unified, Way};
 use treering_script::DiskCounts;
 
-use super::super::jobfile::{Engine, Unified, Way};
 use super::super::scene::Scene;
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 use super::json::{BATCHES, DEPTHS, LIMITS};

@@ -1,8 +1,8 @@
 //! The report as fields between semicolons: versions 2 to 5.
 
+use treering_languages::fio::Unified;
 use treering_script::DiskCounts;
 
-use super::super::jobfile::Unified;
 use super::super::tally::{Stat, Tally, WayTally};
 use super::units::whole;
 use super::{

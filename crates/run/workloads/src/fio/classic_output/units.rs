@@ -1,6 +1,6 @@
 //! Numbers with suffixes, as the original cuts them.
 
-use super::super::jobfile::{Numbers, Section};
+use treering_languages::fio::{Numbers, Section};
 
 /// A number in at most so many characters, in steps of 1000 or of 1024, and its power of them.
 fn short(number: u64, characters: usize, step: u64) -> (String, usize) {

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::jobfile::Distribution;
+use treering_languages::fio::Distribution;
+
 use super::super::tausworthe::Tausworthe;
 
 /// Terms of the zeta function that are summed at most.

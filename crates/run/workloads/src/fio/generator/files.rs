@@ -1,6 +1,7 @@
 //! The files of a clone: where each stands, and whose turn it is.
 
-use super::super::jobfile::{Section, Service};
+use treering_languages::fio::{Section, Service};
+
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};

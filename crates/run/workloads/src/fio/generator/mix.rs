@@ -1,6 +1,7 @@
 //! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
 
-use super::super::jobfile::Way;
+use treering_languages::fio::Way;
+
 use super::super::tausworthe::Tausworthe;
 use super::{Generator, Turned};
 

@@ -13,7 +13,8 @@ mod strides;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::jobfile::{Distribution, Section, Way};
+use treering_languages::fio::{Distribution, Section, Way};
+
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;

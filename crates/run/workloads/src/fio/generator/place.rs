@@ -1,6 +1,7 @@
 //! Where in a file the next request is, and how long it is.
 
-use super::super::jobfile::{Distribution, Way, Zone};
+use treering_languages::fio::{Distribution, Way, Zone};
+
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::{Act, Generator, Wanted};

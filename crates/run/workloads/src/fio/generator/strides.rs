@@ -1,6 +1,7 @@
 //! Zones of a file that are worked on in turns, with what lies between left out.
 
-use super::super::jobfile::{Strides, Way};
+use treering_languages::fio::{Strides, Way};
+
 use super::Generator;
 
 impl Generator {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use treering_languages::fio::{Machine, Surroundings, Way, parse};
+
 use super::super::file_hash::hash;
-use super::super::jobfile::{Machine, Surroundings, Way, parse};
 use super::super::sizes::extents;
 use super::super::tausworthe::{Seeds, Use};
 use super::{Act, Generator};

@@ -1,6 +1,7 @@
 //! The time of a clone, as it hears of it from its steps.
 
-use super::super::jobfile::Section;
+use treering_languages::fio::Section;
+
 use super::super::tally::Tally;
 
 /// Times in nanoseconds from the start of the trial.

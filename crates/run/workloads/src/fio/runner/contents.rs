@@ -1,13 +1,13 @@
 //! What requests carry, where the job decides that: blocks to be verified, and patterns; and the
 //! reads that tell whether it is there.
 
+use treering_languages::fio::{Content, Engine, Kind, Pattern, Way};
 use treering_script::Buffers;
 
 use super::super::generator::{Act, Wanted};
-use super::super::jobfile::{Content, Engine, Way};
 use super::super::tally::Complaint;
 use super::super::tausworthe::{Tausworthe, Use};
-use super::super::verify::{Block, Expected, History, Kind, Pattern, Piece, random};
+use super::super::verify::{Block, Expected, History, Piece, random};
 use super::super::worker::Worker;
 use super::Runner;
 

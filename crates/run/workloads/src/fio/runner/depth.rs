@@ -3,7 +3,8 @@
 //! As the original does it: the depth is doubled as long as enough requests are fast enough, then
 //! the largest one is searched between one that was and one that was not.
 
-use super::super::jobfile::{LatencyTarget, Section};
+use treering_languages::fio::{LatencyTarget, Section};
+
 use super::Runner;
 
 /// What follows from a look at the latencies.

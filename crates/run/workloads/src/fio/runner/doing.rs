@@ -1,9 +1,9 @@
 //! What a clone does next, as a step.
 
+use treering_languages::fio::{Advice, Engine, Way};
 use treering_script::{Call, CreateHow, OpenHow};
 
 use super::super::generator::Wanted;
-use super::super::jobfile::{Advice, Engine, Way};
 use super::Runner;
 
 /// What is done next.

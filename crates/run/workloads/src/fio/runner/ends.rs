@@ -1,7 +1,8 @@
 //! What a clone does before its work, between two passes, and at the end.
 
+use treering_languages::fio::{Amount, Way};
+
 use super::super::generator::Wanted;
-use super::super::jobfile::{Amount, Way};
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, SYNC};
 use super::super::tally::WayTally;
 use super::doing::PRE_READ_BYTES;

@@ -15,11 +15,11 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
+use treering_languages::fio::{Advice, Engine, Way};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
-use super::jobfile::{Advice, Engine, Way};
 use super::layout::names;
 use super::logs::{Ended, Logs};
 use super::namespace::Namespace;

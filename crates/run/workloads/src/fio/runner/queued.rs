@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use treering_languages::fio::Way;
 use treering_script::{Completion, Request};
 
 use super::super::generator::Wanted;
-use super::super::jobfile::Way;
 use super::doing::length;
 use super::{Doing, Runner};
 

@@ -1,7 +1,8 @@
 //! A clone that does what stands in a log: the next line when its time has come.
 
+use treering_languages::fio::{Asked, Entry};
+
 use super::super::generator::{Act, Wanted};
-use super::super::replay::{Asked, Entry};
 use super::Runner;
 
 impl Runner {

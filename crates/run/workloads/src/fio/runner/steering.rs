@@ -3,9 +3,9 @@
 
 use std::sync::atomic::Ordering;
 
+use treering_languages::fio::{LowestRates, Section, Think, Way};
 use treering_script::Board;
 
-use super::super::jobfile::{LowestRates, Section, Think, Way};
 use super::super::tally::{Complaint, Tally};
 use super::{Doing, Runner};
 

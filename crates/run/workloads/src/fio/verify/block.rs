@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
+use treering_languages::fio::{HEADER_BYTES, Kind, Verifying};
+
 use super::hashes::{md5, sha1, sha3, sha256, sha512};
 use super::sums::{crc7, crc16, crc32, crc32c, crc64, xxhash};
-use super::{Kind, Verifying};
 
 const MAGIC: u16 = 0xacca;
-const HEADER_BYTES: usize = 40;
 /// Bytes of the header before its own checksum.
 const SUMMED_BYTES: usize = 36;
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
@@ -54,40 +54,10 @@ impl Block {
         !matches!(self.kind, Kind::Pattern | Kind::Null)
     }
 
-    fn header_bytes(&self) -> usize {
-        HEADER_BYTES
-            + match self.kind {
-                Kind::Pattern | Kind::Null => return 0,
-                Kind::Meta | Kind::PatternHeader => 0,
-                Kind::Md5 => 16,
-                Kind::Crc64 => 8,
-                Kind::Crc32 | Kind::Crc32c | Kind::Crc32cIntel | Kind::XxHash => 4,
-                Kind::Crc16 => 2,
-                Kind::Crc7 => 1,
-                Kind::Sha256 => 64,
-                Kind::Sha512 => 128,
-                Kind::Sha3(bytes) => usize::from(bytes),
-                Kind::Sha1 => 20,
-            }
-    }
-
-    /// Bytes from one header to the next in a request of so many.
-    fn part_bytes(&self, request: usize) -> usize {
-        match usize::try_from(self.verifying.interval) {
-            Ok(interval) if interval > 0 && interval <= request && !self.unaligned => interval,
-            _ => request,
-        }
-    }
-
     /// What the random bytes of a part were made from, as its header says.
     pub(crate) fn seed_of(part: &[u8]) -> u64 {
         let bytes = part.get(8..16).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
-    }
-
-    /// Whether a request of so many bytes has room for what must stand in it.
-    pub(crate) fn fits(&self, request: usize) -> bool {
-        self.part_bytes(request) > self.header_bytes()
     }
 
     /// Makes the bytes of a write that begins at `now_ns`.
@@ -100,7 +70,8 @@ impl Block {
         if self.kind == Kind::Null {
             return;
         }
-        let (part, header) = (self.part_bytes(into.len()), self.header_bytes());
+        let (part, header) =
+            (self.verifying.part_bytes(into.len(), self.unaligned), self.kind.header_bytes());
         if part <= header || !self.has_header() {
             return;
         }
@@ -116,7 +87,7 @@ impl Block {
             let nanoseconds = u32::try_from(now_ns % 1_000_000_000).unwrap_or(u32::MAX);
             let fields: [&[u8]; 9] = [
                 &MAGIC.to_le_bytes(),
-                &self.kind.number().to_le_bytes(),
+                &number_of(self.kind).to_le_bytes(),
                 &length.to_le_bytes(),
                 &seed.to_le_bytes(),
                 &offset.to_le_bytes(),
@@ -173,7 +144,11 @@ impl Block {
         if self.kind == Kind::Null {
             return Ok(());
         }
-        let (whole, part, header) = (read.len(), self.part_bytes(read.len()), self.header_bytes());
+        let (whole, part, header) = (
+            read.len(),
+            self.verifying.part_bytes(read.len(), self.unaligned),
+            self.kind.header_bytes(),
+        );
         let mut found: Option<Fault> = None;
         for (number, bytes) in (0..).zip(read.chunks_mut(part)) {
             if found.is_some() && self.verifying.fatal {
@@ -190,7 +165,7 @@ impl Block {
                     Some(format!("verify: {why} {place} (requested block: {asked})\n"))
                 }
                 None => self.wrong_content(expected, number, bytes).map(|why| {
-                    let name = self.kind.short_name();
+                    let name = short_name(self.kind);
                     let place = format!("at file {file} offset {at}, length {part}");
                     let asked = format!("(requested block: {asked}, flags=8)");
                     let (before, after) = why;
@@ -256,7 +231,7 @@ impl Block {
         number: u64,
         bytes: &[u8],
     ) -> Option<(String, String)> {
-        let header = self.header_bytes().min(bytes.len());
+        let header = self.kind.header_bytes().min(bytes.len());
         if matches!(self.kind, Kind::Pattern | Kind::PatternHeader | Kind::Meta) {
             let wrong = self.wrong_pattern(expected, number, bytes, header)?;
             return Some((wrong, String::new()));
@@ -297,6 +272,42 @@ impl Block {
              fio: bad pattern block offset {at}\n"
         ))
     }
+}
+
+/// The number of a kind in headers.
+const fn number_of(kind: Kind) -> u16 {
+    match kind {
+        Kind::Meta => 1,
+        Kind::Md5 => 2,
+        Kind::Crc64 => 3,
+        Kind::Crc32 => 4,
+        Kind::Crc32c => 5,
+        Kind::Crc32cIntel => 6,
+        Kind::Crc16 => 7,
+        Kind::Crc7 => 8,
+        Kind::Sha256 => 9,
+        Kind::Sha512 => 10,
+        Kind::Sha3(28) => 11,
+        Kind::Sha3(32) => 12,
+        Kind::Sha3(48) => 13,
+        Kind::Sha3(_) => 14,
+        Kind::XxHash => 15,
+        Kind::Sha1 => 16,
+        Kind::PatternHeader => 17,
+        Kind::Pattern => 18,
+        Kind::Null => 19,
+    }
+}
+
+/// What a kind is called where it fails: eight letters at most.
+fn short_name(kind: Kind) -> &'static str {
+    let named = match kind {
+        Kind::Crc32cIntel => Kind::Crc32c,
+        Kind::PatternHeader | Kind::Meta => Kind::Pattern,
+        other => other,
+    };
+    let name = Kind::NAMES.iter().find(|(_, one)| *one == named);
+    name.map_or("", |(name, _)| &name[..name.len().min(8)])
 }
 
 /// The random bytes of a seed.

@@ -1,7 +1,7 @@
 //! `--with-fio`: the user's own fio does the job of a file, below the target.
 //!
-//! The file is handed on as it is (`jobfile/relay.rs`), but for where its files are. `program` asks
-//! the fio for its version, `session` has it started, `told` reads what it says.
+//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
+//! `program` asks the fio for its version, `session` has it started, `told` reads what it says.
 
 mod program;
 mod session;
@@ -9,12 +9,12 @@ mod told;
 
 use std::path::PathBuf;
 
+use treering_languages::fio::{Relayed, Way, relay};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::headline::Headline;
 use super::job::{FileJob, Source, refuse_leftovers};
-use super::jobfile::{Relayed, Way, relay};
 use super::namespace::{Namespace, directory};
 use super::options::{JOB_FILE, NATIVE};
 pub use program::installed;

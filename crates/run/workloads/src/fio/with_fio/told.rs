@@ -2,12 +2,12 @@
 //! calls and latencies, and the tallies of which the headline is made.
 
 use treering_formats::fio::{self, Direction, Job, Spread};
+use treering_languages::fio::{Relayed, Way, number_of};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ToldPhase};
 
 use super::super::headline::Headline;
 use super::super::histogram::{BUCKETS, bucket};
-use super::super::jobfile::{Relayed, Way, number_of};
 use super::super::tally::{Latencies, Stat, Tally, WayTally};
 
 /// What was told.
@@ -244,7 +244,8 @@ mod tests {
     use treering_model::Op;
     use treering_script::ProgramEnd;
 
-    use super::super::super::jobfile::{Relayed, Section};
+    use treering_languages::fio::{Relayed, Section};
+
     use super::{document, told};
 
     fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {

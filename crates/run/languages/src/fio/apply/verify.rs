@@ -1,19 +1,16 @@
 //! Settings of what requests carry, and of how that is verified.
 
-use treering_script::ConfigError;
+use crate::faults::Fault;
 
-use super::super::verify::{Kind, Pattern};
-use super::section::Section;
-use super::values::Given;
+use super::super::pattern::Pattern;
+use super::super::section::Section;
+use super::super::values::Given;
+use super::super::verifying::Kind;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 
 impl Section {
-    pub(super) fn apply_verify(
-        &mut self,
-        name: &str,
-        given: &Given<'_>,
-    ) -> Result<bool, ConfigError> {
+    pub(super) fn apply_verify(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         let verify = &mut self.extras.verify;
         match name {
             "verify" => {
@@ -57,7 +54,7 @@ impl Section {
     }
 }
 
-fn pattern(given: &Given<'_>) -> Result<Pattern, ConfigError> {
+fn pattern(given: &Given<'_>) -> Result<Pattern, Fault> {
     let right = "a pattern is of numbers, texts in quotes and %o, as 0xdeadface or \"abc\"";
     Pattern::read(given.text).ok_or_else(|| given.refuse("is no pattern", right))
 }

@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use treering_script::Synchronous;
 
-use super::super::logs::Wanted;
-use super::super::verify::Kind;
-use super::section::{Allocation, Blocks, Engine, Exits, Section, Service, Way};
+use super::direction::Way;
+use super::logs::Wanted;
+use super::section::{Allocation, Blocks, Engine, Exits, Section, Service};
 use super::values::Amount;
+use super::verifying::Kind;
 
 /// The jobs as a job file.
-pub(crate) fn show(jobs: &[Section]) -> String {
+pub fn show(jobs: &[Section]) -> String {
     let mut out = String::new();
     for (number, job) in jobs.iter().enumerate() {
         if number > 0 {
@@ -77,7 +78,7 @@ const EXITS: [(&str, Exits); 3] =
 
 impl Section {
     /// Every option with its value, in a fixed order.
-    pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
+    pub fn resolved(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
         if self.name != self.heading.title {
             all.push(("name", self.name.clone()));

@@ -1,12 +1,13 @@
 //! What few jobs say: what steers them, what their requests carry, and how they are told.
 
-use super::super::replay::Replay;
-use super::super::verify::{Pattern, Verifying};
+use super::pattern::Pattern;
+use super::replay::Replay;
 use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
+use super::verifying::Verifying;
 
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unified {
+pub enum Unified {
     /// Each by itself.
     #[default]
     Apart,
@@ -18,7 +19,7 @@ pub(crate) enum Unified {
 
 /// What the page cache is told of a file that is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub enum Advice {
     /// How the job reads.
     Usual,
     /// Nothing.
@@ -29,24 +30,24 @@ pub(crate) enum Advice {
 
 /// How much of what is written is alike: `buffer_compress_percentage` and `dedupe_percentage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Content {
+pub struct Content {
     /// Percent of each part of a buffer that are zeros.
-    pub(crate) zeros: u64,
+    pub zeros: u64,
     /// How long such a part is; 0 for the whole buffer.
-    pub(crate) part: u64,
+    pub part: u64,
     /// Percent of the buffers that are as others.
-    pub(crate) alike: u64,
+    pub alike: u64,
     /// Of how many others they are one, in percent of the file; 0 for the last one.
-    pub(crate) among: u64,
+    pub among: u64,
 }
 
 /// How numbers are written in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub struct Numbers {
     /// Digits of a number: `significant_figures`.
-    pub(crate) figures: usize,
+    pub figures: usize,
     /// Whether rates are in bits: `unit_base=1`.
-    pub(crate) bits: bool,
+    pub bits: bool,
 }
 
 impl Default for Numbers {
@@ -57,57 +58,57 @@ impl Default for Numbers {
 
 /// What few jobs say.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Extras {
+pub struct Extras {
     /// Whether the times between requests are drawn, so that they come at no regular times.
-    pub(crate) is_poisson: bool,
-    pub(crate) lowest: LowestRates,
-    pub(crate) latency: LatencyTarget,
-    pub(crate) flow: Flow,
-    pub(crate) tolerance: Tolerance,
-    pub(crate) strides: Strides,
-    pub(crate) running: Running,
+    pub is_poisson: bool,
+    pub lowest: LowestRates,
+    pub latency: LatencyTarget,
+    pub flow: Flow,
+    pub tolerance: Tolerance,
+    pub strides: Strides,
+    pub running: Running,
     /// Whether an error of its ends others too, as `exit_what` says.
-    pub(crate) exits_on_error: bool,
+    pub exits_on_error: bool,
     /// Whether it is told in the report.
-    pub(crate) tells_stats: bool,
+    pub tells_stats: bool,
     /// A request that takes longer ends the job; 0 for no limit.
-    pub(crate) max_latency_us: u64,
+    pub max_latency_us: u64,
     /// What is said to the page cache of an opened file: `fadvise_hint`.
-    pub(crate) advice: Advice,
+    pub advice: Advice,
     /// Whether its files are read before it begins.
-    pub(crate) reads_before: bool,
+    pub reads_before: bool,
     /// Whether files are removed before each pass but the first.
-    pub(crate) unlinks_each_pass: bool,
+    pub unlinks_each_pass: bool,
     /// Whether it ends well when there is no room left.
-    pub(crate) fills: bool,
+    pub fills: bool,
     /// Whether it says on which nodes of a machine it runs and has its memory.
-    pub(crate) names_nodes: bool,
+    pub names_nodes: bool,
     /// Whether no file may be made or grow: `--readonly`.
-    pub(crate) is_readonly: bool,
+    pub is_readonly: bool,
     /// Whether its part begins at the end of each file: `file_append`.
-    pub(crate) appends: bool,
+    pub appends: bool,
     /// Whether files are made and nothing else is done: `create_only`.
-    pub(crate) creates_only: bool,
+    pub creates_only: bool,
     /// Milliseconds between two samples of the bytes a second, and of the requests.
-    pub(crate) sampled_ms: [u64; 2],
-    pub(crate) numbers: Numbers,
+    pub sampled_ms: [u64; 2],
+    pub numbers: Numbers,
     /// What offsets by shares are multiples of; 0 for the smallest request.
-    pub(crate) offset_align: u64,
+    pub offset_align: u64,
     /// What of a buffer can be shrunk, and what was written before.
-    pub(crate) content: Content,
+    pub content: Content,
     /// The log of requests that is done again, by its path and as it was read.
-    pub(crate) replays: Option<String>,
-    pub(crate) replay: Option<Replay>,
+    pub replays: Option<String>,
+    pub replay: Option<Replay>,
     /// Whether the times of the log are kept.
-    pub(crate) replay_stalls: bool,
+    pub replay_stalls: bool,
     /// The job that must have ended before.
-    pub(crate) waits_for: Option<String>,
-    pub(crate) refill_buffers: bool,
-    pub(crate) scramble_buffers: bool,
+    pub waits_for: Option<String>,
+    pub refill_buffers: bool,
+    pub scramble_buffers: bool,
     /// What writes carry, where nothing is verified.
-    pub(crate) buffer_pattern: Option<Pattern>,
-    pub(crate) verify: Verifying,
-    pub(crate) unified: Unified,
+    pub buffer_pattern: Option<Pattern>,
+    pub verify: Verifying,
+    pub unified: Unified,
 }
 
 impl Default for Extras {

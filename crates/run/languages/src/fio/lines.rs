@@ -5,8 +5,10 @@
 
 use treering_script::ConfigError;
 
+use crate::cursor;
+use crate::faults::{Fault, Faults, Place, shown};
+
 use super::Surroundings;
-use super::messages::{Messages, Place, shown};
 
 /// The longest file, and all of them together.
 const BYTES_MAX: usize = 1 << 20;
@@ -23,7 +25,7 @@ const TYPED: &str = "command line";
 const NAME_BYTES_MAX: usize = 255;
 
 /// Reads a file that another one includes: the name of that one, and the name as it is written.
-pub(crate) type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
+pub type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
 
 /// `key = value`, or a key alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,7 @@ impl Section {
 
 /// Reads files into sections.
 pub(super) struct Lines<'r> {
-    messages: Messages,
+    faults: Faults<'static>,
     reader: &'r Reader<'r>,
     sections: Vec<Section>,
     settings: usize,
@@ -64,19 +66,18 @@ impl<'r> Lines<'r> {
         name: &str,
         text: &[u8],
         around: &Surroundings<'r>,
-    ) -> Result<(Vec<Section>, Messages), ConfigError> {
-        let (messages, reader) = (Messages::default(), around.reader);
-        let mut lines = Self { messages, reader, sections: Vec::new(), settings: 0, bytes: 0 };
-        if !around.typed.is_empty() {
-            lines.typed(around.typed)?;
-        }
-        lines.file(name, text, Place::default(), 0)?;
-        Ok((lines.sections, lines.messages))
+    ) -> Result<(Vec<Section>, Faults<'static>), ConfigError> {
+        let (faults, reader) = (Faults::default(), around.reader);
+        let mut lines = Self { faults, reader, sections: Vec::new(), settings: 0, bytes: 0 };
+        let typed = if around.typed.is_empty() { Ok(()) } else { lines.typed(around.typed) };
+        let read = typed.and_then(|()| lines.file(name, text, Place::default(), 0));
+        read.map_err(|fault| lines.faults.refuse(fault))?;
+        Ok((lines.sections, lines.faults))
     }
 
     /// What was typed before the first name holds for all jobs, those of the file too.
-    fn typed(&mut self, settings: &[String]) -> Result<(), ConfigError> {
-        let file = self.messages.file(TYPED, settings.join(" ").as_bytes());
+    fn typed(&mut self, settings: &[String]) -> Result<(), Fault> {
+        let file = self.faults.add_file(TYPED, settings.join(" ").into_bytes());
         let mut place = Place { file, line: 1, column: 1 };
         let global = |place| Section { name: "global".to_owned(), place, settings: Vec::new() };
         self.sections.push(global(place));
@@ -86,7 +87,7 @@ impl<'r> Lines<'r> {
                     self.named(name, place)?;
                 }
                 Some((key, value)) => {
-                    let value_place = Place { column: place.column + key.len() + 1, ..place };
+                    let value_place = place.after(key.len() + 1);
                     let (key, value) = (key.to_owned(), Some(value.to_owned()));
                     self.add(Setting { key, place, value, value_place })?;
                 }
@@ -95,41 +96,33 @@ impl<'r> Lines<'r> {
                     self.add(Setting { key, place, value: None, value_place: place })?;
                 }
             }
-            place.column += setting.len() + 1;
+            place = place.after(setting.len() + 1);
         }
         // What stands in the file before its first section is nobody's.
         self.sections.push(global(place));
         Ok(())
     }
 
-    fn file(
-        &mut self,
-        name: &str,
-        text: &[u8],
-        from: Place,
-        depth: usize,
-    ) -> Result<(), ConfigError> {
+    fn file(&mut self, name: &str, text: &[u8], from: Place, depth: usize) -> Result<(), Fault> {
         self.bytes = self.bytes.saturating_add(text.len());
-        if depth > DEPTH_MAX || self.messages.files() >= FILES_MAX {
+        if depth > DEPTH_MAX || self.faults.files() >= FILES_MAX {
             let what = format!("include {}: too many files", shown(name));
-            return Err(self.messages.error(from, what).hint("does a file include itself?"));
+            return Err(self.faults.error(from, what).hint("does a file include itself?"));
         }
-        let file = self.messages.file(name, text);
+        let file = self.faults.add_file(name, text.to_vec());
         let start = Place { file, line: 1, column: 1 };
         if self.bytes > BYTES_MAX {
             let what = format!("the job file has {} bytes", self.bytes);
             let right = format!("a job file has at most {BYTES_MAX} bytes: is this one?");
-            return Err(self.messages.error(start, what).hint(right));
+            return Err(self.faults.error(start, what).hint(right));
         }
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            let place = Place { file, line: number + 1, column: 1 };
+        for (place, line) in cursor::lines(text, file) {
             let Ok(line) = std::str::from_utf8(line) else {
-                let error = self.messages.error(place, "the line is not UTF-8 text");
+                let error = self.faults.error(place, "the line is not UTF-8 text");
                 return Err(error.hint("a job file is text: is this one?"));
             };
             if line.contains('\0') {
-                let error = self.messages.error(place, "there is a NUL in the line");
+                let error = self.faults.error(place, "there is a NUL in the line");
                 return Err(error.hint("a job file is text: is this one?"));
             }
             self.line(name, line, place, depth)?;
@@ -137,16 +130,10 @@ impl<'r> Lines<'r> {
         Ok(())
     }
 
-    fn line(
-        &mut self,
-        file: &str,
-        line: &str,
-        place: Place,
-        depth: usize,
-    ) -> Result<(), ConfigError> {
+    fn line(&mut self, file: &str, line: &str, place: Place, depth: usize) -> Result<(), Fault> {
         let end = line.find([';', '#']).unwrap_or(line.len());
         let body = line[..end].trim_start();
-        let start = Place { column: end - body.len() + 1, ..place };
+        let start = place.after(end - body.len());
         let body = body.trim_end();
         if body.is_empty() {
             return Ok(());
@@ -159,41 +146,41 @@ impl<'r> Lines<'r> {
             let (name, text) = (self.reader)(file, named).map_err(|why| {
                 let what = format!("include {}: {}", shown(named), shown(&why));
                 let right = "the path of an included file begins at the directory of this one";
-                self.messages.error(start, what).hint(right)
+                self.faults.error(start, what).hint(right)
             })?;
             return self.file(&name, &text, start, depth + 1);
         }
         self.setting(body, start)
     }
 
-    fn section(&mut self, rest: &str, place: Place) -> Result<(), ConfigError> {
+    fn section(&mut self, rest: &str, place: Place) -> Result<(), Fault> {
         let Some(end) = rest.find(']') else {
             let what = format!("'[{}' has no closing ]", shown(rest));
-            return Err(self.messages.error(place, what).hint("write [name]"));
+            return Err(self.faults.error(place, what).hint("write [name]"));
         };
         self.named(&rest[..end], place)
     }
 
     /// Begins a section of this name.
-    fn named(&mut self, name: &str, place: Place) -> Result<(), ConfigError> {
+    fn named(&mut self, name: &str, place: Place) -> Result<(), Fault> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             let what = format!("a job's name has from 1 to {NAME_BYTES_MAX} bytes");
-            return Err(self.messages.error(place, what).hint("write [name]"));
+            return Err(self.faults.error(place, what).hint("write [name]"));
         }
         if self.sections.len() >= SECTIONS_MAX {
             let right = format!("a job file has at most {SECTIONS_MAX} sections");
-            return Err(self.messages.error(place, "too many sections").hint(right));
+            return Err(self.faults.error(place, "too many sections").hint(right));
         }
         self.sections.push(Section { name: name.to_owned(), place, settings: Vec::new() });
         Ok(())
     }
 
-    fn setting(&mut self, body: &str, place: Place) -> Result<(), ConfigError> {
+    fn setting(&mut self, body: &str, place: Place) -> Result<(), Fault> {
         let (key, value, value_place) = match body.split_once('=') {
             Some((key, value)) => {
                 let trimmed = value.trim_start();
                 let before = body.len() - trimmed.len();
-                let value_place = Place { column: place.column + before, ..place };
+                let value_place = place.after(before);
                 (key.trim_end(), Some(trimmed.to_owned()), value_place)
             }
             None => (body, None, place),
@@ -202,16 +189,16 @@ impl<'r> Lines<'r> {
     }
 
     /// Adds a setting to the section that was begun last.
-    fn add(&mut self, setting: Setting) -> Result<(), ConfigError> {
+    fn add(&mut self, setting: Setting) -> Result<(), Fault> {
         let place = setting.place;
         let Some(section) = self.sections.last_mut() else {
             let what = format!("'{}' stands before the first section", shown(&setting.key));
-            return Err(self.messages.error(place, what).hint("begin with [global] or [name]"));
+            return Err(self.faults.error(place, what).hint("begin with [global] or [name]"));
         };
         self.settings += 1;
         if self.settings > SETTINGS_MAX {
             let right = format!("a job file has at most {SETTINGS_MAX} settings");
-            return Err(self.messages.error(place, "too many settings").hint(right));
+            return Err(self.faults.error(place, "too many settings").hint(right));
         }
         section.settings.push(setting);
         Ok(())

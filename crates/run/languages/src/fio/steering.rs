@@ -3,30 +3,30 @@
 
 use treering_script::{Identity, Scheduling};
 
-use super::section::Way;
+use super::direction::Way;
 
 /// A share of what several jobs do together: `flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flow {
+pub struct Flow {
     /// Its part; 0 for none.
-    pub(crate) weight: u64,
+    pub weight: u64,
     /// Which flow it is of.
-    pub(crate) id: u64,
+    pub id: u64,
     /// Microseconds of a pause where others are behind.
-    pub(crate) sleep_us: u64,
+    pub sleep_us: u64,
 }
 
 /// Latencies that the depth of the queue must keep to: `latency_target`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LatencyTarget {
+pub struct LatencyTarget {
     /// No request may take longer; 0 for no such limit.
-    pub(crate) ns: u64,
+    pub ns: u64,
     /// Over how long that is looked at.
-    pub(crate) window_us: u64,
+    pub window_us: u64,
     /// How many percent of the requests it must hold for.
-    pub(crate) percentile: f64,
+    pub percentile: f64,
     /// Whether the job goes on once the depth is found.
-    pub(crate) runs: bool,
+    pub runs: bool,
 }
 
 impl Default for LatencyTarget {
@@ -37,13 +37,13 @@ impl Default for LatencyTarget {
 
 /// Rates below which a job ends: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LowestRates {
+pub struct LowestRates {
     /// Bytes in a second; 0 for no limit.
-    pub(crate) bytes: [u64; 3],
+    pub bytes: [u64; 3],
     /// Requests in a second; 0 for no limit.
-    pub(crate) requests: [u64; 3],
+    pub requests: [u64; 3],
     /// How often the rates are looked at.
-    pub(crate) cycle_ms: u64,
+    pub cycle_ms: u64,
 }
 
 impl Default for LowestRates {
@@ -54,7 +54,7 @@ impl Default for LowestRates {
 
 impl LowestRates {
     /// Whether there are any.
-    pub(crate) fn are_any(&self) -> bool {
+    pub fn are_any(&self) -> bool {
         self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
     }
 }
@@ -66,20 +66,20 @@ const BORNE: [i32; 2] = [5, 84];
 
 /// Errors after which a job goes on: `continue_on_error` and `ignore_error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tolerance {
-    pub(crate) kinds: [bool; ERROR_KINDS],
+pub struct Tolerance {
+    pub kinds: [bool; ERROR_KINDS],
     /// Which ones, by kind; those of the medium where none are named.
-    pub(crate) numbers: [Vec<i32>; ERROR_KINDS],
+    pub numbers: [Vec<i32>; ERROR_KINDS],
 }
 
 impl Tolerance {
     /// Whether any error is borne, so that they are counted.
-    pub(crate) fn is_any(&self) -> bool {
+    pub fn is_any(&self) -> bool {
         self.kinds.contains(&true)
     }
 
     /// Whether a job goes on after this error.
-    pub(crate) fn bears(&self, way: Way, errno: i32) -> bool {
+    pub fn bears(&self, way: Way, errno: i32) -> bool {
         let kind = match (errno, way) {
             (84, _) => 2,
             (_, Way::Read) => 0,
@@ -93,42 +93,42 @@ impl Tolerance {
 
 /// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strides {
+pub struct Strides {
     /// Whether that was said; a size alone says it too.
-    pub(crate) are_asked: Option<bool>,
+    pub are_asked: Option<bool>,
     /// Bytes that are moved in a zone; 0 for no zones.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// How long a zone is.
-    pub(crate) range: u64,
+    pub range: u64,
     /// What is left out after it.
-    pub(crate) skip: u64,
+    pub skip: u64,
 }
 
 /// On which processors each clone runs, and how urgently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Running {
-    pub(crate) cpus: Vec<u32>,
+pub struct Running {
+    pub cpus: Vec<u32>,
     /// Whether each clone has one of them alone.
-    pub(crate) splits: bool,
-    pub(crate) nice: i32,
+    pub splits: bool,
+    pub nice: i32,
     /// The class and the level of its I/O.
-    pub(crate) io_class: u16,
-    pub(crate) io_level: u16,
+    pub io_class: u16,
+    pub io_level: u16,
     /// As whom, by numbers.
-    pub(crate) user: Option<u32>,
-    pub(crate) group: Option<u32>,
+    pub user: Option<u32>,
+    pub group: Option<u32>,
 }
 
 impl Running {
     /// As whom it works, where that is not as ourselves.
-    pub(crate) fn identity(&self) -> Option<Identity> {
+    pub fn identity(&self) -> Option<Identity> {
         let asks = self.user.is_some() || self.group.is_some();
         let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
         asks.then_some(Identity { user, group })
     }
 
     /// Of the clone with this number among all, from 1.
-    pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
+    pub fn scheduling(&self, clone: u64) -> Scheduling {
         let alone = || {
             let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;
             self.cpus.get(usize::try_from(place).ok()?).map(|cpu| vec![*cpu])

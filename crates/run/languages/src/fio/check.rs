@@ -1,12 +1,12 @@
 //! What must hold between the options of a job, and between jobs.
 
-use treering_script::ConfigError;
+use crate::faults::{Fault, Faults, shown};
 
-use super::super::verify::{Block, Kind};
+use super::direction::Way;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
-use super::messages::{Messages, shown};
-use super::section::{Engine, Section, Way};
+use super::section::{Engine, Section};
+use super::verifying::Kind;
 
 /// Keys of one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
@@ -20,14 +20,14 @@ const OF_ENGINES: [(&str, Engine); 7] = [
 ];
 impl Engine {
     /// The keys that only this engine takes.
-    pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
+    pub fn keys(self) -> impl Iterator<Item = &'static str> {
         let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
         keys.map(|(key, _)| key)
     }
 }
 
 /// Workers of one batch.
-pub(crate) const WORKERS_MAX: u64 = 1024;
+pub const WORKERS_MAX: u64 = 1024;
 /// Files that a clone has open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
@@ -117,7 +117,7 @@ fn is_rare_switch(name: &str) -> bool {
 }
 
 /// Looks at every job, and at all of them together.
-pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigError> {
+pub(super) fn check(jobs: &mut [Section], to: &Faults<'_>) -> Result<(), Fault> {
     let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
     if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
         let what = format!("the jobs have {workers} clones in all");
@@ -137,11 +137,11 @@ pub(super) fn check(jobs: &mut [Section], to: &Messages) -> Result<(), ConfigErr
     }
 }
 
-fn refused(job: &Section, to: &Messages, what: &str, right: &str) -> Result<(), ConfigError> {
+fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<(), Fault> {
     Err(to.error(job.heading.place, format!("[{}]: {what}", shown(&job.name))).hint(right))
 }
 
-fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
+fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     settle(job);
     let job = &*job;
@@ -172,9 +172,9 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
     }
     check_mapping(job, to)?;
     if let Some(kind) = job.extras.verify.kind {
-        let block = Block::new(kind, &job.extras.verify, job.unaligned, 0);
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
-        if !block.fits(least) {
+        let part = job.extras.verify.part_bytes(least, job.unaligned);
+        if part <= kind.header_bytes() {
             return refuse("requests have no room for what verifies them", "write a larger bs");
         }
         if matches!(kind, Kind::Pattern | Kind::PatternHeader)
@@ -202,7 +202,7 @@ fn one(job: &mut Section, to: &Messages) -> Result<(), ConfigError> {
 }
 
 /// What a mapping of a file cannot do.
-fn check_mapping(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine == Engine::Mmap && job.create_on_open {
         return refuse("a mapping of a file that is empty", "leave create_on_open out");
@@ -228,8 +228,8 @@ fn check_zones(
     job: &Section,
     zones: Option<bool>,
     bytes: u64,
-    to: &Messages,
-) -> Result<(), ConfigError> {
+    to: &Faults<'_>,
+) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if zones == Some(true) && bytes == 0 {
         return refuse("zonemode=strided without a zonesize", "write zonesize=...");
@@ -241,7 +241,7 @@ fn check_zones(
 }
 
 /// What the engines that move no data cannot do.
-fn without_data(job: &Section, to: &Messages) -> Result<(), ConfigError> {
+fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine.moves_data() {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Arithmetic in values: `(4k*2+1m)`, in floating point as fio reckons.
 
-use super::values::Bases;
+use super::units::{Bases, time_unit_us};
 
 /// Parentheses in parentheses.
 const DEPTH_MAX: usize = 32;
@@ -90,7 +90,7 @@ impl Cursor<'_> {
             1.0
         } else if self.in_time {
             // In microseconds, what stands alone in seconds: fio's own units of an expression.
-            super::values::time_unit_us(suffix)? as f64 / 1e6
+            time_unit_us(suffix)? as f64 / 1e6
         } else {
             self.bases.size_unit(suffix)? as f64
         };

@@ -1,13 +1,17 @@
 //! One setting after the other, each put where it belongs.
 
-use treering_script::{ConfigError, Synchronous};
+mod steering;
+mod verify;
 
+use treering_script::Synchronous;
+
+use crate::faults::Fault;
+
+use super::direction::Way;
 use super::distribution::Distribution;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::section::{
-    Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told, Way,
-};
+use super::section::{Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -48,7 +52,7 @@ const RW_WORDS: [(&str, bool, bool, bool); 11] = [
 
 impl Section {
     /// Puts a setting where it belongs.
-    pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), ConfigError> {
+    pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), Fault> {
         let done = self.apply_requests(name, given)?
             || self.apply_files(name, given)?
             || self.apply_generator(name, given)?
@@ -59,7 +63,7 @@ impl Section {
         if done { Ok(()) } else { Err(given.refuse("cannot be set", WITH_FIO)) }
     }
 
-    fn apply_requests(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_requests(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "rw" => self.rw(given)?,
             "rw_sequencer" => {
@@ -120,7 +124,7 @@ impl Section {
         Ok(true)
     }
 
-    fn rw(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+    fn rw(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let (word, more) = match given.text.split_once(':') {
             Some((word, more)) => (word, Some(more)),
             None => (given.text, None),
@@ -148,7 +152,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_files(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_files(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "size" => self.size = Some(given.amount()?),
             "io_size" => {
@@ -195,7 +199,7 @@ impl Section {
         Ok(true)
     }
 
-    fn service(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+    fn service(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let (word, requests) = given.text.split_once(':').unwrap_or((given.text, "1"));
         let words = [
             ("random", Service::Random),
@@ -207,7 +211,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_generator(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_generator(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "numjobs" => self.clones = given.number(1, CLONES_MAX)?,
             "thread" => self.thread = given.switch()?,
@@ -258,7 +262,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_sync(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_sync(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "fsync" => self.fsync = given.number(0, u64::from(u32::MAX))?,
             "fdatasync" => self.fdatasync = given.number(0, u64::from(u32::MAX))?,
@@ -280,7 +284,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_draws(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_draws(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "norandommap" => self.draws.random_map = !given.switch()?,
             "randrepeat" => self.draws.repeatable = given.switch()?,
@@ -304,7 +308,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_report(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_report(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "name" => given.text.clone_into(&mut self.name),
             "description" => self.description = Some(given.text.to_owned()),
@@ -365,8 +369,8 @@ impl Section {
 /// one leaves what was before.
 pub(super) fn pairs(
     given: &Given<'_>,
-    mut set: impl FnMut(Way, &Given<'_>) -> Result<(), ConfigError>,
-) -> Result<(), ConfigError> {
+    mut set: impl FnMut(Way, &Given<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
     match parts.as_slice() {
         [both] => Way::ALL.into_iter().try_for_each(|way| set(way, &given.part(both))),
@@ -385,7 +389,7 @@ pub(super) fn pairs(
 }
 
 /// The size of a request.
-fn block(given: &Given<'_>) -> Result<u64, ConfigError> {
+fn block(given: &Given<'_>) -> Result<u64, Fault> {
     match given.size()? {
         bytes @ 1..=BLOCK_MAX => Ok(bytes),
         _ => {
@@ -396,7 +400,7 @@ fn block(given: &Given<'_>) -> Result<u64, ConfigError> {
 }
 
 /// Sizes with their percentages; those without share what is left.
-fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, ConfigError> {
+fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, Fault> {
     let mut sizes = Vec::new();
     let (mut sum, mut without) = (0, 0);
     for part in given.text.split(':') {
@@ -422,7 +426,7 @@ fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, ConfigError> {
     Ok(split)
 }
 
-fn paths(given: &Given<'_>) -> Result<Vec<String>, ConfigError> {
+fn paths(given: &Given<'_>) -> Result<Vec<String>, Fault> {
     let paths = split_paths(given.text);
     paths.ok_or_else(|| given.refuse("is no path", "a path has from 1 to 3800 bytes"))
 }
@@ -446,14 +450,14 @@ pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
 }
 
 /// What the names of logs begin with; nothing stands for the job's name.
-fn prefix(given: &Given<'_>) -> Result<String, ConfigError> {
+fn prefix(given: &Given<'_>) -> Result<String, Fault> {
     if given.text.len() > 3800 || given.text.contains('\0') {
         return Err(given.refuse("is no path", "a path has up to 3800 bytes"));
     }
     Ok(given.text.to_owned())
 }
 
-fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, ConfigError> {
+fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, Fault> {
     let right = "percentiles are up to 20 numbers above 0 and up to 100, as 50:99:99.9";
     let mut all = Vec::new();
     for part in given.text.split([':', ',']) {

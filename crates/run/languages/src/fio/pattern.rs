@@ -6,7 +6,7 @@ const BYTES_MAX: usize = 512;
 
 /// Bytes that are repeated, with the places where the offset of a block stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     bytes: Vec<u8>,
     offsets: Vec<usize>,
     /// As it was written.
@@ -15,7 +15,7 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     /// Reads one; `None` where it is none.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let mut pattern = Self { text: text.to_owned(), ..Self::default() };
         let mut rest = text;
         while !rest.is_empty() {
@@ -78,7 +78,7 @@ impl Pattern {
     }
 
     /// Fills a buffer that stands at this offset.
-    pub(crate) fn fill(&self, offset: u64, into: &mut [u8]) {
+    pub fn fill(&self, offset: u64, into: &mut [u8]) {
         let bytes = self.at(offset);
         for part in into.chunks_mut(bytes.len().max(1)) {
             part.copy_from_slice(&bytes[..part.len()]);
@@ -86,7 +86,7 @@ impl Pattern {
     }
 
     /// The bytes of a block at this offset.
-    pub(super) fn at(&self, offset: u64) -> Vec<u8> {
+    pub fn at(&self, offset: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for &at in &self.offsets {
             bytes[at..at + 8].copy_from_slice(&offset.to_le_bytes());
@@ -95,7 +95,7 @@ impl Pattern {
     }
 
     /// As it was written.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 }

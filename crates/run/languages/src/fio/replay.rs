@@ -1,24 +1,34 @@
 //! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
 //! 2 and 3. Which request comes when stands in the log; nothing is drawn.
 
-use super::jobfile::Way;
+use super::direction::Way;
 
 /// The longest log, and the most of its lines.
-pub(super) const BYTES_MAX: u64 = 256 << 20;
+pub const BYTES_MAX: u64 = 256 << 20;
 
 /// What a line asks for, of a file by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub enum Asked {
+    /// A file is opened.
     Open(usize),
+    /// A file is closed.
     Close(usize),
+    /// A request.
     Move {
+        /// The number of the file.
         file: usize,
+        /// In which direction.
         way: Way,
+        /// Where it begins.
         offset: u64,
+        /// How long it is.
         bytes: u64,
     },
+    /// A sync.
     Sync {
+        /// The number of the file.
         file: usize,
+        /// Whether it is `fdatasync`.
         data_only: bool,
     },
     /// Waits until so many milliseconds have passed since the start.
@@ -27,23 +37,25 @@ pub(crate) enum Asked {
 
 /// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Microseconds after the line before.
-    pub(crate) delay_us: u64,
-    pub(crate) asked: Asked,
+    pub delay_us: u64,
+    /// What it asks for.
+    pub asked: Asked,
 }
 
 /// A log as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Replay {
+pub struct Replay {
     /// The files that it names, as it names them.
-    pub(crate) files: Vec<String>,
-    pub(crate) entries: Vec<Entry>,
+    pub files: Vec<String>,
+    /// Its lines, in their order.
+    pub entries: Vec<Entry>,
 }
 
 impl Replay {
     /// Reads a log; says what is wrong with it. Lines that are none are left out, as fio does.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let is_timed = match lines.next() {
             Some(first) if first.starts_with("fio version 3 iolog") => true,
@@ -106,13 +118,13 @@ impl Replay {
     }
 
     /// Bytes of all requests.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// The largest request.
-    pub(super) fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }

@@ -1,9 +1,9 @@
 //! `random_distribution`: `random`, `zipf:1.2`, `pareto:0.2:0.5`, `normal:10`, `zoned:60/10:40/90`,
 //! `zoned_abs:60/20g:40/100g`.
 
-use treering_script::ConfigError;
+use crate::faults::Fault;
 
-use super::section::Way;
+use super::direction::Way;
 use super::values::Given;
 
 /// What the original takes where nothing is given.
@@ -18,16 +18,31 @@ const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]
 
 /// How often each place is drawn: `random_distribution`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Distribution {
+pub enum Distribution {
     /// All alike.
     #[default]
     Even,
     /// By Zipf's drawing with this exponent, which is not 1.
-    Zipf { theta: f64, center: Option<f64> },
+    Zipf {
+        /// The exponent.
+        theta: f64,
+        /// Where in the file, as a share, the most frequent place is; anywhere where none is said.
+        center: Option<f64>,
+    },
     /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
-    Pareto { h: f64, center: Option<f64> },
+    Pareto {
+        /// The share.
+        h: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
     /// Around the middle, moved by up to half of this percentage to either side.
-    Normal { deviation: f64, center: Option<f64> },
+    Normal {
+        /// In percent.
+        deviation: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
     /// Parts of the file in percent, by [`Way::place`].
     Zoned([Vec<Zone>; 3]),
     /// Parts of the file in bytes, by [`Way::place`].
@@ -36,16 +51,16 @@ pub(crate) enum Distribution {
 
 /// A part of a file that gets its share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Zone {
+pub struct Zone {
     /// Percent of the accesses.
-    pub(crate) accesses: u64,
+    pub accesses: u64,
     /// How long it is.
-    pub(crate) size: u64,
+    pub size: u64,
 }
 
 impl Distribution {
     /// From its words.
-    pub(super) fn read(given: &Given<'_>) -> Result<Self, ConfigError> {
+    pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
         let (word, rest) = match given.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
             None => (given.text, None),
@@ -85,7 +100,7 @@ impl Distribution {
     }
 
     /// Whether each file has a drawing of its own, with a seed from its path.
-    pub(crate) fn is_by_file(&self) -> bool {
+    pub fn is_by_file(&self) -> bool {
         matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
     }
 
@@ -123,7 +138,7 @@ fn numbers(
     given: &Given<'_>,
     text: Option<&str>,
     without: f64,
-) -> Result<(f64, Option<f64>), ConfigError> {
+) -> Result<(f64, Option<f64>), Fault> {
     let Some(text) = text else { return Ok((without, None)) };
     let (number, center) = match text.split_once(':') {
         Some((number, center)) => (number, Some(center)),
@@ -145,7 +160,7 @@ fn numbers(
 }
 
 /// Parts of reads, of writes and of trims; one list is for all.
-fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], ConfigError> {
+fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {
         [all] => [all; 3],
@@ -160,7 +175,7 @@ fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3]
     Ok([reads?, writes?, trims?])
 }
 
-fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, ConfigError> {
+fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
     let mut read = Vec::new();
     for part in text.split(':') {
         let (accesses, size) = part.split_once('/').unwrap_or((part, ""));

@@ -2,62 +2,42 @@
 
 use treering_script::Synchronous;
 
-use super::super::logs::Wanted;
-use super::super::replay::Replay;
+use crate::faults::Place;
+
+use super::direction::Way;
 use super::distribution::Distribution;
 use super::extras::Extras;
-use super::messages::Place;
-use super::values::{Amount, Bases};
-
-/// Which way data goes. The numbers are the places in arrays of three.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// From the file.
-    Read = 0,
-    /// To the file.
-    Write = 1,
-    /// Nowhere: room of the file is given back.
-    Trim = 2,
-}
-
-impl Way {
-    /// All, in the order of their numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
-    /// Their names in reports, in the same order.
-    pub(crate) const NAMES: [&'static str; 3] = ["read", "write", "trim"];
-
-    /// Its place in arrays.
-    pub(crate) const fn place(self) -> usize {
-        self as usize
-    }
-}
+use super::logs::Wanted;
+use super::replay::Replay;
+use super::units::Bases;
+use super::values::Amount;
 
 /// What the job does: `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReadWrite {
+pub struct ReadWrite {
     /// It reads.
-    pub(crate) reads: bool,
+    pub reads: bool,
     /// It writes.
-    pub(crate) writes: bool,
+    pub writes: bool,
     /// It trims; where it writes too, each write follows a trim of the same place.
-    pub(crate) trims: bool,
+    pub trims: bool,
     /// At random places.
-    pub(crate) random: bool,
+    pub random: bool,
 }
 
 impl ReadWrite {
     /// Each place is trimmed, then written.
-    pub(crate) const fn is_trim_write(self) -> bool {
+    pub const fn is_trim_write(self) -> bool {
         self.trims && self.writes
     }
 
     /// Reads and writes, mixed.
-    pub(crate) const fn is_mixed(self) -> bool {
+    pub const fn is_mixed(self) -> bool {
         self.reads && self.writes
     }
 
     /// Fio's word.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match (self.reads, self.writes, self.random) {
             _ if self.trims => match (self.writes, self.random) {
                 (false, false) => "trim",
@@ -77,7 +57,7 @@ impl ReadWrite {
 
 /// How requests reach the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub enum Engine {
     /// `pread` and `pwrite`.
     Psync,
     /// `lseek`, then `read` or `write`.
@@ -110,7 +90,7 @@ pub(crate) enum Engine {
 
 impl Engine {
     /// All with their names.
-    pub(crate) const NAMES: [(&'static str, Self); 14] = [
+    pub const NAMES: [(&'static str, Self); 14] = [
         ("psync", Self::Psync),
         ("sync", Self::Sync),
         ("pvsync2", Self::Pvsync2),
@@ -128,44 +108,44 @@ impl Engine {
     ];
 
     /// Whether it has requests on the way while others are made.
-    pub(crate) const fn is_queued(self) -> bool {
+    pub const fn is_queued(self) -> bool {
         matches!(self, Self::Libaio | Self::IoUring | Self::PosixAio)
     }
 
     /// Whether opening a file is the work, and what is told of latencies.
-    pub(crate) const fn works_by_opening(self) -> bool {
+    pub const fn works_by_opening(self) -> bool {
         matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
     }
 
     /// Whether its requests move data.
-    pub(crate) const fn moves_data(self) -> bool {
+    pub const fn moves_data(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null | Self::Ftruncate | Self::Falloc)
     }
 
     /// Whether it needs no files that are made before.
-    pub(crate) const fn is_without_files(self) -> bool {
+    pub const fn is_without_files(self) -> bool {
         matches!(self, Self::Null | Self::FileCreate)
     }
 
     /// Whether files are open while it works on them.
-    pub(crate) const fn has_open_files(self) -> bool {
+    pub const fn has_open_files(self) -> bool {
         !matches!(self, Self::Null | Self::FileStat | Self::FileDelete)
     }
 
     /// Whether the original says what the disk did meanwhile.
-    pub(crate) const fn tells_disk(self) -> bool {
+    pub const fn tells_disk(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
     }
 
     /// Whether what is read and written may be in the page cache.
-    pub(crate) const fn uses_cache(self) -> bool {
+    pub const fn uses_cache(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
     }
 }
 
 /// How room is taken before a file is written: `fallocate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allocation {
+pub enum Allocation {
     /// Not at all.
     None,
     /// By `fallocate`, where the filesystem can.
@@ -180,7 +160,7 @@ pub(crate) enum Allocation {
 
 /// Which file is next: `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
+pub enum Service {
     /// Drawn.
     Random,
     /// One after the other, in turns.
@@ -191,27 +171,27 @@ pub(crate) enum Service {
 
 /// Sizes of requests in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Blocks {
+pub struct Blocks {
     /// The smallest.
-    pub(crate) least: u64,
+    pub least: u64,
     /// The largest.
-    pub(crate) most: u64,
+    pub most: u64,
     /// Sizes and how many percent have each; empty when there is only a range.
-    pub(crate) split: Vec<(u64, u64)>,
+    pub split: Vec<(u64, u64)>,
     /// What offsets are multiples of.
-    pub(crate) align: Option<u64>,
+    pub align: Option<u64>,
 }
 
 impl Blocks {
     /// Of one size.
-    pub(crate) const fn of(bytes: u64) -> Self {
+    pub const fn of(bytes: u64) -> Self {
         Self { least: bytes, most: bytes, split: Vec::new(), align: None }
     }
 }
 
 /// Who ends early when a job is done: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exits {
+pub enum Exits {
     /// The jobs that are told together with it.
     Group,
     /// The jobs that run at the same time.
@@ -222,31 +202,31 @@ pub(crate) enum Exits {
 
 /// The pauses between requests: `thinktime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Think {
+pub struct Think {
     /// How long; 0 for none.
-    pub(crate) us: u64,
+    pub us: u64,
     /// After so many requests.
-    pub(crate) blocks: u64,
+    pub blocks: u64,
     /// And after so much time with requests; 0 for none.
-    pub(crate) io_us: u64,
+    pub io_us: u64,
 }
 
 /// What is told of the latencies, and what is not taken.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
-    pub(crate) percentiles: Vec<f64>,
-    pub(crate) disable_lat: bool,
-    pub(crate) disable_clat: bool,
-    pub(crate) disable_slat: bool,
-    pub(crate) disable_bw: bool,
-    pub(crate) clat_percentiles: bool,
-    pub(crate) lat_percentiles: bool,
-    pub(crate) slat_percentiles: bool,
+pub struct Told {
+    pub percentiles: Vec<f64>,
+    pub disable_lat: bool,
+    pub disable_clat: bool,
+    pub disable_slat: bool,
+    pub disable_bw: bool,
+    pub clat_percentiles: bool,
+    pub lat_percentiles: bool,
+    pub slat_percentiles: bool,
 }
 
 impl Told {
     /// Nothing is told of latencies and rates.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         percentiles: Vec::new(),
         disable_lat: true,
         disable_clat: true,
@@ -275,20 +255,23 @@ impl Default for Told {
 
 /// How places are drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Draws {
+pub struct Draws {
     /// Whether no block comes again before all have come.
-    pub(crate) random_map: bool,
+    pub random_map: bool,
     /// Whether they are drawn by a shift register: `random_generator=lfsr`.
-    pub(crate) register: bool,
+    pub register: bool,
     /// Whether 64 bits are drawn at a time: `random_generator=tausworthe64`.
-    pub(crate) long: bool,
-    pub(crate) repeatable: bool,
-    pub(crate) all_repeatable: bool,
-    pub(crate) seed: u64,
+    pub long: bool,
+    /// `randrepeat`: whether each run draws the same.
+    pub repeatable: bool,
+    /// `allrandrepeat`: likewise for what is not a place.
+    pub all_repeatable: bool,
+    /// `randseed`.
+    pub seed: u64,
     /// How many of a hundred places are drawn; the others go on from the last one.
-    pub(crate) percent_random: [u64; 3],
+    pub percent_random: [u64; 3],
     /// How often each place is.
-    pub(crate) distribution: Distribution,
+    pub distribution: Distribution,
 }
 
 impl Default for Draws {
@@ -308,93 +291,144 @@ impl Default for Draws {
 
 /// How a section begins.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Heading {
+pub struct Heading {
     /// What stands in the brackets: the files of the job are named after it.
-    pub(crate) title: String,
+    pub title: String,
     pub(super) place: Place,
 }
 
 /// A section that is no `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Section {
+pub struct Section {
     /// Its name.
-    pub(crate) name: String,
-    pub(crate) heading: Heading,
+    pub name: String,
+    /// How it begins.
+    pub heading: Heading,
     pub(super) bases: Bases,
-    pub(crate) description: Option<String>,
-    pub(crate) rw: ReadWrite,
+    /// `description`.
+    pub description: Option<String>,
+    /// `rw`, without what stands behind the colon.
+    pub rw: ReadWrite,
     /// Every so many requests a random job draws a new place, and a sequential one goes on.
-    pub(crate) sequence: u64,
+    pub sequence: u64,
     /// Bytes left out after each sequential request.
-    pub(crate) hole: i64,
+    pub hole: i64,
     /// Whether requests between the draws repeat the last place: `rw_sequencer=identical`.
-    pub(crate) repeats: bool,
+    pub repeats: bool,
     /// By [`Way::place`].
-    pub(crate) blocks: [Blocks; 3],
+    pub blocks: [Blocks; 3],
     /// Whether sizes may be any number of bytes.
-    pub(crate) unaligned: bool,
+    pub unaligned: bool,
     /// Whether the sizes are those of sequential and of random requests.
-    pub(crate) blocks_by_order: bool,
-    pub(crate) size: Option<Amount>,
-    pub(crate) io_size: Option<Amount>,
-    pub(crate) file_size: Option<(u64, u64)>,
-    pub(crate) offset: Amount,
-    pub(crate) offset_increment: Amount,
-    pub(crate) number_ios: u64,
-    pub(crate) files: u64,
-    pub(crate) open_files: u64,
-    pub(crate) service: Service,
+    pub blocks_by_order: bool,
+    /// `size`; of the whole file where nothing is said.
+    pub size: Option<Amount>,
+    /// `io_size`; as `size` where nothing is said.
+    pub io_size: Option<Amount>,
+    /// `filesize`: the smallest and the largest, in bytes.
+    pub file_size: Option<(u64, u64)>,
+    /// `offset`.
+    pub offset: Amount,
+    /// `offset_increment`: how much later each further clone begins.
+    pub offset_increment: Amount,
+    /// `number_ios`; 0 for no limit.
+    pub number_ios: u64,
+    /// `nrfiles`, or how many are named.
+    pub files: u64,
+    /// `openfiles`; 0 for all.
+    pub open_files: u64,
+    /// `file_service_type`.
+    pub service: Service,
     /// Requests to one file before the next is chosen.
-    pub(crate) service_requests: u64,
-    pub(crate) directories: Vec<String>,
-    pub(crate) filenames: Vec<String>,
-    pub(crate) filename_format: String,
-    pub(crate) unique_filename: bool,
-    pub(crate) engine: Engine,
-    pub(crate) depth: u64,
-    pub(crate) batch: u64,
-    pub(crate) least_reaped: u64,
-    pub(crate) most_reaped: u64,
-    pub(crate) depth_low: u64,
-    pub(crate) direct: bool,
-    pub(crate) synchronous: Synchronous,
-    pub(crate) clones: u64,
-    pub(crate) thread: bool,
-    pub(crate) runtime_us: u64,
-    pub(crate) time_based: bool,
-    pub(crate) ramp_us: u64,
+    pub service_requests: u64,
+    /// `directory`: clones take turns.
+    pub directories: Vec<String>,
+    /// `filename`; empty where the files are named after the job.
+    pub filenames: Vec<String>,
+    /// `filename_format`.
+    pub filename_format: String,
+    /// `unique_filename`.
+    pub unique_filename: bool,
+    /// `ioengine`.
+    pub engine: Engine,
+    /// `iodepth`.
+    pub depth: u64,
+    /// `iodepth_batch`; 0 for the whole depth.
+    pub batch: u64,
+    /// `iodepth_batch_complete_min`.
+    pub least_reaped: u64,
+    /// `iodepth_batch_complete_max`; 0 for as many as the least.
+    pub most_reaped: u64,
+    /// `iodepth_low`; 0 for the whole depth.
+    pub depth_low: u64,
+    /// `direct`: whether the page cache is left out.
+    pub direct: bool,
+    /// `sync`: how files are opened.
+    pub synchronous: Synchronous,
+    /// `numjobs`.
+    pub clones: u64,
+    /// `thread`: whether a clone is a thread, and not a process.
+    pub thread: bool,
+    /// `runtime`; 0 for no limit.
+    pub runtime_us: u64,
+    /// `time_based`: whether it begins again until its time is over.
+    pub time_based: bool,
+    /// `ramp_time`: what is not counted.
+    pub ramp_us: u64,
     /// The shortest and the longest.
-    pub(crate) start_delay_us: [u64; 2],
-    pub(crate) loops: u64,
-    pub(crate) group_reporting: bool,
-    pub(crate) new_group: bool,
-    pub(crate) stonewall: bool,
+    pub start_delay_us: [u64; 2],
+    /// `loops`.
+    pub loops: u64,
+    /// `group_reporting`.
+    pub group_reporting: bool,
+    /// `new_group`.
+    pub new_group: bool,
+    /// `stonewall`: whether it waits for the jobs before it.
+    pub stonewall: bool,
     /// Who ends with it when it is done first: `exitall` and `exit_what`.
-    pub(crate) exits: Option<Exits>,
-    pub(crate) exits_with: Exits,
-    pub(crate) fsync: u64,
-    pub(crate) fdatasync: u64,
-    pub(crate) end_fsync: bool,
-    pub(crate) fsync_on_close: bool,
-    pub(crate) invalidate: bool,
-    pub(crate) mix_read: u64,
-    pub(crate) allocation: Allocation,
-    pub(crate) draws: Draws,
-    pub(crate) create_on_open: bool,
-    pub(crate) create_fsync: bool,
-    pub(crate) overwrite: bool,
-    pub(crate) unlink: bool,
+    pub exits: Option<Exits>,
+    /// `exit_what`.
+    pub exits_with: Exits,
+    /// `fsync`: after so many writes; 0 for never.
+    pub fsync: u64,
+    /// `fdatasync`: likewise.
+    pub fdatasync: u64,
+    /// `end_fsync`.
+    pub end_fsync: bool,
+    /// `fsync_on_close`.
+    pub fsync_on_close: bool,
+    /// `invalidate`: whether the page cache forgets the files before.
+    pub invalidate: bool,
+    /// `rwmixread`: percent of the requests that are reads.
+    pub mix_read: u64,
+    /// `fallocate`.
+    pub allocation: Allocation,
+    /// How places are drawn.
+    pub draws: Draws,
+    /// `create_on_open`.
+    pub create_on_open: bool,
+    /// `create_fsync`.
+    pub create_fsync: bool,
+    /// `overwrite`: whether the files are filled before.
+    pub overwrite: bool,
+    /// `unlink`: whether the files are removed at the end.
+    pub unlink: bool,
     /// Bytes in a second; 0 for no limit.
-    pub(crate) rate: [u64; 3],
+    pub rate: [u64; 3],
     /// Requests in a second; 0 for no limit.
-    pub(crate) rate_iops: [u64; 3],
-    pub(crate) think: Think,
-    pub(crate) told: Told,
-    pub(crate) logs: Wanted,
+    pub rate_iops: [u64; 3],
+    /// `thinktime`.
+    pub think: Think,
+    /// What is reported of latencies and rates.
+    pub told: Told,
+    /// The logs that it asks for.
+    pub logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
-    pub(crate) given: Vec<(String, String)>,
-    pub(crate) given_globally: Vec<(String, String)>,
-    pub(crate) extras: Extras,
+    pub given: Vec<(String, String)>,
+    /// Those of the `[global]` sections before it.
+    pub given_globally: Vec<(String, String)>,
+    /// What few jobs say.
+    pub extras: Extras,
 }
 
 /// What fio prints when nothing else is asked for.
@@ -482,12 +516,12 @@ impl Section {
     }
 
     /// Whether `k` is 1000: amounts are reported so too.
-    pub(crate) const fn is_decimal(&self) -> bool {
+    pub const fn is_decimal(&self) -> bool {
         self.bases.kb == 1000
     }
 
     /// Bytes of its files, as far as it says how many.
-    pub(crate) fn stated_bytes(&self) -> u64 {
+    pub fn stated_bytes(&self) -> u64 {
         match (self.file_size, self.size) {
             (Some((_, high)), None) => high.saturating_mul(self.files),
             (_, Some(Amount::Bytes(bytes))) => bytes,
@@ -496,7 +530,7 @@ impl Section {
     }
 
     /// Takes over what a log asks for: its files, directions and sizes.
-    pub(crate) fn replay(&mut self, replay: Replay) {
+    pub fn replay(&mut self, replay: Replay) {
         let [reads, writes, trims] = Way::ALL.map(|way| replay.goes(way));
         self.rw = ReadWrite { reads, writes, trims: trims && !reads && !writes, random: false };
         self.filenames.clone_from(&replay.files);
@@ -508,12 +542,12 @@ impl Section {
     }
 
     /// Whether a key was given, to the section or to a `[global]` one before it.
-    pub(crate) fn sets(&self, name: &str) -> bool {
+    pub fn sets(&self, name: &str) -> bool {
         self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
     }
 
     /// Bytes that it moves, where its files have so many of them.
-    pub(crate) fn io_bytes(&self, size: u64) -> Option<u64> {
+    pub fn io_bytes(&self, size: u64) -> Option<u64> {
         self.io_size.map(|amount| match amount {
             Amount::Bytes(bytes) => bytes,
             Amount::Percent(percent) => {
@@ -524,17 +558,17 @@ impl Section {
     }
 
     /// Whether it goes on until its time is over.
-    pub(crate) const fn is_timed(&self) -> bool {
+    pub const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0
     }
 
     /// Sizes of requests in a way.
-    pub(crate) const fn blocks(&self, way: Way) -> &Blocks {
+    pub const fn blocks(&self, way: Way) -> &Blocks {
         &self.blocks[way.place()]
     }
 
     /// The ways in which it moves data.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = Way> + use<> {
+    pub fn ways(&self) -> impl Iterator<Item = Way> + use<> {
         let ReadWrite { reads, writes, trims, .. } = self.rw;
         Way::ALL.into_iter().filter(move |way| match way {
             Way::Read => reads,
@@ -544,17 +578,17 @@ impl Section {
     }
 
     /// The smallest request of both ways, also of one that it does not go.
-    pub(crate) fn least_block(&self) -> u64 {
+    pub fn least_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.least).min().unwrap_or(1).max(1)
     }
 
     /// The largest one, likewise.
-    pub(crate) fn most_block(&self) -> u64 {
+    pub fn most_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.most).max().unwrap_or(1).max(1)
     }
 
     /// What offsets in a way are multiples of.
-    pub(crate) fn align(&self, way: Way) -> u64 {
+    pub fn align(&self, way: Way) -> u64 {
         let blocks = self.blocks(way);
         blocks.align.unwrap_or(blocks.least).max(1)
     }

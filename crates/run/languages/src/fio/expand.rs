@@ -7,17 +7,17 @@ const BYTES_MAX: usize = 1 << 16;
 
 /// What the machine says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub struct Machine {
     /// Processors.
-    pub(crate) cpus: u64,
+    pub cpus: u64,
     /// Bytes of a page.
-    pub(crate) page_bytes: u64,
+    pub page_bytes: u64,
     /// Memory, in MiB.
-    pub(crate) memory_mib: u64,
+    pub memory_mib: u64,
 }
 
 /// Says what a variable of the environment is.
-pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
+pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
 /// The text with everything put in, or what is not known.
 pub(super) fn expand<'t>(
@@ -43,7 +43,7 @@ pub(super) fn expand<'t>(
                 return Err("'${' has no closing }".to_owned());
             };
             out.push_str(&environment(name).ok_or_else(|| {
-                format!("the environment has no variable {}", super::messages::shown(name))
+                format!("the environment has no variable {}", crate::faults::shown(name))
             })?);
             rest = after;
         } else if let Some((keyword, number)) =

@@ -5,63 +5,75 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
-mod apply_steering;
-mod apply_verify;
 mod arithmetic;
 mod check;
 mod command_line;
+mod direction;
 mod distribution;
 mod expand;
 mod extras;
 mod keys;
 mod lines;
-mod messages;
+mod logs;
+mod pattern;
 mod relay;
+mod replay;
 mod section;
 mod show;
 mod steering;
+mod units;
 mod values;
+mod verifying;
 
 use treering_script::ConfigError;
 
-pub(super) use check::WORKERS_MAX;
-pub(super) use command_line::command_line;
-pub(super) use distribution::{Distribution, Zone};
-pub(super) use expand::{Environment, Machine};
-pub(super) use extras::{Advice, Content, Numbers, Unified};
-pub(super) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
-pub(super) use lines::Reader;
-pub(super) use relay::{Relayed, number_of, relay};
-pub(super) use section::{Allocation, Draws, Engine, Exits, Section, Service, Think, Way};
-pub(super) use show::show;
-pub(super) use steering::{LatencyTarget, LowestRates, Strides};
-pub(super) use values::Amount;
+use crate::faults::{Fault, Faults, Place};
+
+pub use check::WORKERS_MAX;
+pub use command_line::command_line;
+pub use direction::Way;
+pub use distribution::{Distribution, Zone};
+pub use expand::{Environment, Machine};
+pub use extras::{Advice, Content, Numbers, Unified};
+pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
+pub use lines::Reader;
+pub use logs::Wanted;
+pub use pattern::Pattern;
+pub use relay::{Relayed, number_of, relay};
+pub use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
+pub use section::{Allocation, Draws, Engine, Exits, Section, Service, Think};
+pub use show::show;
+pub use steering::{LatencyTarget, LowestRates, Strides};
+pub use values::Amount;
+pub use verifying::{HEADER_BYTES, Kind, Verifying};
 
 use expand::expand;
 use lines::{Lines, Setting};
-use messages::Messages;
-use values::{Bases, Given};
+use units::Bases;
+use values::Given;
 
 /// What a job file may ask of its surroundings.
-pub(super) struct Surroundings<'s> {
-    pub(super) reader: &'s Reader<'s>,
-    pub(super) environment: &'s Environment<'s>,
+pub struct Surroundings<'s> {
+    /// Reads the files that it includes.
+    pub reader: &'s Reader<'s>,
+    /// The variables of the environment.
+    pub environment: &'s Environment<'s>,
     /// Settings of the command line as `KEY=VALUE`, which come before the file.
-    pub(super) typed: &'s [String],
-    pub(super) machine: Machine,
+    pub typed: &'s [String],
+    /// What the names of amounts of the machine stand for.
+    pub machine: Machine,
 }
 
 /// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
-pub(super) fn parse(
+pub fn parse(
     file: &str,
     text: &[u8],
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Section>, ConfigError> {
-    let (sections, messages) = Lines::read(file, text, around)?;
+    let (sections, mut faults) = Lines::read(file, text, around)?;
     let mut global = Section::defaults();
     let mut jobs = Vec::new();
-    let mut faults = Vec::new();
     for read in sections {
         let is_global = read.is_global();
         if !is_global && !only.is_empty() && !only.contains(&read.name) {
@@ -73,15 +85,18 @@ pub(super) fn parse(
         section.heading.title.clone_from(&read.name);
         let is_typed = !around.typed.is_empty() && read.place.file == 0;
         if !is_typed {
-            section.bases = bases(&read.settings, section.bases, &messages)?;
+            section.bases = bases(&read.settings, section.bases, &faults)
+                .map_err(|fault| faults.refuse(fault))?;
         }
         for setting in &read.settings {
             if is_typed {
                 // As the original: of a command line it holds for what follows.
                 let one = std::slice::from_ref(setting);
-                section.bases = bases(one, section.bases, &messages)?;
+                section.bases =
+                    bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
             }
-            faults.extend(section.set(setting, &messages, around).err());
+            let set = section.set(setting, &faults, around);
+            faults.taken(set);
         }
         if is_global {
             section.given_globally = std::mem::take(&mut section.given);
@@ -94,21 +109,18 @@ pub(super) fn parse(
         }
         jobs.push(section);
     }
-    if !faults.is_empty() {
-        return Err(messages::all(faults));
-    }
+    faults.check()?;
     if jobs.is_empty() {
-        let place = messages::Place { file: 0, line: 1, column: 0 };
-        return Err(messages
-            .error(place, "there is no job")
-            .hint("a job is a section with a name of its own, as [reader]"));
+        let fault = faults.error(Place::START, "there is no job");
+        let right = "a job is a section with a name of its own, as [reader]";
+        return Err(faults.refuse(fault.hint(right)));
     }
-    check::check(&mut jobs, &messages)?;
+    check::check(&mut jobs, &faults).map_err(|fault| faults.refuse(fault))?;
     Ok(jobs)
 }
 
 /// The base of a section's sizes, wherever in it that stands.
-fn bases(settings: &[Setting], before: Bases, to: &Messages) -> Result<Bases, ConfigError> {
+fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
@@ -123,9 +135,9 @@ impl Section {
     fn set(
         &mut self,
         setting: &Setting,
-        to: &Messages,
+        to: &Faults<'_>,
         around: &Surroundings<'_>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), Fault> {
         let name = keys::meant(&setting.key, setting.place, to)?;
         let written = setting.value.as_deref().unwrap_or_default();
         let place = setting.value_place;

@@ -3,61 +3,18 @@
 //! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
 //! with what would be right.
 
-use treering_script::ConfigError;
+use crate::faults::{Fault, Faults, Place, shown};
 
 use super::arithmetic::reckon;
 use super::keys::WITH_FIO;
-use super::messages::{Messages, Place, shown};
+use super::units::{Bases, time_unit_us};
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
-/// What suffixes of sizes mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bases {
-    /// What `k` multiplies with: 1024 or 1000.
-    pub(crate) kb: u64,
-}
-
-impl Bases {
-    /// What a suffix multiplies with: `k` and `kb` with the base, `kib` with the other one.
-    pub(super) fn size_unit(self, suffix: &str) -> Option<u64> {
-        let suffix = suffix.to_ascii_lowercase();
-        let (letter, rest) = suffix.split_at_checked(1)?;
-        let base = match rest {
-            "" | "b" | "i" => self.kb,
-            "ib" => 2024 - self.kb,
-            _ => return None,
-        };
-        let power = match letter {
-            "k" => 1,
-            "m" => 2,
-            "g" => 3,
-            "t" => 4,
-            "p" => 5,
-            "b" if rest.is_empty() => 0,
-            _ => return None,
-        };
-        base.checked_pow(power)
-    }
-}
-
-/// What a suffix of times means, in microseconds.
-pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
-    Some(match suffix.to_ascii_lowercase().as_str() {
-        "us" | "usec" => 1,
-        "ms" | "msec" => 1_000,
-        "s" | "sec" => 1_000_000,
-        "m" | "min" => 60_000_000,
-        "h" | "hour" => 3_600_000_000,
-        "d" | "day" => 86_400_000_000,
-        _ => return None,
-    })
-}
-
 /// An amount of bytes, or a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Amount {
+pub enum Amount {
     /// Bytes.
     Bytes(u64),
     /// Percent of something, from 0 to 100.
@@ -71,12 +28,12 @@ pub(super) struct Given<'t> {
     pub(super) text: &'t str,
     pub(super) place: Place,
     pub(super) bases: Bases,
-    pub(super) to: &'t Messages,
+    pub(super) to: &'t Faults<'t>,
 }
 
 impl<'t> Given<'t> {
     /// An error: what is wrong with the text, and what would be right.
-    pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> ConfigError {
+    pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
         let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
         self.to.error(self.place, what).hint(right)
     }
@@ -91,7 +48,7 @@ impl<'t> Given<'t> {
     }
 
     /// A whole number in a range, which may be reckoned.
-    pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, ConfigError> {
+    pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
             None => self.reckoned(false),
@@ -103,7 +60,7 @@ impl<'t> Given<'t> {
     }
 
     /// Whether it is on: without a value it is.
-    pub(super) fn switch(&self) -> Result<bool, ConfigError> {
+    pub(super) fn switch(&self) -> Result<bool, Fault> {
         match self.text {
             "0" => Ok(false),
             "1" | "" => Ok(true),
@@ -121,7 +78,7 @@ impl<'t> Given<'t> {
     }
 
     /// Bytes.
-    pub(super) fn size(&self) -> Result<u64, ConfigError> {
+    pub(super) fn size(&self) -> Result<u64, Fault> {
         let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
                      arithmetic stands in parentheses";
         let bytes = self.bytes().filter(|bytes| *bytes <= SIZE_MAX);
@@ -146,7 +103,7 @@ impl<'t> Given<'t> {
     }
 
     /// Bytes, or percent.
-    pub(super) fn amount(&self) -> Result<Amount, ConfigError> {
+    pub(super) fn amount(&self) -> Result<Amount, Fault> {
         match self.text.strip_suffix('%') {
             Some(percent) => match plain(percent.trim_end()) {
                 Some(percent @ 0..=100) => Ok(Amount::Percent(percent)),
@@ -163,7 +120,7 @@ impl<'t> Given<'t> {
     ///
     /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
     /// size comes first.
-    pub(super) fn range(&self) -> Result<(u64, u64), ConfigError> {
+    pub(super) fn range(&self) -> Result<(u64, u64), Fault> {
         let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
         let (low, high) = match halves {
             Some((low, high)) => (self.end_of_range(low)?, self.end_of_range(high)?),
@@ -172,14 +129,14 @@ impl<'t> Given<'t> {
         Ok((low.min(high), low.max(high)))
     }
 
-    fn end_of_range(&self, text: &str) -> Result<u64, ConfigError> {
+    fn end_of_range(&self, text: &str) -> Result<u64, Fault> {
         let is_arithmetic = text.trim_start().starts_with('(');
         let end = text.find(['/', ':']).filter(|_| !is_arithmetic).unwrap_or(text.len());
         self.part(&text[..end]).size()
     }
 
     /// Microseconds; a number alone counts in this many of them.
-    pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, ConfigError> {
+    pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
         let text = self.text;
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -194,7 +151,7 @@ impl<'t> Given<'t> {
     }
 
     /// One of these words.
-    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
         let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
         found.ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -216,22 +173,21 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Given, Messages, Place};
+    use super::{Amount, Bases, Fault, Faults, Given, Place};
 
     fn given<T>(
         text: &'static str,
         kb: u64,
-        read: impl Fn(&Given<'static>) -> Result<T, treering_script::ConfigError>,
+        read: impl Fn(&Given<'static>) -> Result<T, Fault>,
     ) -> Option<T> {
-        let to = Box::leak(Box::new(Messages::default()));
-        to.file("f", b"");
-        let place = Place { file: 0, line: 2, column: 7 };
+        let to = Box::leak(Box::new(Faults::new("f", b"")));
+        let place = Place::new(2, 7);
         let bases = Bases { kb };
         match read(&Given { key: "key", text, place, bases, to }) {
             Ok(value) => Some(value),
             Err(error) => {
-                assert!(error.message.starts_with("f:2:7: key: '"), "{error}");
-                assert!(error.hint.is_some(), "{error}");
+                assert_eq!(error.place, place);
+                assert!(error.what.starts_with("key: '") && error.hint.is_some(), "{error:?}");
                 None
             }
         }

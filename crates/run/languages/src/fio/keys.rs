@@ -1,12 +1,10 @@
 //! The keys: those that are understood, and those that only the original has.
 
-use treering_script::ConfigError;
-
-use super::messages::{Messages, Place, shown};
-use crate::messages::nearest;
+use crate::faults::{Fault, Faults, Place, shown};
+use crate::nearest::nearest;
 
 /// Every name that is understood, with the name under which it is set.
-pub(crate) const KNOWN: &[(&str, &str)] = &[
+pub const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
     ("rw", "rw"),
@@ -319,7 +317,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
 ];
 
 /// Whether the original knows a key.
-pub(crate) fn is_key(key: &str) -> bool {
+pub fn is_key(key: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == key)
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
 }
@@ -346,24 +344,20 @@ const SETS: [&str; 17] = [
 ];
 
 /// Whether a key stands alone on the command line.
-pub(crate) fn is_switch_key(key: &str) -> bool {
+pub fn is_switch_key(key: &str) -> bool {
     SETS.contains(&key)
 }
 
 /// The name under which a key is set.
-pub(super) fn meant(
-    key: &str,
-    place: Place,
-    messages: &Messages,
-) -> Result<&'static str, ConfigError> {
+pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'static str, Fault> {
     if let Some((_, name)) = KNOWN.iter().find(|(known, _)| *known == key) {
         return Ok(name);
     }
     if let Some((what, _)) = FOREIGN.iter().find(|(_, names)| names.contains(&key)) {
         let what = format!("{}: treering does not do this: {what}", shown(key));
-        return Err(messages.error(place, what).hint(WITH_FIO));
+        return Err(faults.error(place, what).hint(WITH_FIO));
     }
-    let error = messages.error(place, format!("'{}' is not a key of a job", shown(key)));
+    let error = faults.error(place, format!("'{}' is not a key of a job", shown(key)));
     let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
     let all = KNOWN.iter().map(|(known, _)| *known).chain(foreign);
     Err(match nearest(key, all) {
@@ -373,11 +367,11 @@ pub(super) fn meant(
 }
 
 /// What to do about that which only the original can.
-pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
+pub const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
 
 #[cfg(test)]
 mod tests {
-    use super::{FOREIGN, KNOWN, Messages, Place, meant};
+    use super::{FOREIGN, Faults, KNOWN, Place, meant};
 
     #[test]
     fn every_key_is_in_one_list_only() {
@@ -391,14 +385,13 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_met_with_the_nearest_one() {
-        let mut messages = Messages::default();
-        messages.file("f", b"");
-        let place = Place { file: 0, line: 3, column: 1 };
-        let hint = |key| meant(key, place, &messages).unwrap_err().hint.unwrap();
+        let faults = Faults::new("f", b"");
+        let place = Place::new(3, 1);
+        let hint = |key| meant(key, place, &faults).unwrap_err().hint.unwrap();
         assert_eq!(hint("sizes"), "perhaps size is meant");
         assert_eq!(hint("RW"), "perhaps rw is meant");
         assert!(hint("colour_of_the_disk").contains("lists the keys"));
         assert!(hint("verify_state_load").contains("--with-fio"));
-        assert_eq!(meant("blocksize", place, &messages).unwrap(), "bs");
+        assert_eq!(meant("blocksize", place, &faults).unwrap(), "bs");
     }
 }

@@ -1,10 +1,10 @@
 //! Settings that steer a job, and those that say how it runs.
 
-use treering_script::ConfigError;
+use crate::faults::Fault;
 
-use super::apply::pairs;
-use super::section::Section;
-use super::values::Given;
+use super::super::section::Section;
+use super::super::values::Given;
+use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 /// The names of errors, from 1.
@@ -13,11 +13,7 @@ const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECH
      ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
 
 impl Section {
-    pub(super) fn apply_steering(
-        &mut self,
-        name: &str,
-        given: &Given<'_>,
-    ) -> Result<bool, ConfigError> {
+    pub(super) fn apply_steering(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
             "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
@@ -55,7 +51,7 @@ impl Section {
         Ok(true)
     }
 
-    fn continue_on_error(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+    fn continue_on_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let [read, write, verify] =
             [[true, false, false], [false, true, false], [false, false, true]];
         let words = [
@@ -73,7 +69,7 @@ impl Section {
     }
 
     /// Lists of errors of reads, writes and verifying, with commas between; in each colons.
-    fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+    fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         for (kind, list) in given.text.split(',').enumerate().take(3) {
             let names = list.split(':').map(str::trim).filter(|name| !name.is_empty());
             for name in names {
@@ -89,7 +85,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "cpus_allowed" => self.extras.running.cpus = cpus(given)?,
             "cpumask" => {
@@ -140,7 +136,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_latency(&mut self, name: &str, given: &Given<'_>) -> Result<bool, ConfigError> {
+    fn apply_latency(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
         match name {
             "latency_target" => self.extras.latency.ns = given.time_us(1)?.saturating_mul(1000),
             "latency_window" => self.extras.latency.window_us = given.time_us(1)?,
@@ -175,7 +171,7 @@ impl Section {
     }
 }
 
-fn identity(given: &Given<'_>) -> Result<u32, ConfigError> {
+fn identity(given: &Given<'_>) -> Result<u32, Fault> {
     Ok(u32::try_from(given.number(0, COUNT_MAX)?).unwrap_or(0))
 }
 
@@ -184,7 +180,7 @@ fn small(number: u64) -> u16 {
 }
 
 /// Processors, as `0,2-4`.
-fn cpus(given: &Given<'_>) -> Result<Vec<u32>, ConfigError> {
+fn cpus(given: &Given<'_>) -> Result<Vec<u32>, Fault> {
     let refuse = || given.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
     let mut all = Vec::new();
     for part in given.text.split([',', ':']).map(str::trim) {

@@ -4,8 +4,9 @@ use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
 
+use super::direction::Way;
 use super::keys::KNOWN;
-use super::section::{Allocation, Blocks, Engine, ReadWrite, Service, Way};
+use super::section::{Allocation, Blocks, Engine, ReadWrite, Service};
 use super::values::Amount;
 
 fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {

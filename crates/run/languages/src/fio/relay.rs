@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 use treering_script::ConfigError;
 
+use crate::faults::{Fault, Faults, Place, shown};
+
 use super::Surroundings;
 use super::expand::expand;
-use super::lines::{Lines, Setting};
-use super::messages::{Messages, Place, shown};
+use super::lines::{self, Lines, Setting};
 use super::section::Section;
 
 /// With this and its number each job describes itself.
@@ -18,21 +19,31 @@ const MARK: &str = "treering ";
 
 /// A job as the original gets it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Relayed {
+pub struct Relayed {
     /// Its name, its files and its directories; of the rest only what decides who is told together.
-    pub(crate) section: Section,
+    pub section: Section,
     /// The settings that are handed on, in their order.
-    pub(crate) settings: Vec<(String, Option<String>)>,
+    pub settings: Vec<(String, Option<String>)>,
 }
 
 /// The jobs of a file, their keys not understood.
-pub(crate) fn relay(
+pub fn relay(
     file: &str,
     text: &[u8],
     only: &[String],
     around: &Surroundings<'_>,
 ) -> Result<Vec<Relayed>, ConfigError> {
-    let (sections, to) = Lines::read(file, text, around)?;
+    let (sections, mut to) = Lines::read(file, text, around)?;
+    let jobs = jobs(sections, only, around, &to);
+    jobs.map_err(|fault| to.refuse(fault))
+}
+
+fn jobs(
+    sections: Vec<lines::Section>,
+    only: &[String],
+    around: &Surroundings<'_>,
+    to: &Faults<'_>,
+) -> Result<Vec<Relayed>, Fault> {
     let mut global = Relayed::default();
     let mut jobs = Vec::new();
     for read in sections {
@@ -42,27 +53,26 @@ pub(crate) fn relay(
         let mut relayed = global.clone();
         relayed.section.name.clone_from(&read.name);
         for setting in &read.settings {
-            relayed.take(setting, around, &to)?;
+            relayed.take(setting, around, to)?;
         }
         if read.is_global() {
             global = relayed;
             // It begins with the first job after it, and with that one only.
             continue;
         }
-        relayed.check(read.place, &to)?;
+        relayed.check(read.place, to)?;
         jobs.push(relayed);
     }
     if jobs.is_empty() {
-        let place = Place { file: 0, line: 1, column: 0 };
         return Err(to
-            .error(place, "there is no job")
+            .error(Place::START, "there is no job")
             .hint("a job is a section with a name of its own, as [reader]"));
     }
     Ok(jobs)
 }
 
 /// Which job says this of itself.
-pub(crate) fn number_of(description: &str) -> Option<usize> {
+pub fn number_of(description: &str) -> Option<usize> {
     description.strip_prefix(MARK)?.parse().ok()
 }
 
@@ -94,8 +104,8 @@ impl Relayed {
         &mut self,
         setting: &Setting,
         around: &Surroundings<'_>,
-        to: &Messages,
-    ) -> Result<(), ConfigError> {
+        to: &Faults<'_>,
+    ) -> Result<(), Fault> {
         let key = setting.key.as_str();
         let written = setting.value.as_deref();
         let expanded = expand(written.unwrap_or("1"), around.environment, around.machine);
@@ -104,7 +114,7 @@ impl Relayed {
                 .hint("set the variable, or write the value itself")
         })?;
         if let Some(why) = refusal(key, &text) {
-            let what = format!("{}: '{}': {why}", shown(key), shown(&text));
+            let what = format!("{}: '{}': {why}", shown(key), shown(text.as_ref()));
             return Err(to.error(setting.place, what).hint("leave it out"));
         }
         let is_on = text != "0";
@@ -112,8 +122,11 @@ impl Relayed {
         match key {
             "directory" | "filename" => {
                 let paths = super::apply::split_paths(&text).ok_or_else(|| {
-                    to.error(setting.value_place, format!("{key}: '{}' is no path", shown(&text)))
-                        .hint("a path has from 1 to 3800 bytes")
+                    to.error(
+                        setting.value_place,
+                        format!("{key}: '{}' is no path", shown(text.as_ref())),
+                    )
+                    .hint("a path has from 1 to 3800 bytes")
                 })?;
                 let wrong = |path: &String| {
                     path.contains([';', '#', '\\']) || path.chars().any(char::is_control)
@@ -152,7 +165,7 @@ impl Relayed {
         Ok(())
     }
 
-    fn check(&self, place: Place, to: &Messages) -> Result<(), ConfigError> {
+    fn check(&self, place: Place, to: &Faults<'_>) -> Result<(), Fault> {
         let section = &self.section;
         if section.name.contains('/') && section.filenames.is_empty() {
             let what = format!("[{}]: the name has a slash", shown(&section.name));
@@ -170,12 +183,12 @@ impl Relayed {
     }
 
     /// Whether it says something of a key.
-    pub(crate) fn sets(&self, key: &str) -> bool {
+    pub fn sets(&self, key: &str) -> bool {
         self.settings.iter().any(|(set, _)| set == key)
     }
 
     /// As text for the original: where its files are, and which one it is, come last.
-    pub(crate) fn write(&self, number: usize, more: &[(String, String)]) -> String {
+    pub fn write(&self, number: usize, more: &[(String, String)]) -> String {
         let mut text = format!("[{}]\n", self.section.name);
         // Writing into a string cannot fail.
         for (key, value) in &self.settings {

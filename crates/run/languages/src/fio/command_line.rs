@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use treering_script::ConfigError;
 
+use crate::faults::{Fault, Faults, shown};
+
 use super::expand::expand;
-use super::lines::Lines;
-use super::messages::shown;
+use super::lines::{Lines, Section};
 use super::{Surroundings, keys};
 
 /// The sections of a file as options, each job behind its name. What was typed is left out.
-pub(crate) fn command_line(
+pub fn command_line(
     file: &str,
     text: &[u8],
     only: &[String],
@@ -20,7 +21,17 @@ pub(crate) fn command_line(
         return Ok(String::new());
     }
     let around = Surroundings { typed: &[], ..*around };
-    let (sections, messages) = Lines::read(file, text, &around)?;
+    let (sections, mut faults) = Lines::read(file, text, &around)?;
+    let written = written(&sections, only, &around, &faults);
+    written.map_err(|fault| faults.refuse(fault))
+}
+
+fn written(
+    sections: &[Section],
+    only: &[String],
+    around: &Surroundings<'_>,
+    faults: &Faults<'_>,
+) -> Result<String, Fault> {
     let mut line = String::from("fio ");
     for section in sections {
         if !section.is_global() {
@@ -31,11 +42,11 @@ pub(crate) fn command_line(
             let _ = write!(line, "--name={} ", section.name);
         }
         for setting in &section.settings {
-            let name = keys::meant(&setting.key, setting.place, &messages)?;
+            let name = keys::meant(&setting.key, setting.place, faults)?;
             let written = setting.value.as_deref();
             let value = written.map(|text| expand(text, around.environment, around.machine));
             let value = value.transpose().map_err(|why| {
-                messages
+                faults
                     .error(setting.value_place, format!("{}: {why}", shown(&setting.key)))
                     .hint("set the variable, or write the value itself")
             })?;

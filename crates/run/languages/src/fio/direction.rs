@@ -1,0 +1,24 @@
+//! The directions of requests.
+
+/// Which way data goes. The numbers are the places in arrays of three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the file.
+    Read = 0,
+    /// To the file.
+    Write = 1,
+    /// Nowhere: room of the file is given back.
+    Trim = 2,
+}
+
+impl Way {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
+    /// Their names in reports, in the same order.
+    pub const NAMES: [&'static str; 3] = ["read", "write", "trim"];
+
+    /// Its place in arrays.
+    pub const fn place(self) -> usize {
+        self as usize
+    }
+}
