@@ -18,6 +18,7 @@ mod random;
 mod record;
 mod signal;
 mod spans;
+mod typed_options;
 
 pub use board::{Board, Deadline};
 pub use buffers::{Buffers, OpenBuffers};
@@ -45,4 +46,5 @@ pub use random::Random;
 pub use record::{Answer, ClassicRecord, SettingFiles};
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
+pub use typed_options::OptionValue;
 pub use treering_sys::{Errno, Scheduling, Synchronous};
