@@ -13,6 +13,7 @@ mod entries;
 mod io;
 mod job;
 mod names;
+mod option_table;
 mod options;
 mod random;
 mod record;
@@ -38,6 +39,7 @@ pub use job::{
     Task, TimeLimit, ToldPhase, Unfinished, Usage, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
+pub use option_table::with_option_table;
 pub use options::{
     ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload,
     parse_count, parse_size,

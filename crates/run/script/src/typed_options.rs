@@ -34,6 +34,7 @@ macro_rules! whole_numbers {
             fn read(settings: &Settings, spec: &OptionSpec) -> Result<Self, ConfigError> {
                 let specs = std::slice::from_ref(spec);
                 let (least, most) = spec.range;
+                let most = most.min(u64::try_from(Self::MAX).unwrap_or(u64::MAX));
                 let number = match spec.value {
                     ValueKind::Size => settings.size_within(specs, spec.name, least..=most),
                     _ => settings.number(specs, spec.name, least..=most),
@@ -223,7 +224,7 @@ macro_rules! options {
             $(
                 $(#[doc = $help:literal])+
                 $(#[support = $support:expr])?
-                $(#[recorded = $recorded:literal])?
+                $(#[recorded = $recorded:tt])?
                 $field:ident $(($short:literal))? : $type:ty
                 $(= $kind:ident $(($words:expr))? $([$range:expr])? $(, $default:expr)?)?;
             )+
@@ -320,4 +321,100 @@ macro_rules! options {
     (@record $all:ident [] $field:ident $value:tt) => {
         $all.extend($value.parameters());
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Settings, Support, ValueKind};
+
+    crate::options! {
+        /// Options that stand among others.
+        struct Inner {
+            /// Bytes.
+            read_bytes('b'): u32 = Size[1..=1 << 20], "64K";
+        }
+    }
+
+    crate::options! {
+        /// One of each kind.
+        struct Outer {
+            /// How many
+            /// there are.
+            count('n'): u16 = Number[1..=70_000], "3";
+            /// Without it, as long as it takes.
+            seconds: Option<u64> = Number[1..=9];
+            /// Has a default, and may be taken away.
+            time: Option<u64> = Number, "60";
+            /// Those in the middle.
+            inner: Inner;
+            /// Whether.
+            is_quick: bool = Flag;
+            /// Who.
+            #[support = Support::Approximate("nearly")]
+            who: &'static str = Choice(&["all", "none"]), "none";
+            /// Where.
+            #[recorded = false]
+            log: String = Path, "a.log";
+            /// How full.
+            fill: Option<f64> = Percent;
+            /// What else.
+            rest: Vec<String> = Operands;
+            /// Nothing.
+            #[support = Support::Rejected("not here")]
+            server: () = Text;
+        }
+    }
+
+    fn read(given: &[(&str, &str)]) -> Result<Outer, String> {
+        let own = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Outer::read(&Settings::new(own.collect())).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn declarations_are_options_in_their_order() {
+        let names: Vec<&str> = Outer::SPECS.iter().map(|spec| spec.name).collect();
+        let all = "count seconds time read-bytes is-quick who log fill rest server";
+        assert_eq!(names.join(" "), all);
+        let count = &Outer::SPECS[0];
+        assert_eq!((count.short, count.default), (Some('n'), Some("3")));
+        assert_eq!(count.doc, "How many there are.");
+        assert_eq!((count.value, count.range), (ValueKind::Number, (1, 70_000)));
+        assert_eq!(Outer::SPECS[5].support, Support::Approximate("nearly"));
+        assert_eq!(Outer::SPECS[9].support, Support::Rejected("not here"));
+    }
+
+    #[test]
+    fn defaults_and_what_was_given_are_read_and_recorded() {
+        let none = read(&[]).unwrap();
+        assert_eq!((none.count, none.seconds, none.time), (3, None, Some(60)));
+        assert_eq!((none.inner.read_bytes, none.is_quick, none.who), (65_536, false, "none"));
+        assert_eq!((none.log.as_str(), none.fill), ("a.log", None));
+        let said = |options: &Outer| {
+            let all = options.parameters();
+            all.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(said(&none), "count=3 time=60 read-bytes=65536 is-quick=false who=none");
+        let given = [("count", "1k"), ("fill", "40%"), ("rest", "a"), ("rest", "b")];
+        let given = read(&given).unwrap();
+        assert_eq!(
+            said(&given),
+            "count=1000 time=60 read-bytes=65536 is-quick=false who=none fill=40% rest=a,b"
+        );
+        assert_eq!(given.rest, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_would_be_right() {
+        for (name, value, message) in [
+            ("count", "0", "--count: '0' is not a whole number from 1 to 70000"),
+            ("count", "70000", "--count: '70000' is not a whole number from 1 to 65535"),
+            ("seconds", "x", "--seconds: 'x' is not a whole number from 1 to 9"),
+            ("read-bytes", "2M", "--read-bytes: '2M' is not from 1 to 1048576 bytes"),
+            ("read-bytes", "2X", "--read-bytes: '2X' is not a size"),
+            ("who", "me", "--who: 'me' is not one of: all, none"),
+            ("fill", "101", "--fill: '101' is not a percentage"),
+        ] {
+            assert_eq!(read(&[(name, value)]).unwrap_err(), message);
+        }
+    }
 }
