@@ -13,11 +13,13 @@ mod entries;
 mod io;
 mod job;
 mod names;
+mod option_table;
 mod options;
 mod random;
 mod record;
 mod signal;
 mod spans;
+mod typed_options;
 
 pub use board::{Board, Deadline};
 pub use buffers::{Buffers, OpenBuffers};
@@ -37,6 +39,7 @@ pub use job::{
     Task, TimeLimit, ToldPhase, Unfinished, Usage, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
+pub use option_table::with_option_table;
 pub use options::{
     ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload,
     parse_count, parse_size,
@@ -45,4 +48,5 @@ pub use random::Random;
 pub use record::{Answer, ClassicRecord, SettingFiles};
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
+pub use typed_options::OptionValue;
 pub use treering_sys::{Errno, Scheduling, Synchronous};

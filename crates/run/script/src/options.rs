@@ -59,6 +59,8 @@ pub struct OptionSpec {
     pub value: ValueKind,
     /// The value when it is not given, as text; `None` where absence means something of its own.
     pub default: Option<&'static str>,
+    /// The least and the largest whole number that are allowed, or bytes.
+    pub range: (u64, u64),
     /// What it does, a sentence or two.
     pub doc: &'static str,
     /// How faithful it is to the imitated tool's.
@@ -74,7 +76,7 @@ impl OptionSpec {
         default: Option<&'static str>,
         doc: &'static str,
     ) -> Self {
-        Self { name, short, value, default, doc, support: Support::Full }
+        Self { name, short, value, default, range: (0, u64::MAX), doc, support: Support::Full }
     }
 
     /// One without a short spelling.
@@ -274,6 +276,25 @@ impl Settings {
         })
     }
 
+    /// A size in bytes within a range.
+    ///
+    /// # Errors
+    /// When it is not a size, or outside `range`.
+    pub(crate) fn size_within(
+        &self,
+        specs: &[OptionSpec],
+        name: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, ConfigError> {
+        let size = self.size(specs, name)?;
+        if size.is_none_or(|bytes| range.contains(&bytes)) {
+            return Ok(size);
+        }
+        let text = self.text_or_default(specs, name).unwrap_or_default();
+        let (least, most) = range.into_inner();
+        Err(ConfigError::new(format!("--{name}: '{text}' is not from {least} to {most} bytes")))
+    }
+
     /// A share between 0 and 1.
     ///
     /// # Errors
@@ -347,25 +368,11 @@ pub fn parse_size(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OptionSpec, Settings, Support, ValueKind, parse_count, parse_size};
+    use super::{OptionSpec, Settings, ValueKind, parse_count, parse_size};
 
     const SPECS: &[OptionSpec] = &[
-        OptionSpec {
-            name: "runs",
-            short: Some('r'),
-            value: ValueKind::Number,
-            default: Some("100"),
-            doc: "",
-            support: Support::Full,
-        },
-        OptionSpec {
-            name: "sync",
-            short: None,
-            value: ValueKind::Choice(&["each", "none"]),
-            default: Some("each"),
-            doc: "",
-            support: Support::Full,
-        },
+        OptionSpec::new("runs", Some('r'), ValueKind::Number, Some("100"), ""),
+        OptionSpec::long("sync", ValueKind::Choice(&["each", "none"]), Some("each"), ""),
     ];
 
     fn given(name: &str, value: &str) -> Settings {

@@ -262,6 +262,20 @@ fn other_parameters_are_said_and_not_paired() {
 }
 
 #[test]
+fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
+    let (mut base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    for trial in &mut base.trials {
+        trial.beginning.parameters.push(("sync".to_owned(), "each".to_owned()));
+    }
+    for trial in &mut other.trials {
+        trial.beginning.parameters.insert(0, ("sync".to_owned(), "each".to_owned()));
+    }
+    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    assert_eq!(codes(&outcome), []);
+    assert_eq!(score(&outcome).pairs(), 6);
+}
+
+#[test]
 fn seeds_pair_rounds_and_other_seeds_do_not() {
     let (mut base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
     for side in [&mut base, &mut other] {

@@ -64,7 +64,8 @@ fn document(name: &str) -> String {
 fn the_classic_table_has_every_option_in_both_spellings() {
     for workload in treering_workloads::ALL {
         let manifest = workload.manifest();
-        let document = document(manifest.name);
+        // Without the rows of native options.
+        let document = treering_script::with_option_table(&document(manifest.name), &[]);
         for spec in manifest.classic {
             let long = format!("`--{}`", spec.name);
             let cell = match spec.short {
@@ -81,9 +82,21 @@ fn the_classic_table_has_every_option_in_both_spellings() {
     }
 }
 
-/// Where the table tells an option's default, it is that of the spec.
+/// Where an option has a default, the row has it as a word.
 fn names_the_default(row: &str, spec: &OptionSpec) -> bool {
-    spec.default.is_none_or(|default| row.contains(default))
+    let separates = |c: char| c.is_whitespace() || "|`,;:()[]".contains(c);
+    spec.default.is_none_or(|default| row.split(separates).any(|word| word == default))
+}
+
+#[test]
+fn the_tables_of_native_options_are_made_from_the_declarations() {
+    for workload in treering_workloads::ALL {
+        let manifest = workload.manifest();
+        let document = document(manifest.name);
+        let made = treering_script::with_option_table(&document, manifest.native);
+        let how = "run `cargo run -p treering-workloads --example option_tables`";
+        assert!(document == made, "{}.md: {how}", manifest.name);
+    }
 }
 
 #[test]

@@ -52,14 +52,15 @@ mod tests {
     use super::{opening, row, scores, starting};
     use crate::blogbench::config::Config;
     use crate::blogbench::counts::{Count, Counts, Sums};
-    use crate::blogbench::options::CLASSIC;
+    use crate::blogbench::options::Classic;
     use treering_script::Settings;
 
     #[test]
     fn the_words_are_those_of_the_original() {
         let given = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let asked = [("iterations", "7"), ("sleep", "20"), ("readers", "1")].map(given);
-        let config = Config::read(&Settings::new(asked.to_vec()), CLASSIC).unwrap();
+        let options = Classic::read(&Settings::new(asked.to_vec())).unwrap();
+        let config = Config::classic(&options).unwrap();
         assert_eq!(
             opening(&config, "/m/w") + &starting(&config),
             "\nFrequency = 20 secs\nScratch dir = [/m/w]\nSpawning 3 writers...\n\

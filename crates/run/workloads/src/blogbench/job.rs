@@ -2,12 +2,12 @@
 
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
+    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts,
 };
 
-use super::config::{Config, Role, parameter};
+use super::config::{Config, Role};
 use super::headline::Headline;
-use super::options::{CLASSIC, DIRECTORY, NATIVE};
+use super::options::{Classic, Native};
 use super::output::{directory, full};
 use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, Run};
@@ -30,18 +30,18 @@ pub(super) struct BlogJob {
 impl BlogJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let config = Config::read(settings, CLASSIC)?;
-        let directory = directory(settings)?;
-        let mut parameters = vec![parameter(DIRECTORY, full(&directory))];
-        parameters.extend(config.parameters(room(settings, CLASSIC)));
-        Ok(Self { config, directory: Some(directory), parameters })
+        let mut options = Classic::read(settings)?;
+        let config = Config::classic(&options)?;
+        let directory = directory(&options)?;
+        options.directory = Some(full(&directory));
+        Ok(Self { config, directory: Some(directory), parameters: options.parameters() })
     }
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let config = Config::read(settings, NATIVE)?;
-        let parameters = config.parameters(room(settings, NATIVE));
-        Ok(Self { config, directory: None, parameters })
+        let options = Native::read(settings)?;
+        let config = Config::native(&options)?;
+        Ok(Self { config, directory: None, parameters: options.parameters() })
     }
 
     fn standing(&self, facts: &TargetFacts) -> u64 {
@@ -51,15 +51,6 @@ impl BlogJob {
     const fn is_classic(&self) -> bool {
         self.directory.is_some()
     }
-}
-
-/// The room as it was asked for.
-fn room<'s>(settings: &'s Settings, specs: &[OptionSpec]) -> &'s str {
-    settings.text("max-size").unwrap_or_else(|| default_room(specs))
-}
-
-fn default_room(specs: &[OptionSpec]) -> &'static str {
-    specs.iter().find(|spec| spec.name == "max-size").and_then(|spec| spec.default).unwrap_or("")
 }
 
 impl Job for BlogJob {

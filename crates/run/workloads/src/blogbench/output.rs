@@ -11,15 +11,14 @@ use treering_script::{
 use super::classic_output::{opening, row, scores, starting};
 use super::config::Config;
 use super::counts::{Count, Sums};
-use super::options::{CLASSIC, DIRECTORY};
+use super::options::Classic;
 use super::session::BENCHMARK;
 use crate::cautions;
 
 /// The directory, as it was named.
-pub(super) fn directory(settings: &Settings) -> Result<String, ConfigError> {
-    let named = settings.text(DIRECTORY).filter(|named| !named.is_empty());
+pub(super) fn directory(options: &Classic) -> Result<String, ConfigError> {
+    let named = options.directory.clone().filter(|named| !named.is_empty());
     named
-        .map(str::to_owned)
         .ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
 }
 
@@ -38,8 +37,9 @@ fn enter(directory: &str) -> Result<(), ConfigError> {
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let config = Config::read(settings, CLASSIC)?;
-    let directory = directory(settings)?;
+    let options = Classic::read(settings)?;
+    let config = Config::classic(&options)?;
+    let directory = directory(&options)?;
     if !settings.files.are_recorded() {
         enter(&directory)?;
     }
@@ -48,7 +48,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         make_roots: MakeRoots::OneLevel,
         log: None,
         times_all: false,
-        seed: config.seed,
+        seed: config.reads.seed,
         signal_exit: 130,
         catches_sigint: false,
         output: Box::new(Output { config, directory, so_far: Sums::default() }),

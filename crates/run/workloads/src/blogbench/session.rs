@@ -65,7 +65,7 @@ impl BlogSession {
             deadline: Deadline::default(),
             standing: run.standing,
             root,
-            read_bytes: run.config.read_bytes,
+            read_bytes: run.config.reads.read_bytes,
             finishes: run.classic,
             is_timed: !run.classic,
         };
@@ -99,7 +99,7 @@ impl BlogSession {
                 let counts = Counts::default();
                 self.counts.push(counts.clone());
                 let part = format!("{} {number}", role.name());
-                let random = Random::for_part(self.run.config.seed, &part);
+                let random = Random::for_part(self.run.config.reads.seed, &part);
                 let script = Thread::new(role, Arc::clone(&self.common), counts, random);
                 let file_op = if role == Role::Reader { Op::Open } else { Op::Create };
                 tasks.push(Task::new(role.name(), "blogs", file_op, Box::new(script)));

@@ -73,16 +73,13 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
             "Prefix of the output files, which are as blktrace writes them; needs -d.",
         )
     },
-    OptionSpec {
-        support: Support::Full,
-        ..OptionSpec::new(
-            "device",
-            Some('d'),
-            ValueKind::Path,
-            None,
-            "Device that is traced; alone it has no effect.",
-        )
-    },
+    OptionSpec::new(
+        "device",
+        Some('d'),
+        ValueKind::Path,
+        None,
+        "Device that is traced; alone it has no effect.",
+    ),
     OptionSpec::new(
         "makej",
         Some('m'),

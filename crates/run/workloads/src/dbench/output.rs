@@ -12,45 +12,39 @@ use super::account::{Account, ClientAccount};
 use super::classic_output::{self as output, Result as Outcome};
 use super::clock::Tick;
 use super::loadfile::Kind;
-use super::options::{CLASSIC, LOADFILE, PROCESSES};
+use super::options::Classic;
 use super::panel::Part;
 use super::session::PLAY;
 use crate::cautions;
 
 /// How a classic command line is run. What is wrong with it was told when the job was made.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let number = |name, default| -> Result<u64, ConfigError> {
-        Ok(settings.number(CLASSIC, name, 0..=u64::MAX)?.unwrap_or(default))
-    };
-    let seconds = number("timelimit", 600)?;
-    let processes = settings.text(PROCESSES).and_then(|text| text.parse().ok()).unwrap_or(1);
-    let per_process = u32::try_from(number("clients-per-process", 1)?).unwrap_or(1);
-    let once = settings.flag("run-once");
-    let labels = [("sync", "sync open"), ("sync-dir", "sync dirs"), ("fsync", "fsync")];
-    let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".");
+    let options = Classic::resolved(settings)?;
+    let processes = options.processes()?;
+    let labels = [
+        (options.style.sync, "sync open"),
+        (options.style.sync_dir, "sync dirs"),
+        (options.style.fsync, "fsync"),
+    ];
     Ok(ClassicMode {
-        roots: vec![settings.file(directory)],
+        roots: vec![settings.file(&options.directory)],
         make_roots: MakeRoots::Never,
         log: None,
         times_all: true,
-        seed: number("seed", settings.started_unix_ms)?,
+        seed: options.seed.unwrap_or_default(),
         signal_exit: 130,
         catches_sigint: false,
         output: Box::new(Output {
-            load: settings.text_or_default(CLASSIC, LOADFILE).unwrap_or_default().to_owned(),
-            seconds,
-            warmup: number("warmup", seconds / 5)?,
+            load: options.loadfile,
+            seconds: options.timelimit,
+            warmup: options.warmup.unwrap_or_default(),
             processes,
-            clients: u32::saturating_mul(processes, per_process),
-            labels: labels
-                .into_iter()
-                .filter(|(flag, _)| settings.flag(flag))
-                .map(|(_, label)| label)
-                .collect(),
-            machine: settings.flag("machine-readable"),
-            per_client: settings.flag("per-client-results"),
-            shows_passes: settings.flag("show-execute-time"),
-            once,
+            clients: processes.saturating_mul(options.clients_per_process),
+            labels: labels.into_iter().filter(|(is, _)| *is).map(|(_, label)| label).collect(),
+            machine: options.machine_readable,
+            per_client: options.per_client_results,
+            shows_passes: options.show_execute_time,
+            once: options.run_once,
             latest: None,
             limit: None,
             latency_ns: 0,

@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use treering_script::{ConfigError, OptionSpec, Settings, WorkerKind, parse_size};
+use treering_script::{ConfigError, Settings, WorkerKind};
 
-use super::options::{CLASSIC, NATIVE};
+use super::options::{Classic, Files, Naming, Native, WORKERS_MAX};
 use super::shape::{Policy, Shape, SyncMethod};
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
-/// The most workers: each has its own memory.
-const WORKERS_MAX: u64 = 4096;
-const ITERATIONS_MAX: u64 = 100_000;
-const FILES_MAX: u64 = 1 << 32;
-const SUBDIRS_MAX: u64 = 10_000_000;
 /// One call moves no more.
-const WRITE_MAX: u64 = 4 << 20;
+const WRITE_MAX: u32 = 4 << 20;
+
+/// Names and values that are recorded.
+type Parameters = Vec<(String, String)>;
 
 /// What a classic command line asks for, beyond the shape.
 #[derive(Clone, Debug)]
@@ -27,6 +25,7 @@ pub(super) struct ClassicConfig {
     pub(super) summary: bool,
     pub(super) workers: WorkerKind,
     pub(super) started_unix_ms: u64,
+    pub(super) parameters: Parameters,
 }
 
 /// A refusal without more words than the original has.
@@ -34,125 +33,108 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }
 
-/// A whole number of the classic command line.
-fn number(settings: &Settings, name: &str, most: u64) -> Result<u64, ConfigError> {
-    Ok(settings.number(CLASSIC, name, 0..=most)?.unwrap_or(0))
-}
-
-/// A whole number or a size: `1M` files are as clear as `1M` bytes.
-fn size(settings: &Settings, specs: &[OptionSpec], name: &str) -> Result<u64, ConfigError> {
-    let text = settings.text_or_default(specs, name).unwrap_or("0");
-    let most = i64::MAX.unsigned_abs();
-    parse_size(text).filter(|&bytes| bytes <= most).ok_or_else(|| {
-        ConfigError::new(format!("--{name}: '{text}' is not a size"))
-            .hint("a size is a number with an optional K, M, G or T (powers of 1024), as 256K")
-    })
-}
-
-fn narrow<N: TryFrom<u64> + Default>(number: u64) -> N {
-    N::try_from(number).unwrap_or_default()
-}
-
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let dirs: Vec<PathBuf> = settings.all("dir").map(PathBuf::from).collect();
+        let mut options = Classic::read(settings)?;
+        let dirs: Vec<PathBuf> = options.dir.iter().map(PathBuf::from).collect();
         if dirs.is_empty() {
             return refuse("Must specify at least one directory with -d switch");
         }
-        let policy = classic_policy(settings)?;
-        let workers = classic_workers(settings, dirs.len())?;
-        let (name_bytes, random_bytes) = name_lengths(settings, CLASSIC)?;
-        let sync = settings.text_or_default(CLASSIC, "sync-method").unwrap_or("1");
-        let by_number = sync.parse::<usize>().ok().and_then(|n| SyncMethod::ALL.get(n));
-        let Some(&sync) = by_number else {
-            return refuse(format!("--sync-method: '{sync}' is not a whole number from 0 to 6"));
-        };
-        let iterations = number(settings, "iterations", ITERATIONS_MAX)?;
-        let until_full = settings.flag("until-full");
-        let keep =
-            settings.flag("keep-files") || settings.text("iterations").is_some() || until_full;
-        let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
+        let policy = classic_policy(settings, &options)?;
+        let workers = classic_workers(options.threads, dirs.len())?;
+        let is_repeated = settings.text("iterations").is_some();
         let shape = Shape {
-            files: files(settings, CLASSIC)?,
-            bytes: size(settings, CLASSIC, "size")?,
-            write_bytes: write_bytes(settings, CLASSIC)?,
-            name_bytes,
-            random_bytes,
-            sync,
+            files: options.files.files,
+            bytes: options.files.size,
+            write_bytes: write_bytes(&options.files)?,
+            name_bytes: options.naming.name_length,
+            random_bytes: random_bytes(settings, &options.naming)?,
+            sync: SyncMethod::ALL[options.sync_method],
             policy,
-            iterations: narrow(iterations.max(1)),
-            until_full,
-            keep,
+            iterations: options.iterations.max(1),
+            until_full: options.until_full,
+            keep: options.keep_files || is_repeated || options.until_full,
             workers,
-            roots: narrow(dirs.len() as u64),
-            seed: seed.unwrap_or(settings.started_unix_ms),
+            roots: u16::try_from(dirs.len()).unwrap_or(workers),
+            seed: options.seed.unwrap_or(settings.started_unix_ms),
         };
-        let threads = settings.choice(CLASSIC, "workers")? == Some("threads");
+        options.threads = workers.into();
+        options.subdirs = (policy != Policy::Flat).then(|| policy.subdirs());
+        // Also 0 says something, where it was given.
+        options.files_per_subdir = policy.files();
+        options.naming.random_length = shape.random_bytes;
+        options.iterations = if is_repeated { shape.iterations } else { 0 };
+        options.seed = Some(shape.seed);
+        let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
+        parameters.extend(options.parameters());
         Ok(Self {
             shape,
             dirs,
-            log: settings.text_or_default(CLASSIC, "log").unwrap_or_default().into(),
-            verbose: settings.flag("verbose"),
-            summary: settings.flag("summary"),
-            workers: if threads { WorkerKind::Thread } else { WorkerKind::Process },
+            log: options.log.into(),
+            verbose: options.verbose,
+            summary: options.summary,
+            workers: worker_kind(options.workers),
             started_unix_ms: settings.started_unix_ms,
+            parameters,
         })
     }
 }
 
-fn classic_policy(settings: &Settings) -> Result<Policy, ConfigError> {
-    let subdirs = number(settings, "subdirs", SUBDIRS_MAX)?;
-    let files = number(settings, "files-per-subdir", u64::MAX)?;
+/// A root directory as it is recorded.
+fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
+    let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+    let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
+    (name, full.to_string_lossy().into_owned())
+}
+
+fn worker_kind(word: &str) -> WorkerKind {
+    if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
+}
+
+fn classic_policy(settings: &Settings, options: &Classic) -> Result<Policy, ConfigError> {
+    let subdirs = options.subdirs.unwrap_or_default();
     if settings.text("subdirs").is_some() && subdirs < 2 {
         return refuse("Number of subdirs needs to be greater than 1");
     }
-    match (narrow(subdirs), files) {
-        (0, 0) => Ok(Policy::Flat),
+    match (subdirs, options.files_per_subdir) {
+        (0, None | Some(0)) => Ok(Policy::Flat),
         (0, _) => refuse(
             "Must specify at more than 1 subdirectory with -D switch for -N num_per_subdir to \
              make sense",
         ),
-        (subdirs, 0) if settings.text("files-per-subdir").is_none() => {
-            Ok(Policy::TimeHash { subdirs })
-        }
+        (subdirs, None) => Ok(Policy::TimeHash { subdirs }),
         // -N 0 stays in one, whatever the time.
-        (subdirs, files) => Ok(Policy::RoundRobin { subdirs, files }),
+        (subdirs, Some(files)) => Ok(Policy::RoundRobin { subdirs, files }),
     }
 }
 
 /// One worker a root at least, else a multiple.
-fn classic_workers(settings: &Settings, roots: usize) -> Result<u16, ConfigError> {
-    let asked = number(settings, "threads", u64::MAX)?;
+fn classic_workers(asked: u64, roots: usize) -> Result<u16, ConfigError> {
     let roots = roots as u64;
     let workers = asked.max(roots);
     if workers > WORKERS_MAX {
         return refuse(format!("Max threads is {WORKERS_MAX}"));
     }
-    if workers % roots != 0 {
+    if !workers.is_multiple_of(roots) {
         return refuse(format!(
             "Threads ({asked}) must be an even multiple the number of directories ({roots})"
         ));
     }
-    Ok(narrow(workers))
+    Ok(u16::try_from(workers).unwrap_or(u16::MAX))
 }
 
-fn files(settings: &Settings, specs: &[OptionSpec]) -> Result<u64, ConfigError> {
-    let right = settings.number(specs, "files", 1..=FILES_MAX)?;
-    Ok(right.unwrap_or(1000))
-}
-
-fn write_bytes(settings: &Settings, specs: &[OptionSpec]) -> Result<u32, ConfigError> {
-    match size(settings, specs, "write-size")? {
-        0 => refuse("--write-size: a write has at least one byte"),
-        bytes if bytes > WRITE_MAX => refuse(format!("MAX IO buffer size is {WRITE_MAX}")),
-        bytes => Ok(narrow(bytes)),
+fn write_bytes(files: &Files) -> Result<u32, ConfigError> {
+    match u32::try_from(files.write_size) {
+        Ok(0) => refuse("--write-size: a write has at least one byte"),
+        Ok(bytes) if bytes <= WRITE_MAX => Ok(bytes),
+        _ => refuse(format!("MAX IO buffer size is {WRITE_MAX}")),
     }
 }
 
-fn name_lengths(settings: &Settings, specs: &[OptionSpec]) -> Result<(usize, usize), ConfigError> {
-    let length = |name| settings.number(specs, name, 0..=u64::MAX).map(Option::unwrap_or_default);
-    let (name, random) = (length("name-length")?, length("random-length")?);
-    if name > NAME_MAX as u64 {
+/// Random bytes of a name, whose length is right.
+fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigError> {
+    let (name, random) = (naming.name_length, naming.random_length);
+    if name > NAME_MAX {
         return refuse(format!("Max filename size is {NAME_MAX}"));
     }
     if name == 0 {
@@ -166,60 +148,57 @@ fn name_lengths(settings: &Settings, specs: &[OptionSpec]) -> Result<(usize, usi
         );
         return Err(ConfigError::new(message).hint("give a longer -p, or a smaller -r"));
     }
-    Ok((narrow_length(name), narrow_length(random)))
+    Ok(random)
 }
 
-fn narrow_length(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(NAME_MAX).min(NAME_MAX)
-}
-
-/// What native settings ask for.
-pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind), ConfigError> {
-    let number = |name, range| settings.number(NATIVE, name, range).map(Option::unwrap_or_default);
-    let (name_bytes, random_bytes) = name_lengths(settings, NATIVE)?;
-    let files = files(settings, NATIVE)?;
-    let word = settings.text_or_default(NATIVE, "sync-method").unwrap_or_default();
+/// What native settings ask for: its shape, its workers and its parameters.
+pub(super) fn native(
+    settings: &Settings,
+) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
+    let mut options = Native::read(settings)?;
+    let random_bytes = random_bytes(settings, &options.naming)?;
+    let word = &options.sync_method;
     let Some(sync) = SyncMethod::from_text(word) else {
         let words: Vec<&str> = SyncMethod::ALL.iter().map(|method| method.word()).collect();
         return refuse(format!("--sync-method: '{word}' is not one of: {}", words.join(", ")));
     };
-    let workers = number("threads", 1..=WORKERS_MAX)?;
-    let roots = number("dirs", 1..=WORKERS_MAX)?;
+    let (workers, roots) = (options.threads, options.dirs);
     if workers < roots {
         let message = format!("--dirs: {roots} roots need as many workers, not {workers}");
         return Err(ConfigError::new(message).hint(format!("give --threads {roots}")));
     }
-    let until_full = settings.flag("until-full");
-    let keep = settings.choice(NATIVE, "unlink")? == Some("end") || until_full;
+    let until_full = options.until_full == Some(true);
     if until_full && settings.text("iterations").is_some() {
         return Err(ConfigError::new("--until-full and --iterations exclude each other")
             .hint("give the number of iterations, or fill the filesystem"));
     }
     let shape = Shape {
-        files,
-        bytes: size(settings, NATIVE, "size")?,
-        write_bytes: write_bytes(settings, NATIVE)?,
-        name_bytes,
+        files: options.files.files,
+        bytes: options.files.size,
+        write_bytes: write_bytes(&options.files)?,
+        name_bytes: options.naming.name_length,
         random_bytes,
         sync,
-        policy: native_policy(settings, files)?,
-        iterations: narrow(number("iterations", 1..=ITERATIONS_MAX)?),
+        policy: native_policy(&options)?,
+        iterations: options.iterations.unwrap_or(1),
         until_full,
-        keep,
-        workers: narrow(workers),
-        roots: narrow(roots),
-        seed: number("seed", 0..=u64::MAX)?,
+        keep: options.unlink == Some("end") || until_full,
+        workers,
+        roots,
+        seed: options.seed,
     };
-    let processes = settings.choice(NATIVE, "workers")? == Some("processes");
-    Ok((shape, if processes { WorkerKind::Process } else { WorkerKind::Thread }))
+    options.files_per_subdir = shape.policy.files();
+    options.spread = options.spread.filter(|_| matches!(shape.policy, Policy::Random { .. }));
+    options.naming.random_length = random_bytes;
+    sync.word().clone_into(&mut options.sync_method);
+    if until_full {
+        (options.iterations, options.unlink) = (None, None);
+    }
+    Ok((shape, worker_kind(options.workers), options.parameters()))
 }
 
-fn native_policy(settings: &Settings, files: u64) -> Result<Policy, ConfigError> {
-    let subdirs: u32 =
-        narrow(settings.number(NATIVE, "subdirs", 0..=SUBDIRS_MAX)?.unwrap_or_default());
-    let a_subdir = settings.number(NATIVE, "files-per-subdir", 1..=u64::MAX)?;
-    let random = settings.choice(NATIVE, "spread")? == Some("random");
-    match (subdirs, a_subdir, random) {
+fn native_policy(options: &Native) -> Result<Policy, ConfigError> {
+    match (options.subdirs, options.files_per_subdir, options.spread == Some("random")) {
         (0, Some(_), _) => Err(ConfigError::new("--files-per-subdir: there are no subdirectories")
             .hint("give their number with --subdirs")),
         (0, None, true) => Err(ConfigError::new("--spread: there are no subdirectories")
@@ -230,7 +209,7 @@ fn native_policy(settings: &Settings, files: u64) -> Result<Policy, ConfigError>
         }
         (subdirs, None, true) => Ok(Policy::Random { subdirs }),
         (subdirs, a_subdir, false) => {
-            let share = files.div_ceil(u64::from(subdirs)).max(1);
+            let share = options.files.files.div_ceil(u64::from(subdirs)).max(1);
             Ok(Policy::RoundRobin { subdirs, files: a_subdir.unwrap_or(share) })
         }
     }
@@ -324,10 +303,10 @@ mod tests {
         ] {
             assert!(native(&settings(given)).is_err(), "{given:?}");
         }
-        let (shape, workers) = native(&settings(&[("subdirs", "7"), ("files", "100")])).unwrap();
+        let (shape, workers, _) = native(&settings(&[("subdirs", "7"), ("files", "100")])).unwrap();
         assert_eq!(shape.policy, Policy::RoundRobin { subdirs: 7, files: 15 });
         assert_eq!((workers, shape.keep), (WorkerKind::Thread, false));
-        let (shape, _) = native(&settings(&[("name-length", "12")])).unwrap();
+        let (shape, ..) = native(&settings(&[("name-length", "12")])).unwrap();
         assert_eq!(shape.random_bytes, 12);
     }
 }

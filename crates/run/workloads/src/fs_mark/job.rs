@@ -8,7 +8,7 @@ use treering_script::{
 use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
 use super::session::{MarkSession, Style, no_room, root_name};
-use super::shape::{Policy, Shape};
+use super::shape::Shape;
 
 /// A dry run lists no more lines.
 const LINES_MAX: u64 = 100_000;
@@ -22,67 +22,20 @@ pub(super) struct MarkJob {
     parameters: Vec<(String, String)>,
 }
 
-fn parameter(name: &str, value: impl ToString) -> (String, String) {
-    (name.to_owned(), value.to_string())
-}
-
 impl MarkJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let config = ClassicConfig::read(settings)?;
-        let shape = &config.shape;
         let roots: Vec<String> =
             config.dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
-        let mut parameters = Vec::new();
-        for (number, dir) in (1..).zip(&config.dirs) {
-            let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
-            let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
-            parameters.push((name, full.to_string_lossy().into_owned()));
-        }
-        let iterations = settings.text("iterations").map_or(0, |_| shape.iterations);
-        parameters.push(parameter("threads", shape.workers));
-        if shape.policy != Policy::Flat {
-            parameters.push(parameter("subdirs", shape.policy.subdirs()));
-        }
-        // Also 0 says something, where it was given.
-        if let Policy::RoundRobin { files, .. } = shape.policy {
-            parameters.push(parameter("files-per-subdir", files));
-        }
-        parameters.extend(common(shape));
-        parameters.push(parameter("sync-method", shape.sync as usize));
-        parameters.push(parameter("iterations", iterations));
-        parameters.push(parameter("until-full", shape.until_full));
-        parameters.push(parameter("keep-files", settings.flag("keep-files")));
-        parameters.push(parameter("verbose", config.verbose));
-        parameters.push(parameter("workers", word(config.workers)));
-        parameters.push(parameter("seed", shape.seed));
         let style = Style::Classic { started_unix_ms: config.started_unix_ms, roots };
-        Ok(Self { shape: config.shape, style, workers: config.workers, parameters })
+        let ClassicConfig { shape, workers, parameters, .. } = config;
+        Ok(Self { shape, style, workers, parameters })
     }
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (shape, workers) = config::native(settings)?;
-        let mut parameters = common(&shape);
-        parameters.push(parameter("threads", shape.workers));
-        parameters.push(parameter("dirs", shape.roots));
-        parameters.push(parameter("subdirs", shape.policy.subdirs()));
-        match shape.policy {
-            Policy::RoundRobin { files, .. } => {
-                parameters.push(parameter("files-per-subdir", files));
-            }
-            Policy::Random { .. } => parameters.push(parameter("spread", "random")),
-            Policy::Flat | Policy::TimeHash { .. } => {}
-        }
-        parameters.push(parameter("sync-method", shape.sync.word()));
-        if shape.until_full {
-            parameters.push(parameter("until-full", true));
-        } else {
-            parameters.push(parameter("iterations", shape.iterations));
-            parameters.push(parameter("unlink", if shape.keep { "end" } else { "each" }));
-        }
-        parameters.push(parameter("workers", word(workers)));
-        parameters.push(parameter("seed", shape.seed));
+        let (shape, workers, parameters) = config::native(settings)?;
         Ok(Self { shape, style: Style::Native, workers, parameters })
     }
 
@@ -94,25 +47,6 @@ impl MarkJob {
     fn block_bytes(&self, facts: &TargetFacts) -> u64 {
         let block = facts.block_bytes.max(1);
         self.shape.bytes.div_ceil(block).saturating_mul(block)
-    }
-}
-
-/// What both modes have.
-fn common(shape: &Shape) -> Vec<(String, String)> {
-    vec![
-        parameter("files", shape.files),
-        parameter("size", shape.bytes),
-        parameter("write-size", shape.write_bytes),
-        parameter("name-length", shape.name_bytes),
-        parameter("random-length", shape.random_bytes),
-    ]
-}
-
-const fn word(workers: WorkerKind) -> &'static str {
-    match workers {
-        WorkerKind::Thread => "threads",
-        WorkerKind::Process => "processes",
-        WorkerKind::Session => "processes in sessions",
     }
 }
 

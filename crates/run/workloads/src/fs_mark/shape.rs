@@ -116,6 +116,14 @@ impl Policy {
             | Self::Random { subdirs } => subdirs,
         }
     }
+
+    /// How many files go to one before the next one's turn comes, where that is counted.
+    pub(super) const fn files(self) -> Option<u64> {
+        match self {
+            Self::RoundRobin { files, .. } => Some(files),
+            Self::Flat | Self::TimeHash { .. } | Self::Random { .. } => None,
+        }
+    }
 }
 
 /// Everything that decides the operations of a run.

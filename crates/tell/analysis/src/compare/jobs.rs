@@ -33,6 +33,8 @@ type Parameters<'t> = Vec<(&'t str, &'t str)>;
 /// Trials of one side with the same parameters.
 struct Group<'t> {
     parameters: Parameters<'t>,
+    /// The same by name: in which order they were recorded makes no job another one.
+    by_name: Parameters<'t>,
     trials: Vec<&'t Trial>,
 }
 
@@ -76,7 +78,7 @@ fn of_workload<'t>(
     names: (&str, &str),
     cautions: &mut Vec<ComparisonCaution>,
 ) -> Vec<Job<'t>> {
-    let matching = |group: &Group<'t>| other.iter().find(|o| o.parameters == group.parameters);
+    let matching = |group: &Group<'t>| other.iter().find(|o| o.by_name == group.by_name);
     let pairs: Vec<(&Group<'t>, &Group<'t>)> =
         base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
     if pairs.is_empty() {
@@ -130,19 +132,16 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
 fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
     let mut groups: Vec<Group<'t>> = Vec::new();
     for trial in trials {
-        let given = &trial.beginning.parameters;
-        let same = |group: &&mut Group<'t>| {
-            let known = group.parameters.iter().copied();
-            let own = given.iter().filter(|(name, _)| counts(name));
-            known.eq(own.map(|(name, value)| (name.as_str(), value.as_str())))
-        };
-        if let Some(group) = groups.iter_mut().find(same) {
-            group.trials.push(trial);
-            continue;
+        let own = trial.beginning.parameters.iter().filter(|(name, _)| counts(name));
+        let parameters: Parameters<'t> =
+            own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut by_name = parameters.clone();
+        // What was given several times stays in its order.
+        by_name.sort_by_key(|(name, _)| *name);
+        match groups.iter_mut().find(|group| group.by_name == by_name) {
+            Some(group) => group.trials.push(trial),
+            None => groups.push(Group { parameters, by_name, trials: vec![trial] }),
         }
-        let own = given.iter().filter(|(name, _)| counts(name));
-        let parameters = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        groups.push(Group { parameters, trials: vec![trial] });
     }
     groups
 }
@@ -162,6 +161,7 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
         (left != right).then_some(said)
     };
     let said: Vec<String> = all.iter().filter_map(say).collect();
+    // A name that was given several times.
     if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
 }
 
