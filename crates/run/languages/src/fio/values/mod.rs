@@ -10,7 +10,6 @@ use crate::faults::{Fault, Faults, Place, shown};
 use super::keys::WITH_FIO;
 use super::units::{Bases, time_unit_us};
 use arithmetic::reckon;
-use arithmetic::reckon;
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
