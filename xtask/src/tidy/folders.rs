@@ -8,7 +8,7 @@ use super::tree::Tree;
 const FILES_MAX: usize = 20;
 
 /// Folders that still have more.
-const NOT_YET: &[&str] = &["crates/run/", "crates/treering/"];
+const NOT_YET: &[&str] = &["crates/run/engine/src", "crates/treering/"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(problems("crates/base/x/src", FILES_MAX), 0);
         assert_eq!(problems("crates/base/x/src/y", FILES_MAX + 1), 1);
         assert_eq!(problems("crates/base/x/tests", FILES_MAX + 1), 0);
-        assert_eq!(problems("crates/run/x/src", FILES_MAX + 1), 0);
+        assert_eq!(problems("crates/treering/src", FILES_MAX + 1), 0);
     }
 }

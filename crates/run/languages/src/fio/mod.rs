@@ -5,7 +5,6 @@
 //! writes the resolved job as a job file again. `relay` hands a file on to the original.
 
 mod apply;
-mod arithmetic;
 mod check;
 mod command_line;
 mod direction;

@@ -3,11 +3,13 @@
 //! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
 //! with what would be right.
 
+mod arithmetic;
+
 use crate::faults::{Fault, Faults, Place, shown};
 
-use super::arithmetic::reckon;
 use super::keys::WITH_FIO;
 use super::units::{Bases, time_unit_us};
+use arithmetic::reckon;
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();

@@ -1,6 +1,6 @@
 //! Arithmetic in values: `(4k*2+1m)`, in floating point as fio reckons.
 
-use super::units::{Bases, time_unit_us};
+use super::super::units::{Bases, time_unit_us};
 
 /// Parentheses in parentheses.
 const DEPTH_MAX: usize = 32;
