@@ -280,7 +280,7 @@ impl Settings {
     ///
     /// # Errors
     /// When it is not a size, or outside `range`.
-    pub fn size_within(
+    pub(crate) fn size_within(
         &self,
         specs: &[OptionSpec],
         name: &str,

@@ -1,5 +1,5 @@
 //! Options as a struct: one declaration yields what the command line and the documents show, the
-//! struct with typed fields, how it is read from [`Settings`], and the parameters that are recorded.
+//! struct with typed fields, how it is read from [`Settings`], and the recorded parameters.
 //!
 //! How a single value is written stands with [`Settings`]; what several options mean together is
 //! the workload's.

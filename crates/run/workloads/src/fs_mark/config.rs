@@ -12,6 +12,9 @@ const NAME_MAX: usize = 255;
 /// One call moves no more.
 const WRITE_MAX: u32 = 4 << 20;
 
+/// Names and values that are recorded.
+type Parameters = Vec<(String, String)>;
+
 /// What a classic command line asks for, beyond the shape.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
@@ -22,7 +25,7 @@ pub(super) struct ClassicConfig {
     pub(super) summary: bool,
     pub(super) workers: WorkerKind,
     pub(super) started_unix_ms: u64,
-    pub(super) parameters: Vec<(String, String)>,
+    pub(super) parameters: Parameters,
 }
 
 /// A refusal without more words than the original has.
@@ -62,7 +65,7 @@ impl ClassicConfig {
         options.naming.random_length = shape.random_bytes;
         options.iterations = if is_repeated { shape.iterations } else { 0 };
         options.seed = Some(shape.seed);
-        let mut parameters: Vec<(String, String)> = (1..).zip(&dirs).map(directory).collect();
+        let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
         parameters.extend(options.parameters());
         Ok(Self {
             shape,
@@ -112,7 +115,7 @@ fn classic_workers(asked: u64, roots: usize) -> Result<u16, ConfigError> {
     if workers > WORKERS_MAX {
         return refuse(format!("Max threads is {WORKERS_MAX}"));
     }
-    if workers % roots != 0 {
+    if !workers.is_multiple_of(roots) {
         return refuse(format!(
             "Threads ({asked}) must be an even multiple the number of directories ({roots})"
         ));
@@ -149,9 +152,7 @@ fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigErr
 }
 
 /// What native settings ask for: its shape, its workers and its parameters.
-pub(super) fn native(
-    settings: &Settings,
-) -> Result<(Shape, WorkerKind, Vec<(String, String)>), ConfigError> {
+pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;
     let word = &options.sync_method;
@@ -187,7 +188,7 @@ pub(super) fn native(
     options.files_per_subdir = shape.policy.files();
     options.spread = options.spread.filter(|_| matches!(shape.policy, Policy::Random { .. }));
     options.naming.random_length = random_bytes;
-    options.sync_method = sync.word().to_owned();
+    sync.word().clone_into(&mut options.sync_method);
     if until_full {
         (options.iterations, options.unlink) = (None, None);
     }
