@@ -48,5 +48,5 @@ pub use random::Random;
 pub use record::{Answer, ClassicRecord, SettingFiles};
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
-pub use typed_options::OptionValue;
 pub use treering_sys::{Errno, Scheduling, Synchronous};
+pub use typed_options::OptionValue;

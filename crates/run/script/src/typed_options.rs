@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_what_would_be_right() {
         for (name, value, message) in [
-            ("count", "0", "--count: '0' is not a whole number from 1 to 70000"),
+            ("count", "0", "--count: '0' is not a whole number from 1 to 65535"),
             ("count", "70000", "--count: '70000' is not a whole number from 1 to 65535"),
             ("seconds", "x", "--seconds: 'x' is not a whole number from 1 to 9"),
             ("read-bytes", "2M", "--read-bytes: '2M' is not from 1 to 1048576 bytes"),

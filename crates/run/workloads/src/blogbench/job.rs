@@ -1,9 +1,7 @@
 //! A configured blogbench: parameters, room, footprint, outline, and the session.
 
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts,
-};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{Config, Role};
 use super::headline::Headline;

@@ -18,8 +18,7 @@ use crate::cautions;
 /// The directory, as it was named.
 pub(super) fn directory(options: &Classic) -> Result<String, ConfigError> {
     let named = options.directory.clone().filter(|named| !named.is_empty());
-    named
-        .ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
+    named.ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
 }
 
 /// The original makes no directory.

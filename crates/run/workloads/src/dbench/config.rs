@@ -111,8 +111,7 @@ impl Config {
         let mut options = Classic::resolved(settings)?;
         let processes = options.processes()?;
         let seconds = options.timelimit;
-        let (warmup, seed) =
-            (options.warmup.unwrap_or_default(), options.seed.unwrap_or_default());
+        let (warmup, seed) = (options.warmup.unwrap_or_default(), options.seed.unwrap_or_default());
         let lines = lines("lines", options.lines.as_ref())?;
         let sources = sources(settings, &options.loadfile, lines.as_ref())?;
         let clients = processes.saturating_mul(options.clients_per_process);
@@ -195,10 +194,8 @@ fn native_loads(
         let text = read(&path).map_err(|error| ConfigError::new(error.to_string()))?;
         return Ok((source, Some(Arc::new(parse(&named, &text, Some(&lines))?))));
     }
-    let text = generate::text(
-        options.load_seed.unwrap_or_default(),
-        options.blocks.unwrap_or_default(),
-    );
+    let text =
+        generate::text(options.load_seed.unwrap_or_default(), options.blocks.unwrap_or_default());
     let all = u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count());
     // The last line removes it all.
     let last = all.unwrap_or(u32::MAX).saturating_sub(1);

@@ -152,9 +152,7 @@ fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigErr
 }
 
 /// What native settings ask for: its shape, its workers and its parameters.
-pub(super) fn native(
-    settings: &Settings,
-) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
+pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;
     let word = &options.sync_method;
