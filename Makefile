@@ -13,7 +13,7 @@ export DESTDIR LINKS
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: ## Build quickly and age a small tree here, in about two minutes
+demo: ## Build quickly, compare two filesystems here, and say the verdict in one sentence
 	@scripts/setup.sh --build
 	@scripts/demo.sh
 

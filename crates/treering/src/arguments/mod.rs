@@ -50,6 +50,9 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
+Where to begin: what can be measured on this machine, how fine, and what to type next:
+  treering doctor
+
 A first run, in an empty directory on the filesystem to be aged:
   treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
 
@@ -85,7 +88,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Record the requests that a program makes to block devices, and show and plot traces.
     Trace(TraceArgs),
-    /// Say what would make measurements here doubtful, before anybody measures.
+    /// Show what can be measured on this machine, how fine, and what to type next.
     Doctor(DoctorArgs),
     /// Measure where files lie on disk and what is free: of a directory, a device or an image.
     Layout(LayoutArgs),

@@ -1,28 +1,29 @@
-//! `treering doctor`: what would make measurements here doubtful, before anybody measures: of the
-//! machine, and of a directory, a block device or a plan.
+//! `treering doctor`: what is here to measure with, how noisy it is, what would make measurements
+//! doubtful, and what to type next: of the machine, and of a directory, a block device or a plan.
 
+mod inventory;
+mod next;
+mod noise;
+mod page;
 mod plan;
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::thread::sleep;
-use std::time::Duration;
 
 use treering_lab::inspect;
 use treering_model::{Caution, CautionCode, Fact};
 use treering_observe::{Scene, Wanted, look, look_at_device, watch};
+use treering_report::Warning;
 use treering_report::pages::doctor_json::Diagnosis;
-use treering_report::{Block, Cell, Pair, Report, Warning};
-use treering_sys::is_root;
+use treering_sys::{SignalWatch, StopFlag, is_root};
 
-use super::{compare, output};
+use self::next::Asked;
+use self::noise::Probed;
+use super::{compare, lab, output};
 use crate::arguments::DoctorArgs;
 use crate::failure::{Failure, Kind};
-
-/// So long the machine is watched.
-const WATCHED: Duration = Duration::from_secs(2);
 
 /// Every doubt, in the order of how much harm it does: what makes numbers wrong, what makes them
 /// another machine's, what makes them noisy, what only wants to be known.
@@ -110,38 +111,49 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
             .hint("name a directory, a block device or a plan")
     })?;
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
     let mut findings = Findings::default();
-    let place = if kind.is_dir() { path.clone() } else { PathBuf::from("/") };
-    of_machine(&place, &mut findings);
-    if !kind.is_dir() {
-        findings.forget_the_place();
+    let dir = kind.is_dir().then_some(path.as_path());
+    let probed = of_machine(dir, &mut findings, signals.flag());
+    if signals.flag().is_raised() {
+        return Err(Failure::new(Kind::Interrupted, "interrupted: nothing was left behind"));
     }
+    let mut asked = Asked::Directory(&path);
     if kind.is_dir() {
-        of_directory(&mut findings);
+        of_directory(&mut findings, &probed);
     } else if kind.file_type().is_block_device() {
-        of_device(&path, &mut findings)?;
+        asked = of_device(&path, &mut findings)?;
     } else {
         plan::look_at_plan(&compare::read_plan(&path)?, &mut findings)?;
+        asked = Asked::Plan(&path);
     }
     findings.sort();
+    let inventory = inventory::look(&lab::open()?, dir);
+    let resolution = noise::resolution(&probed.noise);
     let diagnosis = Diagnosis {
         path: &path.to_string_lossy(),
         obstacles: &findings.obstacles,
         cautions: &findings.warnings,
+        next: &next::commands(asked, &inventory),
+        inventory: &inventory,
+        resolution: resolution.as_ref(),
+        noise: &probed.noise,
         environment: &findings.facts,
     };
-    output::write_or_data(&page(&path, &findings), &diagnosis, &args.output)?;
+    output::write_or_data(&page::page(&diagnosis, &findings.plan), &diagnosis, &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What any trial here would see of the machine.
-fn of_machine(place: &Path, findings: &mut Findings) {
-    let scene = Scene { target: place, wanted: Wanted::default() };
+/// What any trial here would see of the machine, while the probe works in the directory.
+fn of_machine(dir: Option<&Path>, findings: &mut Findings, stop: &StopFlag) -> Probed {
+    let scene = Scene { target: dir.unwrap_or(Path::new("/")), wanted: Wanted::default() };
     let seen = look(&scene);
     findings.cautions.extend(seen.cautions);
     findings.facts.extend(seen.facts);
     let watching = watch(&scene);
-    sleep(WATCHED);
+    let probed = noise::probe(dir, stop);
     let seen = watching.end();
     findings.cautions.extend(seen.cautions);
     findings.facts.extend(seen.facts);
@@ -149,12 +161,18 @@ fn of_machine(place: &Path, findings: &mut Findings) {
         let message = "only root can drop the kernel's caches".to_owned();
         findings.cautions.push(Caution { code: CautionCode::CachesNotDropped, message });
     }
+    if dir.is_none() {
+        findings.forget_the_place();
+    }
+    probed
 }
 
-fn of_directory(findings: &mut Findings) {
+fn of_directory(findings: &mut Findings, probed: &Probed) {
     let options = findings.value("filesystem.mount_options").unwrap_or_default();
     if options.split(',').any(|option| option == "ro") {
         findings.obstacles.push("it is mounted read-only".to_owned());
+    } else if let Some(error) = &probed.refused {
+        findings.obstacles.push(format!("no files can be made in it: {error}"));
     }
     loop_device(findings);
 }
@@ -169,7 +187,7 @@ fn loop_device(findings: &mut Findings) {
     }
 }
 
-fn of_device(path: &Path, findings: &mut Findings) -> Result<(), Failure> {
+fn of_device<'p>(path: &'p Path, findings: &mut Findings) -> Result<Asked<'p>, Failure> {
     let seen = look_at_device(path);
     findings.cautions.extend(seen.cautions);
     findings.facts.extend(seen.facts);
@@ -182,31 +200,8 @@ fn of_device(path: &Path, findings: &mut Findings) -> Result<(), Failure> {
             super::trial::quoted(&path.to_string_lossy())
         ));
     }
-    Ok(())
-}
-
-fn page(path: &Path, findings: &Findings) -> Report {
-    let warnings = &findings.warnings;
-    let mut page = Report::new(format!("Doctor: {}", path.display()));
-    let count = findings.obstacles.len() + warnings.len();
-    page.paragraph(match count {
-        0 => "No problem affects measurements here.".to_owned(),
-        1 => "One problem affects measurements here.".to_owned(),
-        count => format!("{count} problems affect measurements here, worst first."),
-    });
-    for line in &findings.plan {
-        page.paragraph(line.as_str());
-    }
-    for obstacle in &findings.obstacles {
-        page.note(format!("cannot be used as it is: {obstacle}"));
-    }
-    if !warnings.is_empty() {
-        page.blocks.push(Block::Cautions { cautions: warnings.clone() });
-    }
-    page.heading("What was seen");
-    let pair = |fact: &Fact| Pair { key: fact.name.clone(), value: Cell::text(&fact.value) };
-    page.blocks.push(Block::KeyValues { pairs: findings.facts.iter().map(pair).collect() });
-    page
+    let (is_in_use, is_free) = (inspection.is_in_use(), inspection.obstacles.is_empty());
+    Ok(Asked::Device { node: path, is_in_use, is_free })
 }
 
 #[cfg(test)]

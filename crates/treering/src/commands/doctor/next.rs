@@ -1,0 +1,157 @@
+//! What to type next on this machine: three commands, each with what it is for.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use treering_report::pages::doctor_json::{Inventory, NextCommand};
+
+use crate::commands::trial::quoted;
+
+/// What the doctor was asked about.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    Directory(&'a Path),
+    Device { node: &'a Path, is_in_use: bool, is_free: bool },
+    Plan(&'a Path),
+}
+
+/// A directory in memory that nearly every Linux has.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// Three commands: a comparison, a run, and what fits what was found.
+pub(super) fn commands(asked: Asked<'_>, here: &Inventory) -> Vec<NextCommand> {
+    vec![comparison(asked, here), aging(), third(asked, here)]
+}
+
+fn next(command: impl Into<String>, purpose: impl Into<String>) -> NextCommand {
+    NextCommand { command: command.into(), purpose: purpose.into() }
+}
+
+fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
+    let usual: Vec<&str> = here
+        .filesystems
+        .iter()
+        .filter(|one| one.is_usual && one.is_ready)
+        .map(|one| one.name)
+        .collect();
+    let can_make = here.is_root && usual.len() >= 2;
+    let names = usual.join(", ");
+    match asked {
+        Asked::Plan(path) => {
+            let path = quoted(&path.to_string_lossy());
+            next(format!("treering compare {path}"), "carry out the plan")
+        }
+        Asked::Device { node, is_in_use: false, is_free } if can_make => {
+            let node = quoted(&node.to_string_lossy());
+            let erase = if is_free { String::new() } else { format!(" --erase {node}") };
+            let loss = if is_free { "" } else { "; ALL DATA ON IT ARE LOST" };
+            let command = format!("treering compare --device {node}{erase}");
+            next(command, format!("compare {names} on this device{loss}"))
+        }
+        _ if can_make && here.loop_devices => {
+            next("treering compare", format!("compare {names} on a loop image, in 5 minutes"))
+        }
+        Asked::Directory(dir) => directories(dir),
+        Asked::Device { .. } => directories(Path::new(".")),
+    }
+}
+
+/// Directories are compared as they are; nobody needs root for that.
+fn directories(dir: &Path) -> NextCommand {
+    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
+    let other = match device(dir) == device(Path::new(IN_MEMORY)) {
+        true => "/var/tmp",
+        false => IN_MEMORY,
+    };
+    let dir = quoted(&dir.to_string_lossy());
+    next(
+        format!("treering compare --directories {dir},{other}"),
+        format!("compare the filesystem here with that of {other}; needs no root"),
+    )
+}
+
+fn aging() -> NextCommand {
+    next(
+        "mkdir aged && treering run compilebench --dir aged --dataset linux-6.1-small -i 3 -r 10 \
+         --layout",
+        "age this filesystem by work on source trees, and see what it did to the layout",
+    )
+}
+
+fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
+    if let Some(log) = here.logs.first() {
+        let command = format!("treering import {}", quoted(log));
+        return next(command, "read the results that you already have");
+    }
+    if !here.tools.is_empty() {
+        let names: Vec<&str> = here.tools.iter().map(|tool| tool.name).collect();
+        let purpose = format!("make links with the names of {} and others", names.join(", "));
+        return next("mkdir links && treering links links", purpose);
+    }
+    match asked {
+        Asked::Directory(dir) => next(
+            format!("treering layout {}", quoted(&dir.to_string_lossy())),
+            "see how the files that are there lie on the disk",
+        ),
+        _ => next("treering layout .", "see how the files in this directory lie on the disk"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, commands};
+    use std::path::Path;
+    use treering_report::pages::doctor_json::{FilesystemHere, Inventory};
+
+    fn machine(is_root: bool, ready: usize) -> Inventory {
+        let names = ["ext4", "xfs", "btrfs"].into_iter().enumerate();
+        let filesystem = |(number, name)| FilesystemHere {
+            name,
+            is_ready: number < ready,
+            is_usual: true,
+            version: None,
+            how: None,
+        };
+        Inventory {
+            is_root,
+            filesystems: names.map(filesystem).collect(),
+            devices: Vec::new(),
+            loop_devices: is_root,
+            block_tracing: None,
+            tools: Vec::new(),
+            logs: Vec::new(),
+        }
+    }
+
+    fn first(asked: Asked<'_>, here: &Inventory) -> String {
+        let all = commands(asked, here);
+        assert_eq!(all.len(), 3);
+        all[0].command.clone()
+    }
+
+    #[test]
+    fn the_comparison_is_one_that_can_be_made_here() {
+        let dir = Asked::Directory(Path::new("my files"));
+        assert_eq!(first(dir, &machine(true, 3)), "treering compare");
+        let directories = "treering compare --directories 'my files',/dev/shm";
+        assert_eq!(first(dir, &machine(false, 3)), directories);
+        assert_eq!(first(dir, &machine(true, 1)), directories);
+        let node = Path::new("/dev/sdb");
+        let device = |is_in_use, is_free| Asked::Device { node, is_in_use, is_free };
+        let root = machine(true, 2);
+        assert_eq!(first(device(false, true), &root), "treering compare --device /dev/sdb");
+        let erased = "treering compare --device /dev/sdb --erase /dev/sdb";
+        assert_eq!(first(device(false, false), &root), erased);
+        assert_eq!(first(device(true, false), &root), "treering compare");
+        let plan = Asked::Plan(Path::new("plan.toml"));
+        assert_eq!(first(plan, &machine(false, 0)), "treering compare plan.toml");
+    }
+
+    #[test]
+    fn logs_that_are_there_are_to_be_imported() {
+        let mut here = machine(false, 0);
+        here.logs.push("old.log".to_owned());
+        let all = commands(Asked::Directory(Path::new(".")), &here);
+        assert_eq!(all[2].command, "treering import old.log");
+    }
+}

@@ -1,0 +1,166 @@
+//! How noisy this machine is: a fixed piece of work, by the CPU and with small files, repeated for
+//! three seconds, and the smallest difference that runs of the same noise can show.
+//!
+//! Of the files of the probe no more than one has a name at a time, and it is removed at once.
+
+use std::fs::{File, remove_file};
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use treering_report::pages::doctor_json::{Noise, Resolution};
+use treering_stats::{PowerPlan, describe, smallest_detectable};
+use treering_sys::StopFlag;
+
+/// Blocks of the probe; one value each.
+const BLOCKS: usize = 10;
+/// How long a block computes, and how long it makes files: three seconds in all.
+const COMPUTING: Duration = Duration::from_millis(100);
+const MAKING_FILES: Duration = Duration::from_millis(200);
+/// Steps of arithmetic between two looks at the clock: about a millisecond.
+const STEPS: u64 = 500_000;
+/// Files between two looks at the clock; the last of them is synced.
+const FILES: usize = 32;
+/// Fewer values say nothing of noise.
+const BLOCKS_MIN: usize = 4;
+/// What the resolution is told for.
+const ROUNDS: u32 = 10;
+const RUN_SECONDS: u32 = 20;
+
+/// What the probe found.
+pub(super) struct Probed {
+    pub(super) noise: Vec<Noise>,
+    /// Why no files could be made.
+    pub(super) refused: Option<io::Error>,
+}
+
+/// Computes, and makes small files in `dir` when there is one, until the probe ends or `stop` is
+/// raised.
+pub(super) fn probe(dir: Option<&Path>, stop: &StopFlag) -> Probed {
+    let mut computing = Vec::new();
+    let mut files = Vec::new();
+    let mut refused = None;
+    for _ in 0..BLOCKS {
+        if stop.is_raised() {
+            break;
+        }
+        // What cannot fail gives a value each time.
+        computing.extend(block(COMPUTING, stop, || Ok(compute())));
+        if let Some(dir) = dir.filter(|_| refused.is_none()) {
+            match block(MAKING_FILES, stop, || make_files(dir)) {
+                Ok(seconds) => files.push(seconds),
+                Err(error) => refused = Some(error),
+            }
+        }
+    }
+    let noise = [("cpu", &computing), ("small_files", &files)];
+    let noise = noise.into_iter().filter_map(|(name, values)| of_values(name, values)).collect();
+    Probed { noise, refused }
+}
+
+/// Repeats the work for so long; the mean seconds of one piece.
+fn block(
+    length: Duration,
+    stop: &StopFlag,
+    mut work: impl FnMut() -> io::Result<()>,
+) -> io::Result<f64> {
+    let begun = Instant::now();
+    let mut pieces = 0_u32;
+    loop {
+        work()?;
+        pieces += 1;
+        let passed = begun.elapsed();
+        if passed >= length || stop.is_raised() {
+            return Ok(passed.as_secs_f64() / f64::from(pieces));
+        }
+    }
+}
+
+fn compute() {
+    let mut word = 1_u64;
+    for step in 0..STEPS {
+        word = black_box(word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(step));
+    }
+}
+
+/// Makes and removes files of 4 KiB, one after another.
+fn make_files(dir: &Path) -> io::Result<()> {
+    let path = dir.join(format!(".treering-probe-{}", std::process::id()));
+    let payload = [0x5a_u8; 4096];
+    for number in 1..=FILES {
+        let mut file = File::create_new(&path)?;
+        let written = file.write_all(&payload).and_then(|()| match number {
+            FILES => file.sync_data(),
+            _ => Ok(()),
+        });
+        remove_file(&path)?;
+        written?;
+    }
+    Ok(())
+}
+
+fn of_values(probe: &'static str, values: &[f64]) -> Option<Noise> {
+    let described = describe(values).ok().filter(|described| described.n >= BLOCKS_MIN)?;
+    Some(Noise {
+        probe,
+        n: described.n,
+        median_ms: described.median * 1000.0,
+        variation_percent: described.coefficient_of_variation? * 100.0,
+    })
+}
+
+/// The smallest difference that ten rounds show four times out of five, by the noisier probe, where
+/// whole runs vary as its blocks do. The statistics are those of `needs`: a ratio within a round
+/// has the noise of two runs.
+pub(super) fn resolution(noise: &[Noise]) -> Option<Resolution> {
+    let noisier = noise
+        .iter()
+        .max_by(|one, other| one.variation_percent.total_cmp(&other.variation_percent))?;
+    let spread = noisier.variation_percent / 100.0 * std::f64::consts::SQRT_2;
+    let size = smallest_detectable(ROUNDS, spread, &PowerPlan::default()).ok()??;
+    Some(Resolution {
+        probe: noisier.probe,
+        rounds: ROUNDS,
+        run_seconds: RUN_SECONDS,
+        percent: size.exp_m1() * 100.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Noise, of_values, probe, resolution};
+    use treering_sys::StopFlag;
+
+    fn noise(variation_percent: f64) -> Noise {
+        Noise { probe: "cpu", n: 10, median_ms: 1.0, variation_percent }
+    }
+
+    /// The last column of the table in docs/statistics.md.
+    #[test]
+    fn the_resolution_is_that_of_the_statistics() {
+        for (variation, smallest) in [(0.5, 0.7), (1.0, 1.4), (3.0, 4.3), (10.0, 15.1)] {
+            let found = resolution(&[noise(variation / 2.0), noise(variation)]).unwrap();
+            assert!((found.percent - smallest).abs() < 0.06, "{variation}: {}", found.percent);
+        }
+        assert_eq!(resolution(&[]), None);
+    }
+
+    #[test]
+    fn few_values_are_no_noise() {
+        assert_eq!(of_values("cpu", &[1.0, 2.0, 3.0]), None);
+        assert_eq!(of_values("cpu", &[2.0; 10]).unwrap().variation_percent, 0.0);
+    }
+
+    #[test]
+    fn a_probe_leaves_nothing_and_ends_when_it_is_stopped() {
+        let dir = treering_testkit::temp_dir();
+        let stop = StopFlag::new();
+        let probed = probe(Some(dir.path()), &stop);
+        assert_eq!(probed.noise.len(), 2);
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+        stop.raise(2);
+        assert!(probe(Some(dir.path()), &stop).noise.is_empty());
+        assert!(probe(Some(&dir.path().join("nowhere")), &StopFlag::new()).refused.is_some());
+    }
+}

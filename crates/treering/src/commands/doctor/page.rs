@@ -1,0 +1,135 @@
+//! The doctor's page: problems first, then what is here, how fine it can be measured, and what to
+//! type next.
+
+use treering_model::Fact;
+use treering_report::pages::doctor_json::{DeviceHere, Diagnosis, Inventory, Noise};
+use treering_report::{Block, Cell, Pair, Report};
+
+const KIB: f64 = 1024.0;
+
+/// Lays it out; `plan` has a line for all that a plan comes to.
+pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
+    let mut page = Report::new(format!("Doctor: {}", found.path));
+    let count = found.obstacles.len() + found.cautions.len();
+    page.paragraph(match count {
+        0 => "No problem affects measurements here.".to_owned(),
+        1 => "One problem affects measurements here.".to_owned(),
+        count => format!("{count} problems affect measurements here, worst first."),
+    });
+    for line in plan {
+        page.paragraph(line.as_str());
+    }
+    for obstacle in found.obstacles {
+        page.note(format!("cannot be used as it is: {obstacle}"));
+    }
+    if !found.cautions.is_empty() {
+        page.blocks.push(Block::Cautions { cautions: found.cautions.to_vec() });
+    }
+    page.heading("What is here");
+    key_values(&mut page, here(found.inventory));
+    page.heading("How fine it can be measured");
+    if !found.noise.is_empty() {
+        key_values(&mut page, found.noise.iter().map(noise).collect());
+    }
+    page.paragraph(resolution(found));
+    page.heading("What to type next");
+    for next in found.next {
+        page.command(&next.purpose, &next.command);
+    }
+    page.heading("What was seen");
+    let pair = |fact: &Fact| (fact.name.clone(), fact.value.clone());
+    key_values(&mut page, found.environment.iter().map(pair).collect());
+    page
+}
+
+fn key_values(page: &mut Report, pairs: Vec<(String, String)>) {
+    let pair = |(key, value): (String, String)| Pair { key, value: Cell::text(value) };
+    page.blocks.push(Block::KeyValues { pairs: pairs.into_iter().map(pair).collect() });
+}
+
+fn here(here: &Inventory) -> Vec<(String, String)> {
+    let rights = match here.is_root {
+        true => "root: filesystems can be made and mounted, caches dropped",
+        false => "not root: directories can be compared; filesystems can not be made or mounted",
+    };
+    let ready: Vec<String> =
+        here.filesystems.iter().filter(|one| one.is_ready).map(ready).collect();
+    let missing = here.filesystems.iter().filter(|one| !one.is_ready && one.is_usual);
+    let mut lines = vec![("rights", rights.to_owned())];
+    lines.push(("filesystems to make", listed(&ready)));
+    for one in missing {
+        let why = one.how.as_deref().unwrap_or("not known");
+        lines.push(("not to be made", format!("{}: {why}", one.name)));
+    }
+    lines.extend(here.devices.iter().map(|one| ("device", device(one))));
+    lines.push(("loop devices", yes(here.loop_devices, "only root can attach them")));
+    let tracing = here.block_tracing.as_deref().map(|way| format!("yes, by {way}"));
+    let reason =
+        if here.is_root { "no: neither perf_event nor tracefs" } else { "no: requires root" };
+    lines.push(("block tracing", tracing.unwrap_or_else(|| reason.to_owned())));
+    let tools: Vec<String> =
+        here.tools.iter().map(|tool| format!("{} ({})", tool.name, tool.path)).collect();
+    lines.push(("tools that treering imitates", listed(&tools)));
+    if !here.logs.is_empty() {
+        lines.push(("logs to import", listed(&here.logs)));
+    }
+    lines.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn yes(is_so: bool, why_not: &str) -> String {
+    if is_so { "yes".to_owned() } else { format!("no: {why_not}") }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn ready(one: &treering_report::pages::doctor_json::FilesystemHere) -> String {
+    match &one.version {
+        Some(version) => format!("{} ({version})", one.name),
+        None => one.name.to_owned(),
+    }
+}
+
+fn device(one: &DeviceHere) -> String {
+    let mut words = vec![one.node.clone()];
+    words.extend(one.bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / KIB / KIB / KIB)));
+    words.extend(one.model.clone());
+    words.extend(one.is_rotational.map(|rotational| match rotational {
+        true => "rotational".to_owned(),
+        false => "not rotational".to_owned(),
+    }));
+    words.extend(one.is_free.map(|free| match free {
+        true => "empty and unused".to_owned(),
+        false => "in use or not empty".to_owned(),
+    }));
+    words.join(", ")
+}
+
+fn noise(one: &Noise) -> (String, String) {
+    let what = if one.probe == "cpu" { "computing" } else { "small files" };
+    let varied = format!(
+        "varies by {:.1} % (coefficient of variation of {} values in three seconds)",
+        one.variation_percent, one.n
+    );
+    (what.to_owned(), varied)
+}
+
+fn resolution(found: &Diagnosis<'_>) -> String {
+    let Some(resolution) = found.resolution else {
+        return "Too little could be measured to tell.".to_owned();
+    };
+    format!(
+        "Differences above {} % with {} rounds of {} s, found four times out of five at level .05, \
+         if whole runs vary as this probe did. A comparison tells its own noise, and the rounds \
+         it needs.",
+        figure(resolution.percent),
+        resolution.rounds,
+        resolution.run_seconds
+    )
+}
+
+/// Two digits: it is an estimate.
+fn figure(percent: f64) -> String {
+    if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
