@@ -130,6 +130,7 @@ fn fio(form: &str, slack: Slack) {
     let names = shared(&own, &imported, 1.0, slack);
     has(&names, &["mix.0/read_mib_per_second", "mix.1/write_operations_per_second"]);
     has(&names, &["mix/read_mib_per_second", "seq/write_mib_per_second"]);
+    has(&names, &["seq/write_clat_p99_nanoseconds", "mix.0/read_clat_p999_nanoseconds"]);
     has(&names, &["seq/write_latency_mean_nanoseconds", "mix.0/read_latency_max_nanoseconds"]);
     let decide: Vec<String> = imported
         .metrics
@@ -211,6 +212,7 @@ fn dbench_compares_with_its_own_output() {
     });
     has(&names, &["operations_per_second", "operations", "ReadX/calls", "ReadX/latency_ns_mean"]);
     has(&names, &["ReadX/operations_per_second", "ReadX/latency_ns_max"]);
+    has(&names, &["throughput_mib_per_second"]);
     are_compared(&program);
 }
 

@@ -4,6 +4,7 @@ use treering_script::ConfigError;
 
 use super::apply::pairs;
 use super::section::Section;
+use super::steering::RangeSync;
 use super::values::Given;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
@@ -69,6 +70,18 @@ impl Section {
             ("1", [true; 3]),
         ];
         self.extras.tolerance.kinds = given.word(&words)?;
+        Ok(())
+    }
+
+    /// When to wait and to write, with commas between; behind a colon after how many writes.
+    pub(super) fn sync_file_range(&mut self, given: &Given<'_>) -> Result<(), ConfigError> {
+        let mut sync = RangeSync::default();
+        for part in given.text.split(',') {
+            let (word, every) = part.split_once(':').unwrap_or((part, "1"));
+            sync.flags |= given.part(word).word(&RangeSync::WORDS)?;
+            sync.every = given.part(every).number(1, u64::from(u32::MAX))?;
+        }
+        self.extras.range_sync = sync;
         Ok(())
     }
 

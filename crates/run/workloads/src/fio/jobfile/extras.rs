@@ -2,7 +2,7 @@
 
 use super::super::replay::Replay;
 use super::super::verify::{Pattern, Verifying};
-use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
+use super::steering::{Flow, LatencyTarget, LowestRates, RangeSync, Running, Strides, Tolerance};
 
 /// Whether directions are told apart: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +65,7 @@ pub(crate) struct Extras {
     pub(crate) flow: Flow,
     pub(crate) tolerance: Tolerance,
     pub(crate) strides: Strides,
+    pub(crate) range_sync: RangeSync,
     pub(crate) running: Running,
     /// Whether an error of its ends others too, as `exit_what` says.
     pub(crate) exits_on_error: bool,
@@ -119,6 +120,7 @@ impl Default for Extras {
             flow: Flow::default(),
             tolerance: Tolerance::default(),
             strides: Strides::default(),
+            range_sync: RangeSync::default(),
             running: Running::default(),
             waits_for: None,
             replays: None,

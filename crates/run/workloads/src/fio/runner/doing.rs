@@ -26,6 +26,12 @@ pub(super) enum Doing {
         data_only: bool,
         counts: bool,
     },
+    /// Has the kernel write a part of a file back; of none nothing is asked.
+    SyncRange {
+        file: usize,
+        start: u64,
+        bytes: u64,
+    },
     Submit,
     Reap(u16),
     /// Before it is closed, also where it is mapped.
@@ -139,6 +145,17 @@ impl Runner {
                     (Engine::Mmap, _) => Call::SyncMapped { file },
                     (_, true) => Call::DataSync { file },
                     (_, false) => Call::Fsync { file },
+                }
+            }
+            Doing::SyncRange { bytes: 0, .. } => NOTHING,
+            Doing::SyncRange { file, start, bytes } => {
+                let (file, flags) = (self.slots.of(file), job.extras.range_sync.flags);
+                match job.engine {
+                    Engine::Mmap => Call::SyncMapped { file },
+                    // As the original: it has no such request.
+                    Engine::Libaio => Call::Fsync { file },
+                    engine if !engine.moves_data() => NOTHING,
+                    _ => Call::SyncRange { file, start, bytes, flags },
                 }
             }
             Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,

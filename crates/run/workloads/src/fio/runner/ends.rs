@@ -1,12 +1,14 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use super::super::generator::Wanted;
-use super::super::jobfile::{Amount, Way};
-use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, SYNC};
+use super::super::jobfile::{Amount, Engine, Way};
+use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::WayTally;
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
+/// The error of what is done to a file that is not open (`EBADF`).
+const NO_FILE: u64 = 9;
 /// How often a clone looks whether what it waits for has ended.
 const WAIT_US: u64 = 1000;
 
@@ -109,6 +111,12 @@ impl Runner {
             return Some(doing);
         }
         let job = &self.worker.job;
+        if job.extras.reads_before && job.engine == Engine::Null {
+            // As the original: there is no file that could be read.
+            self.tally.errno = NO_FILE;
+            self.go(Stage::Unlink(usize::MAX));
+            return None;
+        }
         let is_asked = job.extras.reads_before && job.engine.moves_data();
         if !is_asked || file >= self.worker.files.len() {
             self.go(Stage::Delay);
@@ -248,6 +256,7 @@ impl Runner {
             Doing::Sync { file, data_only, .. } => {
                 (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
             }
+            Doing::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
             _ => return,
         };
         logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
