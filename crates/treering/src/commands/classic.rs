@@ -22,7 +22,7 @@ use super::native::classic_payload;
 use super::original_fio;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
-use crate::classic_output::{Speaker, reason, say};
+use crate::classic_output::{Speaker, Unopened, reason, say};
 use crate::clock::local_time;
 use crate::failure::{Failure, Kind, output_failed};
 
@@ -119,13 +119,7 @@ fn perform(
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
     let mut speaker = match Speaker::begin(output, log.as_deref(), first) {
         Ok(speaker) => speaker.meeting_at(meetings),
-        Err(unopened) if unopened.said == Said::default() => {
-            return Err(Failure::new(Kind::Classic, unopened.to_string()));
-        }
-        Err(unopened) => {
-            say(unopened.said.err.trim_end());
-            return Ok(ExitCode::from(Kind::Classic.code()));
-        }
+        Err(unopened) => return without_log(&unopened),
     };
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
@@ -159,10 +153,7 @@ fn perform(
     }
     let done = done?;
     let code = match &done.conclusion.ending {
-        Ending::Failed { why } => {
-            let code = Failure::new(Kind::Classic, why.clone()).show();
-            speaker.exit_code().map_or(code, ExitCode::from)
-        }
+        Ending::Failed { why } => failed(why, &speaker),
         ending => {
             told(speaker.speak(|output| output.close(done.conclusion.signal)))?;
             ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
@@ -172,6 +163,21 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// Says why a run failed, and ends as the tool does then.
+fn failed(why: &str, speaker: &Speaker) -> ExitCode {
+    let code = Failure::new(Kind::Classic, why.to_owned()).show();
+    speaker.exit_code().map_or(code, ExitCode::from)
+}
+
+/// Fails as the tool does whose log cannot be opened, in its words if it has any.
+fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
+    if unopened.said == Said::default() {
+        return Err(Failure::new(Kind::Classic, unopened.to_string()));
+    }
+    say(unopened.said.err.trim_end());
+    Ok(ExitCode::from(Kind::Classic.code()))
 }
 
 /// What the run was given, as the store keeps it.

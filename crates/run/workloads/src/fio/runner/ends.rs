@@ -13,6 +13,12 @@ const NO_FILE: u64 = 9;
 const WAIT_US: u64 = 1000;
 
 impl Runner {
+    /// One that does nothing.
+    pub(in super::super) fn unable(mut self) -> Self {
+        self.stage = Stage::Unlink(usize::MAX);
+        self
+    }
+
     /// The next thing to do where it does not work; `None` at the end of all.
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {

@@ -181,12 +181,6 @@ impl Runner {
         }
     }
 
-    /// One that does nothing.
-    pub(super) fn unable(mut self) -> Self {
-        self.stage = Stage::Unlink(usize::MAX);
-        self
-    }
-
     /// The buffers of its requests, where the payload is not what they carry.
     pub(super) fn buffers(&self) -> Option<Buffers> {
         self.contents.as_ref().map(|contents| contents.buffers.clone())
