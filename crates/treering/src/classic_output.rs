@@ -1,8 +1,9 @@
 //! Gives an imitated tool's words to those who listen: standard output, standard error, its log.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
 use treering_model::{Artifact, SinkError, TrialEvent, TrialSink};
@@ -24,30 +25,61 @@ pub(crate) struct Speaker {
     missed: Option<io::Error>,
 }
 
+/// A log that cannot be opened.
+pub(crate) struct Unopened {
+    path: PathBuf,
+    /// What the tool says of it, if it has words of its own.
+    pub(crate) said: Said,
+    error: io::Error,
+}
+
+impl fmt::Display for Unopened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot open the log {}: {}", self.path.display(), self.error)
+    }
+}
+
+/// The system's words for an error, as the imitated tools print them.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
+}
+
 impl Speaker {
     /// Speaks; appends to this log, or begins it anew.
     ///
     /// # Errors
     /// When the log cannot be opened.
     pub(crate) fn begin(
-        output: Box<dyn ClassicOutput>,
+        mut output: Box<dyn ClassicOutput>,
         log: Option<&Path>,
         root: Target,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Unopened> {
         let anew = output.log_begins_anew();
-        let open = |path| {
+        let open = |path: &Path| {
             let mut options = OpenOptions::new();
             let options =
                 if anew { options.write(true).truncate(true) } else { options.append(true) };
             options.create(true).open(path)
         };
-        let log = log.map(open).transpose()?;
+        let log = match log.map(|path| (path, open(path))) {
+            Some((path, Err(error))) => {
+                let said = output.without_log(path, &reason(&error));
+                return Err(Unopened { path: path.to_owned(), said, error });
+            }
+            opened => opened.and_then(|(_, file)| file.ok()),
+        };
         Ok(Self { output, log, root, meetings: None, missed: None })
     }
 
     /// The same, which meets others there.
     pub(crate) fn meeting_at(self, meetings: Option<Semaphores>) -> Self {
         Self { meetings, ..self }
+    }
+
+    /// With which code a run that failed ends, where the tool counts what failed.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        self.output.exit_code()
     }
 
     /// Why other processes could not be met, which ended the run.

@@ -18,7 +18,7 @@ pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
     loop_status,
 };
-pub use files::cached::{advise, allocate, forget, punch};
+pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,

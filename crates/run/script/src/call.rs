@@ -207,6 +207,17 @@ pub enum Call<'a> {
         /// Which.
         file: File,
     },
+    /// Begins to write a part of a file back, or waits for it: `sync_file_range`.
+    SyncRange {
+        /// Which.
+        file: File,
+        /// From there.
+        start: u64,
+        /// So much.
+        bytes: u64,
+        /// The flags of the system call: 1 waits before, 2 writes, 4 waits after.
+        flags: u32,
+    },
     /// Says that a part of a file will not be needed: it leaves the page cache.
     Forget {
         /// Which.
@@ -508,6 +519,7 @@ impl<'a> Call<'a> {
             | Self::GetFileXattr { file }
             | Self::SetFileXattr { file, .. }
             | Self::DataSync { file }
+            | Self::SyncRange { file, .. }
             | Self::Forget { file, .. }
             | Self::Advise { file, .. }
             | Self::Allocate { file, .. }
@@ -552,6 +564,7 @@ impl Call<'_> {
             Self::Sync { .. } => Op::Sync,
             Self::Fsync { .. }
             | Self::DataSync { .. }
+            | Self::SyncRange { .. }
             | Self::SyncMapped { .. }
             | Self::SyncDir { .. } => Op::Fsync,
             Self::Forget { .. } | Self::Advise { .. } => Op::Advise,

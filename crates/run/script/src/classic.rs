@@ -190,6 +190,12 @@ pub trait ClassicOutput {
         Said::default()
     }
 
+    /// The log cannot be opened, for this reason in the system's words: what the tool says of it;
+    /// nothing where it has no words of its own.
+    fn without_log(&mut self, _log: &Path, _why: &str) -> Said {
+        Said::default()
+    }
+
     /// The job cannot run in the directory.
     fn refused(&mut self, error: &ConfigError) -> Said;
 
@@ -208,6 +214,11 @@ pub trait ClassicOutput {
 
     /// Which traces of a device are made, if any.
     fn traces(&self) -> Option<ClassicTraces> {
+        None
+    }
+
+    /// With which code it ends after a run that failed, where the tool counts what failed.
+    fn exit_code(&self) -> Option<u8> {
         None
     }
 

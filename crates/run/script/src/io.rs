@@ -186,6 +186,8 @@ plain! {
     fsync(file: File) Fsync;
     /// `fdatasync`.
     data_sync(file: File) DataSync;
+    /// `sync_file_range`.
+    sync_range(file: File, start: u64, bytes: u64, flags: u32) SyncRange;
     /// `posix_fadvise(DONTNEED)` of a range; 0 bytes for all behind `start`.
     forget(file: File, start: u64, bytes: u64) Forget;
     /// `posix_fadvise(RANDOM)` or `SEQUENTIAL` of a range; 0 bytes for all behind `start`.

@@ -57,6 +57,9 @@ pub struct ClassicRecord {
     started_unix_ms: u64,
     machine: Machine,
     files: BTreeMap<PathBuf, String>,
+    /// What came on standard input, where that was read and is text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    input: String,
     /// What the output knew before it began.
     pub scene: ClassicScene,
 }
@@ -70,10 +73,12 @@ impl ClassicRecord {
     /// Of settings from which the job was made, with all files that were read for it.
     pub fn of(settings: &Settings, scene: &ClassicScene) -> Self {
         let texts = settings.files.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let input = String::from_utf8(settings.input.clone()).unwrap_or_default();
         let names = |name: &str| {
             let wanted = format!("${{{name}}}");
             let mut values = settings.given().iter().map(|(_, value)| value);
-            texts.values().any(|text| text.contains(&wanted))
+            input.contains(&wanted)
+                || texts.values().any(|text| text.contains(&wanted))
                 || values.any(|value| value.contains(&wanted))
         };
         let named = settings.environment.iter().filter(|(name, _)| names(name));
@@ -84,6 +89,7 @@ impl ClassicRecord {
             started_unix_ms: settings.started_unix_ms,
             machine: settings.machine.clone(),
             files: texts.clone(),
+            input: input.clone(),
             scene: scene.clone(),
         }
     }
@@ -95,6 +101,7 @@ impl ClassicRecord {
         settings.environment.clone_from(&self.environment);
         settings.started_unix_ms = self.started_unix_ms;
         settings.machine = self.machine.clone();
+        settings.input = self.input.clone().into_bytes();
         let texts = Arc::new(Mutex::new(self.files.clone()));
         settings.files = SettingFiles { recorded: true, texts };
         settings

@@ -46,6 +46,9 @@ fn words(call: &Call<'_>) -> String {
         Call::Advise { random: true, .. } => "advise random".to_owned(),
         Call::Advise { random: false, .. } => "advise sequential".to_owned(),
         Call::Fsync { .. } => "fsync".to_owned(),
+        Call::SyncRange { start, bytes, flags, .. } => {
+            format!("sync_file_range {start} {bytes} {flags}")
+        }
         Call::DataSync { .. } => "fdatasync".to_owned(),
         Call::Submit { requests } => {
             let all = requests.iter().map(|one| format!(" {}@{}", one.tag, one.position));

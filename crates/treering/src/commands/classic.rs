@@ -22,7 +22,7 @@ use super::native::classic_payload;
 use super::original_fio;
 use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
-use crate::classic_output::{Speaker, say};
+use crate::classic_output::{Speaker, Unopened, reason, say};
 use crate::clock::local_time;
 use crate::failure::{Failure, Kind, output_failed};
 
@@ -117,12 +117,10 @@ fn perform(
     let ClassicMode { log, times_all, seed, signal_exit, catches_sigint, output, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
-    let mut speaker = Speaker::begin(output, log.as_deref(), first)
-        .map_err(|error| {
-            let log = log.unwrap_or_default();
-            Failure::new(Kind::Classic, format!("cannot open the log {}: {error}", log.display()))
-        })?
-        .meeting_at(meetings);
+    let mut speaker = match Speaker::begin(output, log.as_deref(), first) {
+        Ok(speaker) => speaker.meeting_at(meetings),
+        Err(unopened) => return without_log(&unopened),
+    };
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
     let record = recorded(settings, &scene)?;
@@ -155,7 +153,7 @@ fn perform(
     }
     let done = done?;
     let code = match &done.conclusion.ending {
-        Ending::Failed { why } => Failure::new(Kind::Classic, why.clone()).show(),
+        Ending::Failed { why } => failed(why, &speaker),
         ending => {
             told(speaker.speak(|output| output.close(done.conclusion.signal)))?;
             ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
@@ -165,6 +163,21 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// Says why a run failed, and ends as the tool does then.
+fn failed(why: &str, speaker: &Speaker) -> ExitCode {
+    let code = Failure::new(Kind::Classic, why.to_owned()).show();
+    speaker.exit_code().map_or(code, ExitCode::from)
+}
+
+/// Fails as the tool does whose log cannot be opened, in its words if it has any.
+fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
+    if unopened.said == Said::default() {
+        return Err(Failure::new(Kind::Classic, unopened.to_string()));
+    }
+    say(unopened.said.err.trim_end());
+    Ok(ExitCode::from(Kind::Classic.code()))
 }
 
 /// What the run was given, as the store keeps it.
@@ -257,10 +270,9 @@ enum Untaken {
 /// Fails as the tool does where a directory is missing or cannot be made, in its words if it has
 /// any.
 fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
-    let text = error.to_string();
-    let why = text.split(" (os error ").next().unwrap_or(&text);
+    let why = reason(error);
     let ClassicMode { mut output, log, make_roots, .. } = tool;
-    let said = output.without_directory(&scene(), path, why);
+    let said = output.without_directory(&scene(), path, &why);
     if said == Said::default() {
         let path = path.display();
         let what = match make_roots {
@@ -274,7 +286,9 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
         let file = OpenOptions::new().create(true).append(true).open(log);
         told(file.and_then(|mut file| file.write_all(said.log.as_bytes())))?;
     }
-    say(said.err.trim_end());
+    if !said.err.is_empty() {
+        say(said.err.trim_end());
+    }
     Ok(ExitCode::from(Kind::Classic.code()))
 }
 

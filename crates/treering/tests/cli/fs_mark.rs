@@ -124,6 +124,21 @@ fn headers_rows_logs_and_files_are_those_of_the_original() {
     }
 }
 
+#[test]
+fn a_log_that_cannot_be_opened_is_told_as_by_the_original() {
+    let words = "-d a -n 2 -l none/log.txt";
+    let program = program();
+    fs::create_dir(program.home().join("a")).unwrap();
+    let ours = classic(&program, words).ends_with(1);
+    let line = "fs_mark: failed to fopen log file: none/log.txt No such file or directory\n";
+    assert_eq!((ours.stdout.as_str(), ours.stderr.as_str()), ("", line));
+    let Some(original) = original() else { return };
+    let other = temp_dir();
+    fs::create_dir(other.path().join("a")).unwrap();
+    let theirs = run_original(&original, other.path(), words).ends_with(1);
+    assert_eq!(theirs.stderr, line);
+}
+
 /// The calls of the workers on files, in words that both programs share.
 fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
     let calls = "mkdir,mkdirat,open,openat,openat2,write,fsync,sync,unlink,unlinkat";

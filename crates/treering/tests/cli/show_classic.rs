@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use treering_testkit::Program;
+use treering_testkit::{Program, Ran};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -89,6 +89,22 @@ fn fio() {
     fs::write(program.home().join("more.fio"), "bs=8k\n").unwrap();
     let said = comes_again(&program, "fio jobs.fio --output-format=normal,json");
     assert!(said.contains("pid="), "{said}");
+}
+
+/// A job file that comes on standard input is kept as one that is named.
+#[test]
+fn fio_from_standard_input() {
+    let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
+    let input = program.home().join("input");
+    fs::write(&input, "[a]\ndirectory=w\nsize=64k\nrw=randrw\n").unwrap();
+    let mut command = program.command(["fio", "-", "--output-format=normal,json"]);
+    let ran = Ran::of(command.stdin(fs::File::open(&input).unwrap())).ends_with(0);
+    fs::remove_file(&input).unwrap();
+    fs::remove_dir_all(program.home().join("w")).unwrap();
+    let shown = program.run(["show", "last", "--classic"]).ends_with(0);
+    assert_eq!(shown.stdout, ran.stdout);
+    assert!(ran.stdout.contains("a: (g=0): rw=randrw"), "{}", ran.stdout);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::spec::metrics;
 
 metrics! {
-    /// What dbench prints as its result, of logs alone: bytes read and written, those read from
-    /// memory included, by the time until the last second shown. Operations that move no bytes are
-    /// not in it.
+    /// What dbench prints as its result, in classic mode and in logs: bytes read and written, those
+    /// read from memory included, by the time until the last second shown. Operations that move no
+    /// bytes are not in it.
     THROUGHPUT_MIB_PER_SECOND = "throughput_mib_per_second", MibPerSecond, Higher;
     /// How long one client takes to play the whole load once, in the mean.
     PASS_SECONDS = "pass_seconds", Seconds, Lower;

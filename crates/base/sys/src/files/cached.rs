@@ -1,7 +1,8 @@
 //! What a program says of its file to the page cache and to the allocator.
+#![expect(unsafe_code, reason = "rustix has no sync_file_range")]
 
 use std::num::NonZeroU64;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::{Errno, retry_on_intr};
@@ -23,6 +24,23 @@ pub fn forget(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno>
 pub fn advise(file: BorrowedFd<'_>, start: u64, bytes: u64, random: bool) -> Result<(), Errno> {
     let advice = if random { Advice::Random } else { Advice::Sequential };
     fadvise(file, start, NonZeroU64::new(bytes), advice)
+}
+
+/// Begins to write a part of a file back, or waits for it, by the flags of the system call: 1 waits
+/// before, 2 writes, 4 waits after. What was written need not be found again after a crash.
+///
+/// # Errors
+/// As `sync_file_range`.
+pub fn sync_range(file: BorrowedFd<'_>, start: u64, bytes: u64, flags: u32) -> Result<(), Errno> {
+    let [start, bytes] =
+        [start, bytes].map(|number| i64::try_from(number).map_err(|_| Errno::INVAL));
+    let (start, bytes) = (start?, bytes?);
+    // SAFETY: the descriptor is open as long as it is borrowed; nothing else is passed by address.
+    let done = unsafe { libc::sync_file_range(file.as_raw_fd(), start, bytes, flags) };
+    if done == 0 {
+        return Ok(());
+    }
+    Err(std::io::Error::last_os_error().raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
 }
 
 /// Allocates a part of a file, which then reaches at least to its end, or keeps its size.
@@ -54,7 +72,7 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::{advise, allocate, forget};
+    use super::{advise, allocate, forget, sync_range};
 
     #[test]
     fn room_is_allocated_with_and_without_size() {
@@ -68,6 +86,8 @@ mod tests {
             }
         }
         assert_eq!(forget(file.as_fd(), 0, 0), Ok(()));
+        assert_eq!(sync_range(file.as_fd(), 0, 4096, 7), Ok(()));
+        assert_eq!(sync_range(file.as_fd(), 0, 4096, 8), Err(Errno::INVAL));
         assert_eq!(advise(file.as_fd(), 0, 4096, true), Ok(()));
         assert_eq!(advise(file.as_fd(), 0, 0, false), Ok(()));
     }

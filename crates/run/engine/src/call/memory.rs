@@ -191,6 +191,7 @@ impl MemoryCaller {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
             }
             Call::DataSync { file }
+            | Call::SyncRange { file, .. }
             | Call::Forget { file, .. }
             | Call::Advise { file, .. }
             | Call::Punch { file, .. }

@@ -18,8 +18,8 @@ use treering_sys::{
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
     read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr, set_times, stat,
-    symlink, sync_data, sync_file, sync_filesystem, sync_machine, truncate, unlink, write,
-    write_at, write_both, write_both_at, write_vector_at, xattr,
+    symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink,
+    write, write_at, write_both, write_both_at, write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -208,6 +208,9 @@ impl SyncCaller {
                 return Ok(Reply::moved(value.len() as u64, 1));
             }
             Call::DataSync { file } => sync_data(self.file(file)?)?,
+            Call::SyncRange { file, start, bytes, flags } => {
+                sync_range(self.file(file)?, start, bytes, flags)?;
+            }
             Call::Forget { file, start, bytes } => forget(self.file(file)?, start, bytes)?,
             Call::Advise { file, start, bytes, random } => {
                 advise(self.file(file)?, start, bytes, random)?;

@@ -213,7 +213,7 @@ fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.engine == Engine::Mmap && job.direct {
         return refuse("a mapping goes through the page cache", "leave direct out");
     }
-    let syncs = job.fsync + job.fdatasync > 0;
+    let syncs = job.syncs_often();
     if job.engine == Engine::Mmap && syncs && !job.least_block().is_multiple_of(4096) {
         return refuse(
             "a mapping with syncs and requests that are no multiple of 4096 bytes",
@@ -249,7 +249,7 @@ fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.engine == Engine::Ftruncate && job.rw.reads {
         return refuse("ioengine=ftruncate with reads", "write rw=write or rw=randwrite");
     }
-    let syncs = job.fsync + job.fdatasync > 0 || job.end_fsync || job.fsync_on_close;
+    let syncs = job.syncs_often() || job.end_fsync || job.fsync_on_close;
     if syncs && job.engine != Engine::Null {
         return refuse("a sync with an engine that moves no data", WITH_FIO);
     }

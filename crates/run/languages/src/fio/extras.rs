@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 use super::replay::Replay;
-use super::steering::{Flow, LatencyTarget, LowestRates, Running, Strides, Tolerance};
+use super::steering::{Flow, LatencyTarget, LowestRates, RangeSync, Running, Strides, Tolerance};
 use super::verifying::Verifying;
 
 /// Whether directions are told apart: `unified_rw_reporting`.
@@ -66,6 +66,7 @@ pub struct Extras {
     pub flow: Flow,
     pub tolerance: Tolerance,
     pub strides: Strides,
+    pub range_sync: RangeSync,
     pub running: Running,
     /// Whether an error of its ends others too, as `exit_what` says.
     pub exits_on_error: bool,
@@ -120,6 +121,7 @@ impl Default for Extras {
             flow: Flow::default(),
             tolerance: Tolerance::default(),
             strides: Strides::default(),
+            range_sync: RangeSync::default(),
             running: Running::default(),
             waits_for: None,
             replays: None,

@@ -63,6 +63,7 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("exit_what", "exit_what"),
     ("fsync", "fsync"),
     ("fdatasync", "fdatasync"),
+    ("sync_file_range", "sync_file_range"),
     ("end_fsync", "end_fsync"),
     ("fsync_on_close", "fsync_on_close"),
     ("invalidate", "invalidate"),
@@ -309,10 +310,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "inplace",
         ],
     ),
-    (
-        "other ways to make and to take files",
-        &["opendir", "sync_file_range", "atomic", "write_hint", "use_os_rand"],
-    ),
+    ("other ways to make and to take files", &["opendir", "atomic", "write_hint", "use_os_rand"]),
     ("other ways to count and to tell", &["block_error_percentiles", "block_error_hist"]),
 ];
 

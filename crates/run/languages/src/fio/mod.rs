@@ -42,7 +42,7 @@ pub use relay::{Relayed, number_of, relay};
 pub use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
 pub use section::{Allocation, Draws, Engine, Exits, Section, Service, Think};
 pub use show::show;
-pub use steering::{LatencyTarget, LowestRates, Strides};
+pub use steering::{LatencyTarget, LowestRates, RangeSync, Strides};
 pub use values::Amount;
 pub use verifying::{HEADER_BYTES, Kind, Verifying};
 

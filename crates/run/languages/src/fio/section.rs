@@ -557,6 +557,11 @@ impl Section {
         })
     }
 
+    /// Whether it syncs between its writes.
+    pub(crate) const fn syncs_often(&self) -> bool {
+        self.fsync + self.fdatasync + self.extras.range_sync.every > 0
+    }
+
     /// Whether it goes on until its time is over.
     pub const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0

@@ -7,6 +7,7 @@ use treering_script::Synchronous;
 use super::direction::Way;
 use super::logs::Wanted;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service};
+use super::steering::RangeSync;
 use super::values::Amount;
 use super::verifying::Kind;
 
@@ -216,6 +217,12 @@ impl Section {
         }
         all.push(("fsync", self.fsync.to_string()));
         all.push(("fdatasync", self.fdatasync.to_string()));
+        let sync = self.extras.range_sync;
+        if sync.every > 0 {
+            let words = RangeSync::WORDS.into_iter().filter(|(_, flag)| sync.flags & flag != 0);
+            let words: Vec<&str> = words.map(|(word, _)| word).collect();
+            all.push(("sync_file_range", format!("{}:{}", words.join(","), sync.every)));
+        }
         all.push(("end_fsync", switch(self.end_fsync)));
         all.push(("fsync_on_close", switch(self.fsync_on_close)));
         all.push(("invalidate", switch(self.invalidate)));

@@ -91,6 +91,21 @@ impl Tolerance {
     }
 }
 
+/// How written data are brought towards the disk while a job works: `sync_file_range`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RangeSync {
+    /// After so many writes; 0 for never.
+    pub every: u64,
+    /// The flags of the system call.
+    pub flags: u32,
+}
+
+impl RangeSync {
+    /// The words and their flags.
+    pub(crate) const WORDS: [(&str, u32); 3] =
+        [("wait_before", 1), ("write", 2), ("wait_after", 4)];
+}
+
 /// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strides {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use treering_script::Spans;
 
 use super::account::{ClientAccount, Pass};
-use super::clock::Tick;
+use super::clock::{FIRST_SECOND, Tick};
 use super::loadfile::Kind;
 use super::panel::Part;
 
@@ -19,9 +19,6 @@ pub(super) struct Result<'r> {
     /// What was synced how.
     pub(super) labels: &'r [&'static str],
 }
-
-/// Before this there is no line; a second may be cut a little short.
-pub(super) const FIRST_SECOND: f64 = 0.9;
 
 /// The first lines.
 pub(super) fn header(seconds: u64, load: &str, warmup: u64) -> String {

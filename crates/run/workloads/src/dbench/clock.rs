@@ -30,6 +30,48 @@ impl Tick {
     }
 }
 
+/// Before this there is no line; a second may be cut a little short.
+pub(super) const FIRST_SECOND: f64 = 0.9;
+
+/// What of the ticks the result is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// The latest second that counted.
+    pub(super) latest: Option<Tick>,
+    /// The one in which it was over.
+    pub(super) limit: Option<Tick>,
+    /// The longest wait of all that counted.
+    pub(super) latency_ns: u64,
+}
+
+impl Seen {
+    /// One more.
+    pub(super) fn hear(&mut self, tick: Tick) {
+        let counts = match tick.part {
+            Part::WarmUp => false,
+            Part::Measured => {
+                if tick.seconds >= FIRST_SECOND {
+                    self.latest = Some(tick);
+                }
+                true
+            }
+            Part::Over if self.limit.is_none() => {
+                self.limit = Some(tick);
+                true
+            }
+            Part::Over => false,
+        };
+        if counts {
+            self.latency_ns = self.latency_ns.max(tick.latency_ns);
+        }
+    }
+
+    /// The tick whose rate is the result: with a single pass that of the end.
+    pub(super) fn decisive(&self, once: bool) -> Option<Tick> {
+        self.latest.filter(|_| !once).or(self.limit)
+    }
+}
+
 /// So long beyond the warm-up it is waited for bytes while operations are done.
 const PATIENCE_SECONDS: f64 = 10.0;
 

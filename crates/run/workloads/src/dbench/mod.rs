@@ -12,6 +12,7 @@ mod generate;
 mod headline;
 mod job;
 mod load_text;
+mod missing;
 mod options;
 mod output;
 mod panel;

@@ -1,6 +1,6 @@
 //! dbench's own way to run and to speak: a line each second, a table and the result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
@@ -10,10 +10,11 @@ use treering_script::{
 
 use super::account::{Account, ClientAccount};
 use super::classic_output::{self as output, Result as Outcome};
-use super::clock::Tick;
-use super::loadfile::Kind;
+use super::clock::{Seen, Tick};
+use super::load_text::read;
+use super::loadfile::{Kind, parse};
+use super::missing::lines;
 use super::options::Classic;
-use super::panel::Part;
 use super::session::PLAY;
 use crate::cautions;
 
@@ -35,6 +36,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         signal_exit: 130,
         catches_sigint: false,
         output: Box::new(Output {
+            load_path: settings.file(&options.loadfile),
             load: options.loadfile,
             seconds: options.timelimit,
             warmup: options.warmup.unwrap_or_default(),
@@ -45,9 +47,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             per_client: options.per_client_results,
             shows_passes: options.show_execute_time,
             once: options.run_once,
-            latest: None,
-            limit: None,
-            latency_ns: 0,
+            seen: Seen::default(),
             accounts: Vec::new(),
             messages: Vec::new(),
             untold: 0,
@@ -57,6 +57,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 }
 
 struct Output {
+    load_path: PathBuf,
     load: String,
     seconds: u64,
     warmup: u64,
@@ -67,10 +68,7 @@ struct Output {
     per_client: bool,
     shows_passes: bool,
     once: bool,
-    /// The latest second that counted, and the one in which it was over.
-    latest: Option<Tick>,
-    limit: Option<Tick>,
-    latency_ns: u64,
+    seen: Seen,
     accounts: Vec<ClientAccount>,
     messages: Vec<String>,
     untold: u64,
@@ -84,21 +82,7 @@ fn out(words: String) -> Said {
 
 impl Output {
     fn tick(&mut self, tick: Tick) -> Said {
-        match tick.part {
-            Part::WarmUp => {}
-            Part::Measured => {
-                self.latency_ns = self.latency_ns.max(tick.latency_ns);
-                if tick.seconds >= output::FIRST_SECOND {
-                    self.latest = Some(tick);
-                }
-            }
-            Part::Over => {
-                if self.limit.is_none() {
-                    self.latency_ns = self.latency_ns.max(tick.latency_ns);
-                    self.limit = Some(tick);
-                }
-            }
-        }
+        self.seen.hear(tick);
         out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
     }
 
@@ -114,7 +98,7 @@ impl Output {
     /// Megabytes per second: those of the latest second that counted; where there was none, of the
     /// time until it was over, or of all.
     fn megabytes(&self) -> f64 {
-        if let Some(tick) = self.latest.filter(|_| !self.once).or(self.limit) {
+        if let Some(tick) = self.seen.decisive(self.once) {
             return tick.megabytes();
         }
         let bytes: u64 = self.accounts.iter().map(|client| client.read + client.written).sum();
@@ -144,7 +128,7 @@ impl Output {
                 text += &words(number, passes);
             }
         }
-        let measured_ns = self.limit.or(self.latest).map_or(0, |tick| tick.measured_ns);
+        let measured_ns = self.seen.limit.or(self.seen.latest).map_or(0, |tick| tick.measured_ns);
         let seconds = wall_ns.saturating_sub(measured_ns) as f64 / 1e9;
         let mut spans = Spans::new(Kind::COUNT);
         self.accounts.iter().for_each(|client| spans.merge(&client.spans));
@@ -154,7 +138,7 @@ impl Output {
             clients: self.clients,
             processes: self.processes,
             // Without a second that was looked at, the longest operation is all that is known.
-            latency_ns: if self.latency_ns == 0 { longest } else { self.latency_ns },
+            latency_ns: if self.seen.latency_ns == 0 { longest } else { self.seen.latency_ns },
             labels: &self.labels,
         };
         if self.machine {
@@ -195,12 +179,15 @@ impl ClassicOutput for Output {
 
     fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
         // The original's clients fail of the first file that the load opens there.
-        let begun = self.open(scene).out;
-        Said {
-            out: begun + "Child failed with status 1\n",
-            err: format!("open {} failed ({why})\n", path.display()),
-            ..Said::default()
+        let mut text = self.open(scene).out;
+        // It was read before, and found good.
+        let load = read(&self.load_path).ok().and_then(|load| parse(&self.load, &load, None).ok());
+        if let Some(load) = load {
+            let directory = path.display().to_string();
+            let clients = (0..self.clients).map(|client| lines(&load, &directory, client, why));
+            text.extend(clients);
         }
+        out(text + "Child failed with status 1\n")
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

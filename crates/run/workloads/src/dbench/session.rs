@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_model::{Caution, CautionCode, Counters, Metric, Op, TaskTotals};
+use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
+use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
 use treering_script::{
     Dir, Io, ParallelGroup, Phase, Script, Session, SideBySide, Stop, Task, Unfinished,
 };
 
 use super::account::Account;
-use super::clock::Clock;
+use super::clock::{Clock, Seen};
 use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
 use super::loadfile::{Kind, Load};
@@ -44,6 +45,7 @@ pub(super) struct PlaySession<'j> {
     common: Common,
     clock: Clock,
     headline: Headline,
+    seen: Seen,
     messages: Vec<String>,
     untold: u64,
     failure: Option<String>,
@@ -61,11 +63,22 @@ impl<'j> PlaySession<'j> {
             common: Common::default(),
             clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
             headline: Headline::default(),
+            seen: Seen::default(),
             messages: Vec::new(),
             untold: 0,
             failure: None,
             before_failure: None,
         }
+    }
+
+    /// The result as the original prints it.
+    fn printed(&self) -> Vec<Metric> {
+        let of_latency = |ns: u64| CLASSIC_LATENCY_NS_MAX.of(Scope::Trial, ns as f64);
+        let latency = Some(self.seen.latency_ns).filter(|ns| *ns > 0).map(of_latency);
+        let Some(tick) = self.seen.latest else { return latency.into_iter().collect() };
+        let mib = tick.megabytes() * 1e6 / 1_048_576.0;
+        let rate = THROUGHPUT_MIB_PER_SECOND.of(Scope::Trial, mib);
+        latency.into_iter().chain([rate]).collect()
     }
 
     fn next_stage(&self) -> Option<Stage> {
@@ -195,6 +208,7 @@ impl Session for PlaySession<'_> {
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let Self { clock, common, .. } = self;
         let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);
+        tick.iter().for_each(|tick| self.seen.hear(*tick));
         tick.as_ref().map(Counters::of).unwrap_or_default()
     }
 
@@ -211,7 +225,11 @@ impl Session for PlaySession<'_> {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.headline.metrics()
+        let mut metrics = self.headline.metrics();
+        if self.config.classic && !metrics.is_empty() {
+            metrics.extend(self.printed());
+        }
+        metrics
     }
 
     fn cautions(&self) -> Vec<Caution> {

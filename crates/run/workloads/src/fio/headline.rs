@@ -1,7 +1,9 @@
 //! The headline numbers of each job: how fast it read and wrote, and how long requests took.
 
 use treering_languages::fio::Way;
-use treering_model::metrics::fio::DIRECTION_LATENCY_NANOSECONDS;
+use treering_model::metrics::fio::{
+    DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
+};
 use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
@@ -139,13 +141,22 @@ fn latencies(name: &str, word: &str, done: &WayTally) -> Vec<Metric> {
     if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {
         return Vec::new();
     }
+    let mut all = figures(DIRECTION_LATENCY_NANOSECONDS, name, word, whole);
+    if done.clat.stat.samples > 0 {
+        all.extend(figures(DIRECTION_COMPLETION_NANOSECONDS, name, word, &done.clat));
+    }
+    all
+}
+
+/// Mean, percentiles and maximum of latencies of one kind.
+fn figures(spec: MetricSpec, name: &str, word: &str, whole: &Latencies) -> Vec<Metric> {
     let shares = whole.clone().histogram.percentiles(&[50.0, 99.0, 99.9]);
     let mut figures = vec![("mean", whole.stat.mean())];
     figures.extend(["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)));
     figures.push(("max", whole.stat.most as f64));
     let of = |(what, ns): (&str, f64)| {
         let scope = Scope::Kind(name.to_owned());
-        let metric = DIRECTION_LATENCY_NANOSECONDS.of_member(&[word, what], scope, ns);
+        let metric = spec.of_member(&[word, what], scope, ns);
         metric.of_tasks(whole.stat.samples)
     };
     figures.into_iter().map(of).collect()

@@ -23,9 +23,10 @@ const IOPS: usize = 4;
 pub(super) const ISSUED: u64 = 5;
 pub(super) const OPENED: u64 = 6;
 pub(super) const CLOSED: u64 = 7;
-/// The direction of a sync, and of one of data only.
+/// The direction of a sync, of one of data only, and of one of a part of the file.
 pub(super) const SYNC: u64 = 3;
 pub(super) const DATA_SYNC: u64 = 4;
+pub(super) const RANGE_SYNC: u64 = 5;
 /// Stands for all that was left out.
 pub(super) const CUT: u64 = u64::MAX;
 
@@ -232,6 +233,7 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
                     0 => "read",
                     SYNC => "sync",
                     DATA_SYNC => "datasync",
+                    RANGE_SYNC => "sync_file_range",
                     2 => "trim",
                     _ => "write",
                 };

@@ -56,6 +56,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             started_unix_ms: settings.started_unix_ms,
             process: settings.machine.process,
             laid_out: 0,
+            unable: 0,
             reported: false,
             only_says,
             shared_logs: HashMap::new(),
@@ -116,6 +117,8 @@ struct Output {
     started_unix_ms: u64,
     process: u32,
     laid_out: usize,
+    /// Clones that could not begin.
+    unable: usize,
     reported: bool,
     /// Where nothing is done, all that is said.
     only_says: Option<String>,
@@ -228,6 +231,8 @@ impl Output {
         }
         let worker = self.scene.workers.get(self.laid_out);
         let laid_out = task.counters.read::<LaidOut>();
+        let is_unable = laid_out.as_ref().is_some_and(|one| one.became == Became::Unsized);
+        self.unable += usize::from(is_unable);
         let is_made = laid_out.is_some_and(|laid_out| laid_out.became == Became::Made);
         self.laid_out += 1;
         let Some(worker) = worker.filter(|_| is_made) else {
@@ -321,6 +326,13 @@ impl ClassicOutput for Output {
             TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
             _ => Said::default(),
         }
+    }
+
+    /// As the original: how many clones failed.
+    fn exit_code(&self) -> Option<u8> {
+        let failed = self.done.iter().flatten().filter(|tally| tally.errno != 0).count();
+        let all = failed + self.unable;
+        (all > 0).then(|| u8::try_from(all).unwrap_or(u8::MAX))
     }
 
     fn close(&mut self, signal: Option<i32>) -> Said {

@@ -40,6 +40,8 @@ pub(super) struct JobSession {
     extents: Vec<Arc<Extents>>,
     headline: Headline,
     failure: Option<String>,
+    /// Clones that cannot begin, since nothing says where in their files they are to work.
+    unable: Vec<usize>,
     /// A job that is done ended all others.
     ended: bool,
 }
@@ -52,6 +54,7 @@ impl JobSession {
             part: None,
             extents: Vec::new(),
             failure: None,
+            unable: Vec::new(),
             ended: false,
         }
     }
@@ -144,6 +147,7 @@ impl JobSession {
         };
         let runner =
             Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
+        let runner = if self.unable.contains(&number) { runner.unable() } else { runner };
         let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
@@ -180,6 +184,7 @@ impl JobSession {
         if let (Err(why), Became::Unsized) = (&extents, became) {
             let why = format!("{}: {}", worker.job.name, why.why());
             self.failure.get_or_insert(why);
+            self.unable.push(self.extents.len());
         }
         self.extents.push(Arc::new(extents.unwrap_or_default()));
     }
@@ -253,8 +258,13 @@ impl Session for JobSession {
         }
     }
 
+    /// As the original: a clone that fails does not keep later jobs from their work.
     fn failure(&self) -> Option<String> {
-        self.failure.clone()
+        let is_last = match self.part {
+            Some(Part::Work { batch, .. }) => self.ended || batch + 1 >= self.scene.batches,
+            _ => false,
+        };
+        self.failure.clone().filter(|_| is_last || !self.scene.namespace.classic)
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -89,6 +89,11 @@ impl ClassicOutput for Output {
         Said { err, ..self.open(scene) }
     }
 
+    fn without_log(&mut self, log: &Path, why: &str) -> Said {
+        let err = format!("fs_mark: failed to fopen log file: {} {why}\n", log.display());
+        Said { err, ..Said::default() }
+    }
+
     fn refused(&mut self, error: &ConfigError) -> Said {
         Said { out: format!("{}\n", error.message), ..Said::default() }
     }

@@ -266,6 +266,7 @@ impl Section {
         match name {
             "fsync" => self.fsync = given.number(0, u64::from(u32::MAX))?,
             "fdatasync" => self.fdatasync = given.number(0, u64::from(u32::MAX))?,
+            "sync_file_range" => self.sync_file_range(given)?,
             "end_fsync" => self.end_fsync = given.switch()?,
             "fsync_on_close" => self.fsync_on_close = given.switch()?,
             "invalidate" => self.invalidate = given.switch()?,

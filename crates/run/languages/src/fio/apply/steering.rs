@@ -3,6 +3,7 @@
 use crate::faults::Fault;
 
 use super::super::section::Section;
+use super::super::steering::RangeSync;
 use super::super::values::Given;
 use super::pairs;
 
@@ -65,6 +66,18 @@ impl Section {
             ("1", [true; 3]),
         ];
         self.extras.tolerance.kinds = given.word(&words)?;
+        Ok(())
+    }
+
+    /// When to wait and to write, with commas between; behind a colon after how many writes.
+    pub(super) fn sync_file_range(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+        let mut sync = RangeSync::default();
+        for part in given.text.split(',') {
+            let (word, every) = part.split_once(':').unwrap_or((part, "1"));
+            sync.flags |= given.part(word).word(&RangeSync::WORDS)?;
+            sync.every = given.part(every).number(1, u64::from(u32::MAX))?;
+        }
+        self.extras.range_sync = sync;
         Ok(())
     }
 

@@ -20,6 +20,8 @@ pub(super) struct FileState {
     /// By way: where the last request began, and where it ended.
     pub(super) last_start: [Option<u64>; 3],
     pub(super) last_end: [u64; 3],
+    /// From where to where was written since the last sync.
+    pub(super) written: Option<(u64, u64)>,
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
     /// By which its places are drawn, where they are not drawn alike.
@@ -38,6 +40,7 @@ impl FileState {
             done: false,
             last_start: [None; 3],
             last_end,
+            written: None,
             map: None,
             drawing,
             register: None,

@@ -59,6 +59,9 @@ impl Generator {
             if due(self.job.fdatasync) {
                 return Turned::DataSync;
             }
+            if due(self.job.extras.range_sync.every) {
+                return Turned::RangeSync;
+            }
         }
         let rw = self.job.rw;
         let way = if rw.is_mixed() {

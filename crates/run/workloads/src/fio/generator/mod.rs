@@ -48,6 +48,8 @@ pub(super) enum Act {
     Request(Wanted),
     /// Brings a file to the disk, its data only or all.
     Sync { file: usize, data_only: bool },
+    /// Has the kernel write a part of a file back.
+    SyncRange { file: usize, start: u64, bytes: u64 },
     /// There is no file that could be opened now: others must end first.
     Busy,
     /// Waits so many microseconds, then asks again.
@@ -62,6 +64,7 @@ enum Turned {
     Data(Way),
     Sync,
     DataSync,
+    RangeSync,
     Wait(u64),
 }
 
@@ -187,6 +190,12 @@ impl Generator {
                 }
                 turned => {
                     self.last_was_sync = true;
+                    let written = self.files[file].written.take();
+                    if turned == Turned::RangeSync {
+                        let (start, end) = written.unwrap_or_default();
+                        let bytes = end - start;
+                        return self.first(Act::SyncRange { file, start, bytes });
+                    }
                     let data_only = turned == Turned::DataSync;
                     return self.first(Act::Sync { file, data_only });
                 }
@@ -228,6 +237,10 @@ impl Generator {
         let state = &mut self.files[file];
         state.last_start[way.place()] = Some(offset);
         state.last_end[way.place()] = offset + bytes;
+        if way == Way::Write {
+            let (least, most) = state.written.unwrap_or((offset, offset + bytes));
+            state.written = Some((least.min(offset), most.max(offset + bytes)));
+        }
         self.issued.requests[way.place()] += 1;
         self.issued.bytes[way.place()] += bytes;
         self.issued.bytes_of_pass += bytes;

@@ -26,6 +26,12 @@ pub(super) enum Doing {
         data_only: bool,
         counts: bool,
     },
+    /// Has the kernel write a part of a file back; of none nothing is asked.
+    SyncRange {
+        file: usize,
+        start: u64,
+        bytes: u64,
+    },
     Submit,
     Reap(u16),
     /// Before it is closed, also where it is mapped.
@@ -89,6 +95,18 @@ impl Runner {
         is_engines || job.rw.writes || job.create_on_open
     }
 
+    fn sync_range(&self, file: usize, start: u64, bytes: u64) -> Call<'_> {
+        let job = &self.worker.job;
+        let (file, flags) = (self.slots.of(file), job.extras.range_sync.flags);
+        match job.engine {
+            Engine::Mmap => Call::SyncMapped { file },
+            // As the original: it has no such request.
+            Engine::Libaio => Call::Fsync { file },
+            engine if !engine.moves_data() => NOTHING,
+            _ => Call::SyncRange { file, start, bytes, flags },
+        }
+    }
+
     fn other_call(&mut self) -> Call<'_> {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
@@ -141,6 +159,8 @@ impl Runner {
                     (_, false) => Call::Fsync { file },
                 }
             }
+            Doing::SyncRange { bytes: 0, .. } => NOTHING,
+            Doing::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
             Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,
             Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
             Doing::Submit => Call::Submit { requests: self.queued.batch() },

@@ -1,17 +1,25 @@
 //! What a clone does before its work, between two passes, and at the end.
 
-use treering_languages::fio::{Amount, Way};
+use treering_languages::fio::{Amount, Engine, Way};
 
 use super::super::generator::Wanted;
-use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, SYNC};
+use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::WayTally;
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
+/// The error of what is done to a file that is not open (`EBADF`).
+const NO_FILE: u64 = 9;
 /// How often a clone looks whether what it waits for has ended.
 const WAIT_US: u64 = 1000;
 
 impl Runner {
+    /// One that does nothing.
+    pub(in super::super) fn unable(mut self) -> Self {
+        self.stage = Stage::Unlink(usize::MAX);
+        self
+    }
+
     /// The next thing to do where it does not work; `None` at the end of all.
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {
@@ -110,6 +118,12 @@ impl Runner {
             return Some(doing);
         }
         let job = &self.worker.job;
+        if job.extras.reads_before && job.engine == Engine::Null {
+            // As the original: there is no file that could be read.
+            self.tally.errno = NO_FILE;
+            self.go(Stage::Unlink(usize::MAX));
+            return None;
+        }
         let is_asked = job.extras.reads_before && job.engine.moves_data();
         if !is_asked || file >= self.worker.files.len() {
             self.go(Stage::Delay);
@@ -249,6 +263,7 @@ impl Runner {
             Doing::Sync { file, data_only, .. } => {
                 (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
             }
+            Doing::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
             _ => return,
         };
         logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);

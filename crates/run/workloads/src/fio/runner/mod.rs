@@ -200,7 +200,10 @@ impl Runner {
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.namespace.classic => {
                 self.tally.ways[Way::Read.place()].short += 1;
             }
-            (Doing::Sync { counts: true, .. }, _) => {
+            (Doing::SyncRange { .. }, _) if self.namespace.classic => {
+                self.tally.ways[Way::Write.place()].short += 1;
+            }
+            (Doing::Sync { counts: true, .. } | Doing::SyncRange { .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
             }
             (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
@@ -414,7 +417,8 @@ impl Runner {
     #[inline]
     fn act(&mut self, act: Act) -> Option<Doing> {
         // What is done around a request, as the pause of a rate, is of its turn in the flow.
-        self.passed_flow &= !matches!(act, Act::Request(_) | Act::Sync { .. });
+        self.passed_flow &=
+            !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
         match act {
             Act::Request(wanted) if self.cannot_trim(wanted) => {
                 self.tally.ways[Way::Trim.place()].requests += 1;
@@ -429,6 +433,7 @@ impl Runner {
             Act::Open(file) => Some(self.open(file)),
             Act::Forget(file) => Some(Doing::Forget(file)),
             Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
+            Act::SyncRange { file, start, bytes } => Some(Doing::SyncRange { file, start, bytes }),
             Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
                 self.held = Some(act);
                 self.drain()
