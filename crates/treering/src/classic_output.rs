@@ -54,7 +54,7 @@ impl Speaker {
         mut output: Box<dyn ClassicOutput>,
         log: Option<&Path>,
         root: Target,
-    ) -> Result<Self, Unopened> {
+    ) -> Result<Self, Box<Unopened>> {
         let anew = output.log_begins_anew();
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
@@ -65,7 +65,7 @@ impl Speaker {
         let log = match log.map(|path| (path, open(path))) {
             Some((path, Err(error))) => {
                 let said = output.without_log(path, &reason(&error));
-                return Err(Unopened { path: path.to_owned(), said, error });
+                return Err(Box::new(Unopened { path: path.to_owned(), said, error }));
             }
             opened => opened.and_then(|(_, file)| file.ok()),
         };

@@ -6,7 +6,7 @@
 
 use crate::{ConfigError, OptionSpec, Settings, ValueKind};
 
-/// A type that a field of [`options!`](crate::options) may have.
+/// A type that a field of [`options!`](macro@crate::options) may have.
 pub trait OptionValue: Sized {
     /// Whether the declaration must have a default: without one there would be no value.
     const NEEDS_DEFAULT: bool;

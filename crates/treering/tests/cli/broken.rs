@@ -1,8 +1,8 @@
 //! Runs whose filesystem, store or limits give way in the middle: what is said first, and what is
 //! kept.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
@@ -270,7 +270,10 @@ fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
         let mut command = limited();
         command.arg(env!("CARGO_BIN_EXE_treering")).args(*words);
         let dir = format!("w{number}");
-        fs::create_dir_all(program.home().join(&dir)).unwrap();
+        let place = program.home().join(&dir);
+        fs::create_dir_all(&place).unwrap();
+        // Some of them run as another user.
+        fs::set_permissions(&place, Permissions::from_mode(0o777)).unwrap();
         command.args(["--dir", &dir]);
         let ran = Ran::of(program.prepare(&mut command)).ends_with(4);
         for part in ["cannot be started: Resource temporarily unavailable", limit] {

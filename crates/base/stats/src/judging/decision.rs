@@ -235,7 +235,8 @@ mod tests {
                 let decided = adjusted[place] < ALPHA;
                 // At the level itself rounding decides.
                 let is_tied = (adjusted[place] - ALPHA).abs() < 1e-12;
-                assert!(is_tied || decided == (p[place] < levels[place] * (1.0 - 1e-12)), "{p:?} {levels:?}");
+                let is_below = p[place] < levels[place] * (1.0 - 1e-12);
+                assert!(is_tied || decided == is_below, "{p:?} {levels:?}");
                 let sides = (base.as_slice(), variant.as_slice());
                 let shown =
                     decision_interval(sides, Scale::Ratio, design, levels[place], decided).unwrap();

@@ -28,6 +28,16 @@ const PAIRED_SHARE: (usize, usize) = (3, 4);
 /// So many distances are weighed at most to find the nearest partners in a session.
 const MOST_WEIGHED: usize = 4_000_000;
 
+/// Whether both trials have the same parameters, in whatever order these were recorded.
+fn are_alike(one: &Trial, other: &Trial) -> bool {
+    let sorted = |trial: &Trial| {
+        let mut all = trial.beginning.parameters.clone();
+        all.sort_unstable();
+        all
+    };
+    one.beginning.parameters == other.beginning.parameters || sorted(one) == sorted(other)
+}
+
 /// Pairs the trials, which are in the order of time, where they have partners; otherwise they are
 /// two unrelated sets.
 pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
@@ -35,7 +45,7 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Roun
         return rounds;
     }
     if let ([base], [other]) = (baseline, contender)
-        && base.beginning.parameters == other.beginning.parameters
+        && are_alike(base, other)
     {
         // One run against one proves nothing, whenever they were made.
         return of_pairs(baseline, contender, &[(0, 0)]);
@@ -157,9 +167,7 @@ impl Session {
     /// drops its round), or equally many that completed; otherwise each of the fewer that completed
     /// with the nearest in time.
     fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
-        let is_alike = |pair: &(usize, usize)| {
-            baseline[pair.0].beginning.parameters == contender[pair.1].beginning.parameters
-        };
+        let is_alike = |pair: &(usize, usize)| are_alike(baseline[pair.0], contender[pair.1]);
         let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
             let pairs: Vec<_> = base.iter().copied().zip(other.iter().copied()).collect();
             (base.len() == other.len() && pairs.iter().all(is_alike)).then_some(pairs)

@@ -59,10 +59,8 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
 /// Directories are compared as they are; nobody needs root for that.
 fn directories(dir: &Path) -> NextCommand {
     let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
-    let other = match device(dir) == device(Path::new(IN_MEMORY)) {
-        true => "/var/tmp",
-        false => IN_MEMORY,
-    };
+    let is_in_memory = device(dir) == device(Path::new(IN_MEMORY));
+    let other = if is_in_memory { "/var/tmp" } else { IN_MEMORY };
     let dir = quoted(&dir.to_string_lossy());
     next(
         format!("treering compare --directories {dir},{other}"),

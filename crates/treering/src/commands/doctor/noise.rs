@@ -46,7 +46,11 @@ pub(super) fn probe(dir: Option<&Path>, stop: &StopFlag) -> Probed {
             break;
         }
         // What cannot fail gives a value each time.
-        computing.extend(block(COMPUTING, stop, || Ok(compute())));
+        let computed = || {
+            compute();
+            Ok(())
+        };
+        computing.extend(block(COMPUTING, stop, computed));
         if let Some(dir) = dir.filter(|_| refused.is_none()) {
             match block(MAKING_FILES, stop, || make_files(dir)) {
                 Ok(seconds) => files.push(seconds),

@@ -48,9 +48,10 @@ fn key_values(page: &mut Report, pairs: Vec<(String, String)>) {
 }
 
 fn here(here: &Inventory) -> Vec<(String, String)> {
-    let rights = match here.is_root {
-        true => "root: filesystems can be made and mounted, caches dropped",
-        false => "not root: directories can be compared; filesystems can not be made or mounted",
+    let rights = if here.is_root {
+        "root: filesystems can be made and mounted, caches dropped"
+    } else {
+        "not root: directories can be compared; filesystems can not be made or mounted"
     };
     let ready: Vec<String> =
         here.filesystems.iter().filter(|one| one.is_ready).map(ready).collect();
@@ -95,14 +96,9 @@ fn device(one: &DeviceHere) -> String {
     let mut words = vec![one.node.clone()];
     words.extend(one.bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / KIB / KIB / KIB)));
     words.extend(one.model.clone());
-    words.extend(one.is_rotational.map(|rotational| match rotational {
-        true => "rotational".to_owned(),
-        false => "not rotational".to_owned(),
-    }));
-    words.extend(one.is_free.map(|free| match free {
-        true => "empty and unused".to_owned(),
-        false => "in use or not empty".to_owned(),
-    }));
+    let said = |is: bool, yes: &str, no: &str| if is { yes } else { no }.to_owned();
+    words.extend(one.is_rotational.map(|is| said(is, "rotational", "not rotational")));
+    words.extend(one.is_free.map(|is| said(is, "empty and unused", "in use or not empty")));
     words.join(", ")
 }
 

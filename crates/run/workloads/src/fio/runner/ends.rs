@@ -17,6 +17,7 @@ impl Runner {
     /// One that does nothing.
     pub(in super::super) fn unable(mut self) -> Self {
         self.stage = Stage::Unlink(usize::MAX);
+        self.is_unable = true;
         self
     }
 

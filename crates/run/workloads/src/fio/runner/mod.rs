@@ -121,6 +121,8 @@ pub(super) struct Runner {
     flow: Option<FlowShare>,
     /// Whether its share of the flow allows the request that comes next.
     passed_flow: bool,
+    /// Whether it does nothing, since nothing says where in its files it is to work.
+    is_unable: bool,
     watch: Option<Box<RateWatch>>,
     /// What steers the depth of the queue, and what must end before it goes on.
     depth: Option<Box<DepthControl>>,
@@ -161,6 +163,7 @@ impl Runner {
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
             passed_flow: false,
+            is_unable: false,
             watch: RateWatch::of(job),
             depth: DepthControl::of(job),
             settling: None,
@@ -586,7 +589,7 @@ impl Script for Runner {
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
         let job = &self.worker.job;
-        let depth = if job.extras.creates_only { 0 } else { job.depth };
+        let depth = if job.extras.creates_only || self.is_unable { 0 } else { job.depth };
         self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
         let contents = self.contents.as_mut();
         let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
