@@ -247,7 +247,7 @@ mod tests {
         assert!(refused(&[d, ("sync-method", "9")]).ends_with("from 0 to 6"));
         for (name, value) in [
             ("files", "0"),
-            ("files", "4k"),
+            ("files", "4x"),
             ("write-size", "0"),
             ("size", "-1"),
             ("size", "4x"),
