@@ -1,5 +1,5 @@
 //! Facts about filesystems, in one table: a file for each family, a line for each file in
-//! [`FAMILIES`]. What is done with a fact (calling mkfs, reading a superblock) is not here.
+//! `FAMILIES`. What is done with a fact (calling mkfs, reading a superblock) is not here.
 //!
 //! Names of filesystems and their numbers stand here and nowhere else; `cargo xtask tidy` refuses
 //! them elsewhere.
