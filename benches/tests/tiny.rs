@@ -30,7 +30,7 @@ fn create_tree_tells_ratios_and_calls() {
     let report = create_tree::measure(options).unwrap();
     assert_eq!(report.ways.len(), 5 + with_program);
     assert_eq!(report.ways[0].ratio.median, 1.0);
-    assert!(report.ways.iter().all(|way| way.cpu_ms.median > 0.0 && way.ratio.median > 0.1));
+    assert!(report.ways.iter().all(|way| way.cpu_ms.median > 0.0 && way.ratio.median > 0.0));
     assert!(report.calls.per_file > 3.0 && report.calls.per_file < 3.2, "{report}");
     assert_eq!(report.calls.counted["create"], report.files);
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every tree is removed again");
