@@ -1,6 +1,6 @@
 //! Bare loops: a tree made by nothing but the system calls it takes, as lean as we can write them.
 //!
-//! No check, no count, no record; one buffer for all files. What treering costs is told against
+//! No check, no count, no record; one buffer for all files. What treering costs is reported against
 //! these. Paths are confined by nothing here: the names come from our own data sets.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

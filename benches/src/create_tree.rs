@@ -41,7 +41,7 @@ pub struct Options {
 
 /// A way to make the tree.
 #[derive(Clone, Debug)]
-enum Way {
+enum Method {
     ByDirectory,
     ByPath,
     Engine(LatencyMode),
@@ -49,7 +49,7 @@ enum Way {
     Original(PathBuf, String),
 }
 
-impl Way {
+impl Method {
     fn name(&self) -> &'static str {
         match self {
             Self::ByDirectory => "bare loop, by directory",
@@ -65,9 +65,9 @@ impl Way {
 
 /// One way's figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct WayFigures {
+pub struct MethodFigures {
     /// Which way.
-    pub way: &'static str,
+    pub method: &'static str,
     /// User and system time of one tree, in milliseconds.
     pub cpu_ms: Spread,
     /// The user's share of it, in milliseconds.
@@ -105,7 +105,7 @@ pub struct Report {
     /// Rounds that count.
     pub rounds: usize,
     /// The ways.
-    pub ways: Vec<WayFigures>,
+    pub methods: Vec<MethodFigures>,
     /// System calls.
     pub calls: CallFigures,
 }
@@ -143,10 +143,13 @@ pub fn measure(options: Options) -> Result<Report, Fault> {
         original::write_dataset(&dataset, bench.sources.path())?;
     }
     drop(dataset);
-    let ways = bench.ways();
-    let figures = in_turns(ways.len(), bench.options.rounds, |way, _round| bench.one(&ways[way]))?;
-    let ways = ways.iter().zip(&figures).map(|(way, costs)| way_figures(way, costs, &figures));
-    let ways = ways.collect();
+    let methods = bench.methods();
+    let figures = in_turns(methods.len(), bench.options.rounds, |method, _round| {
+        bench.one(&methods[method])
+    })?;
+    let methods =
+        methods.iter().zip(&figures).map(|(method, costs)| method_figures(method, costs, &figures));
+    let methods = methods.collect();
     let facts = bench.target.filesystem()?;
     Ok(Report {
         filesystem: name_of(facts.type_magic).unwrap_or("unknown"),
@@ -154,7 +157,7 @@ pub fn measure(options: Options) -> Result<Report, Fault> {
         dirs: bench.tree.dirs,
         bytes: bench.tree.bytes,
         rounds: bench.options.rounds,
-        ways,
+        methods,
         calls: bench.call_figures()?,
         dataset: bench.options.dataset,
     })
@@ -178,13 +181,13 @@ fn payload() -> Vec<u8> {
     bytes
 }
 
-fn way_figures(way: &Way, costs: &[Cost], all: &[Vec<Cost>]) -> WayFigures {
+fn method_figures(method: &Method, costs: &[Cost], all: &[Vec<Cost>]) -> MethodFigures {
     let cpu = |costs: &[Cost]| costs.iter().map(|cost| cost.cpu_ns).collect::<Vec<_>>();
     let ms = |part: fn(&Cost) -> u64| {
         Spread::of(costs.iter().map(|cost| part(cost) as f64 / 1e6).collect())
     };
-    WayFigures {
-        way: way.name(),
+    MethodFigures {
+        method: method.name(),
         cpu_ms: ms(|cost| cost.cpu_ns),
         user_ms: ms(|cost| cost.user_ns),
         ratio: ratios(&cpu(costs), &cpu(&all[0])),
@@ -193,34 +196,34 @@ fn way_figures(way: &Way, costs: &[Cost], all: &[Vec<Cost>]) -> WayFigures {
 }
 
 impl Bench {
-    fn ways(&self) -> Vec<Way> {
+    fn methods(&self) -> Vec<Method> {
         let engine = [LatencyMode::Off, LatencyMode::Sampled, LatencyMode::All];
-        let mut ways = vec![Way::ByDirectory, Way::ByPath];
-        ways.extend(engine.map(Way::Engine));
-        ways.extend(self.options.program.clone().map(Way::Program));
+        let mut methods = vec![Method::ByDirectory, Method::ByPath];
+        methods.extend(engine.map(Method::Engine));
+        methods.extend(self.options.program.clone().map(Method::Program));
         let original = self.options.original.clone();
-        ways.extend(original.map(|(script, python)| Way::Original(script, python)));
-        ways
+        methods.extend(original.map(|(script, python)| Method::Original(script, python)));
+        methods
     }
 
     /// Makes the tree one way, takes the cost, and removes it.
-    fn one(&mut self, way: &Way) -> Result<Cost, Fault> {
+    fn one(&mut self, method: &Method) -> Result<Cost, Fault> {
         // What the way before left to be written is not this one's business.
         sync_filesystem(self.target.dir())?;
-        match way {
-            Way::ByDirectory => {
+        match method {
+            Method::ByDirectory => {
                 self.bare(|at, bench| bare::by_directory(at, BARE_TREE, &bench.tree, &bench.buffer))
             }
-            Way::ByPath => {
+            Method::ByPath => {
                 self.bare(|at, bench| bare::by_path(at, BARE_TREE, &bench.below_top, &bench.buffer))
             }
-            Way::Engine(latency) => {
+            Method::Engine(latency) => {
                 let created = create(self.job.as_ref(), &self.target, *latency)?;
                 self.remove(FIRST_TREE)?;
                 self.totals = Some(created.totals);
                 Ok(created.cost)
             }
-            Way::Program(program) => {
+            Method::Program(program) => {
                 let (tasks, _) =
                     program::create(program, &self.options.dir, &self.options.dataset, 1)?;
                 self.remove(FIRST_TREE)?;
@@ -231,7 +234,7 @@ impl Bench {
                     wall_ns: task.wall_ns,
                 })
             }
-            Way::Original(script, python) => self.original(script, python),
+            Method::Original(script, python) => self.original(script, python),
         }
     }
 
@@ -293,14 +296,14 @@ impl fmt::Display for Report {
             "{:25} {:>8} {:>8}   {:>6} {:>15} {:>15} {:>8}",
             "way", "cpu ms", "user ms", "ratio", "95% of median", "middle half", "to path"
         )?;
-        for way in &self.ways {
-            let WayFigures { way, cpu_ms, user_ms, ratio, ratio_to_path } = way;
+        for method in &self.methods {
+            let MethodFigures { method, cpu_ms, user_ms, ratio, ratio_to_path } = method;
             let (cpu, user, path) = (cpu_ms.median, user_ms.median, ratio_to_path.median);
             let half = format!("{:.3} - {:.3}", ratio.low, ratio.high);
             let sure = format!("{:.3} - {:.3}", ratio.sure_low, ratio.sure_high);
             writeln!(
                 f,
-                "{way:25} {cpu:8.1} {user:8.1}   {:6.3} {sure:>15} {half:>15} {path:8.3}",
+                "{method:25} {cpu:8.1} {user:8.1}   {:6.3} {sure:>15} {half:>15} {path:8.3}",
                 ratio.median
             )?;
         }

@@ -61,17 +61,17 @@ impl FlatTree {
     }
 
     fn go_to(&mut self, names: &Names, stack: &mut Vec<NameId>, dir: NameId) {
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut at = dir;
         while !stack.contains(&at) {
-            way.push(at);
+            path.push(at);
             at = names.parent(at);
         }
         while stack.last() != Some(&at) {
             stack.pop();
             self.moves.push(Move::Leave);
         }
-        for id in way.into_iter().rev() {
+        for id in path.into_iter().rev() {
             let name = self.name_of(names, id);
             self.moves.push(Move::Enter(name));
             self.dirs += 1;

@@ -36,7 +36,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// The method, as the benchmark names it.
-    pub way: String,
+    pub method: String,
     /// The figure, as the benchmark names it.
     pub figure: String,
     /// The median of each layout's runs, lowest first.
@@ -115,11 +115,12 @@ type Figures = BTreeMap<(usize, String, String), f64>;
 /// The medians in a report, by the place and name of the method and the name of the figure.
 fn figures(report: &str) -> Result<Figures, Fault> {
     let report: Value = serde_json::from_str(report)?;
-    let ways = report.get("ways").and_then(Value::as_array).ok_or("the report has no `ways`")?;
+    let methods =
+        report.get("methods").and_then(Value::as_array).ok_or("the report has no `methods`")?;
     let mut all = Figures::new();
-    for (place, way) in ways.iter().enumerate() {
-        let name = way.get("way").and_then(Value::as_str).unwrap_or("");
-        for (figure, spread) in way.as_object().into_iter().flatten() {
+    for (place, method) in methods.iter().enumerate() {
+        let name = method.get("method").and_then(Value::as_str).unwrap_or("");
+        for (figure, spread) in method.as_object().into_iter().flatten() {
             if let Some(median) = spread.get("median").and_then(Value::as_f64) {
                 all.insert((place, name.to_owned(), figure.clone()), median);
             }
@@ -139,7 +140,7 @@ fn put_together(runs: &[Vec<Figures>]) -> Vec<Figure> {
         let mut layouts: Vec<f64> = of_layouts.iter().map(|spread| spread.median).collect();
         layouts.sort_by(f64::total_cmp);
         Figure {
-            way: key.1.clone(),
+            method: key.1.clone(),
             figure: key.2.clone(),
             across: Spread::of(layouts.clone()),
             within: Spread::of(of_layouts.iter().map(share).collect()).median,
@@ -165,7 +166,7 @@ impl fmt::Display for Report {
             writeln!(
                 f,
                 "{:<32} {:<22} {low:>10.3} {middle:>10.3} {high:>10.3} {:>7.1}% {:>7.1}%",
-                one.way,
+                one.method,
                 one.figure,
                 (high - low) / middle * 100.0,
                 one.within * 100.0
@@ -181,11 +182,11 @@ mod tests {
 
     #[test]
     fn figures_of_a_report_are_its_medians_by_method() {
-        let report = r#"{"rounds": 3, "ways": [
-            {"way": "bare", "rate": {"median": 2.0, "low": 1.0}, "cpu": {"median": 4.0}},
-            {"way": "engine", "rate": {"median": 1.0}, "to_one_thread": null}]}"#;
+        let report = r#"{"rounds": 3, "methods": [
+            {"method": "bare", "rate": {"median": 2.0, "low": 1.0}, "cpu": {"median": 4.0}},
+            {"method": "engine", "rate": {"median": 1.0}, "to_one_thread": null}]}"#;
         let found: Vec<_> = figures(report).unwrap().into_iter().collect();
-        let key = |place, way: &str, figure: &str| (place, way.to_owned(), figure.to_owned());
+        let key = |place, method: &str, figure: &str| (place, method.to_owned(), figure.to_owned());
         let expected = [
             (key(0, "bare", "cpu"), 4.0),
             (key(0, "bare", "rate"), 2.0),
@@ -193,13 +194,13 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert!(figures("{}").is_err());
-        assert!(figures(r#"{"ways": []}"#).is_err());
+        assert!(figures(r#"{"methods": []}"#).is_err());
     }
 
     #[test]
-    fn layouts_are_told_apart_from_the_noise_within_one() {
+    fn layouts_are_distinguished_from_the_noise_within_one() {
         let run = |rate: f64| {
-            figures(&format!(r#"{{"ways": [{{"way": "a", "rate": {{"median": {rate}}}}}]}}"#))
+            figures(&format!(r#"{{"methods": [{{"method": "a", "rate": {{"median": {rate}}}}}]}}"#))
         };
         let layout = |rates: [f64; 3]| rates.map(|rate| run(rate).unwrap()).to_vec();
         let runs = [layout([20.0, 20.0, 20.0]), layout([9.0, 10.0, 11.0])];

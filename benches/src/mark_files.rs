@@ -36,14 +36,14 @@ pub struct Options {
 
 /// A way to make the files.
 #[derive(Clone, Debug)]
-enum Way {
+enum Method {
     Bare,
     Engine(LatencyMode),
     Classic(PathBuf),
     Original(PathBuf),
 }
 
-impl Way {
+impl Method {
     fn name(&self) -> &'static str {
         match self {
             Self::Bare => "bare loop: openat, write, close",
@@ -72,9 +72,9 @@ impl Figure {
 
 /// One way's figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct WayFigures {
+pub struct MethodFigures {
     /// Which way.
-    pub way: &'static str,
+    pub method: &'static str,
     /// Files per second.
     pub files_per_second: Spread,
     /// The bare loop's time by this one's, each in its own round: the share of its rate.
@@ -97,7 +97,7 @@ pub struct Report {
     /// Rounds that count.
     pub rounds: usize,
     /// The ways.
-    pub ways: Vec<WayFigures>,
+    pub methods: Vec<MethodFigures>,
 }
 
 /// Measures.
@@ -106,32 +106,34 @@ pub struct Report {
 /// When a file cannot be made or removed, or a program cannot be run.
 pub fn measure(options: &Options) -> Result<Report, Fault> {
     let target = Target::open(&options.dir)?;
-    let mut ways =
-        vec![Way::Bare, Way::Engine(LatencyMode::Sampled), Way::Engine(LatencyMode::All)];
-    ways.extend(options.program.clone().map(Way::Classic));
-    ways.extend(options.original.clone().map(Way::Original));
-    let figures = in_turns(ways.len(), options.rounds, |way, round| match &ways[way] {
-        Way::Bare => bare(&target, options.files, round),
-        Way::Engine(latency) => engine(&target, options.files, *latency, round),
-        Way::Classic(program) => {
-            let before = ["fs_mark", "--no-store", "--workers", "processes"];
-            program_rate(program, &before, &options.dir, options.files)
-        }
-        Way::Original(program) => program_rate(program, &[], &options.dir, options.files),
-    })?;
-    let to = |way: usize, base: usize| {
-        let pairs = figures[way].iter().zip(&figures[base]);
+    let mut methods =
+        vec![Method::Bare, Method::Engine(LatencyMode::Sampled), Method::Engine(LatencyMode::All)];
+    methods.extend(options.program.clone().map(Method::Classic));
+    methods.extend(options.original.clone().map(Method::Original));
+    let figures =
+        in_turns(methods.len(), options.rounds, |method, round| match &methods[method] {
+            Method::Bare => bare(&target, options.files, round),
+            Method::Engine(latency) => engine(&target, options.files, *latency, round),
+            Method::Classic(program) => {
+                let before = ["fs_mark", "--no-store", "--workers", "processes"];
+                program_rate(program, &before, &options.dir, options.files)
+            }
+            Method::Original(program) => program_rate(program, &[], &options.dir, options.files),
+        })?;
+    let to = |method: usize, base: usize| {
+        let pairs = figures[method].iter().zip(&figures[base]);
         Spread::of(pairs.map(|(one, base)| one.rate / base.rate).collect())
     };
-    let cpu =
-        |way: usize| -> Option<Vec<f64>> { figures[way].iter().map(|one| one.cpu_us).collect() };
-    let cpu_to_bare = |way: usize| {
-        let ratios = cpu(way)?.into_iter().zip(cpu(0)?).map(|(one, bare)| one / bare);
+    let cpu = |method: usize| -> Option<Vec<f64>> {
+        figures[method].iter().map(|one| one.cpu_us).collect()
+    };
+    let cpu_to_bare = |method: usize| {
+        let ratios = cpu(method)?.into_iter().zip(cpu(0)?).map(|(one, bare)| one / bare);
         Some(Spread::of(ratios.collect()))
     };
-    let original = ways.iter().position(|way| matches!(way, Way::Original(_)));
-    let ways = ways.iter().enumerate().map(|(number, way)| WayFigures {
-        way: way.name(),
+    let original = methods.iter().position(|method| matches!(method, Method::Original(_)));
+    let methods = methods.iter().enumerate().map(|(number, method)| MethodFigures {
+        method: method.name(),
         files_per_second: Spread::of(figures[number].iter().map(|one| one.rate).collect()),
         to_bare: to(number, 0),
         cpu_us: cpu(number).map(Spread::of),
@@ -142,7 +144,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         filesystem: name_of(target.filesystem()?.type_magic).unwrap_or("unknown"),
         files: options.files,
         rounds: options.rounds,
-        ways: ways.collect(),
+        methods: methods.collect(),
     })
 }
 
@@ -246,17 +248,17 @@ impl fmt::Display for Report {
             "{:<32} {:>8}  {:<20} {:>8} {:<20} {:<20}",
             "", "files/s", "to bare loop", "CPU us", "CPU to bare loop", "to original"
         )?;
-        for way in &self.ways {
+        for method in &self.methods {
             let or_dash =
                 |one: &Option<Spread>| one.map_or("-".to_owned(), |ratio| ratio.to_string());
-            let (original, cpu) = (or_dash(&way.to_original), or_dash(&way.cpu_to_bare));
-            let cpu_us = way.cpu_us.map_or("-".to_owned(), |cpu| format!("{:.2}", cpu.median));
+            let (original, cpu) = (or_dash(&method.to_original), or_dash(&method.cpu_to_bare));
+            let cpu_us = method.cpu_us.map_or("-".to_owned(), |cpu| format!("{:.2}", cpu.median));
             writeln!(
                 f,
                 "{:<32} {:>8.0}  {:<20} {cpu_us:>8} {cpu:<20} {original:<20}",
-                way.way,
-                way.files_per_second.median,
-                way.to_bare.to_string()
+                method.method,
+                method.files_per_second.median,
+                method.to_bare.to_string()
             )?;
         }
         Ok(())

@@ -34,13 +34,13 @@ pub struct Options {
 
 /// A way to play it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Method {
     Processes,
     Threads,
     Original,
 }
 
-impl Way {
+impl Method {
     fn name(self) -> &'static str {
         match self {
             Self::Processes => "treering dbench (classic)",
@@ -61,9 +61,9 @@ struct Figure {
 
 /// One way's figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct WayFigures {
+pub struct MethodFigures {
     /// Which way.
-    pub way: &'static str,
+    pub method: &'static str,
     /// Operations per second.
     pub ops_per_second: Spread,
     /// User and system time of the whole run by the operations of its measured part: to be compared
@@ -85,7 +85,7 @@ pub struct Report {
     /// Rounds that count.
     pub rounds: usize,
     /// The ways.
-    pub ways: Vec<WayFigures>,
+    pub methods: Vec<MethodFigures>,
 }
 
 /// Measures.
@@ -94,16 +94,17 @@ pub struct Report {
 /// When a program cannot be run, fails, or prints no table.
 pub fn measure(options: &Options) -> Result<Report, Fault> {
     let target = Target::open(&options.dir)?;
-    let mut ways = vec![Way::Processes, Way::Threads];
-    ways.extend(options.original.is_some().then_some(Way::Original));
-    let figures = in_turns(ways.len(), options.rounds, |way, _round| play(options, ways[way]))?;
-    let original = ways.iter().position(|way| *way == Way::Original);
-    let to = |way: usize, base: usize| {
-        let pairs = figures[way].iter().zip(&figures[base]);
+    let mut methods = vec![Method::Processes, Method::Threads];
+    methods.extend(options.original.is_some().then_some(Method::Original));
+    let figures =
+        in_turns(methods.len(), options.rounds, |method, _round| play(options, methods[method]))?;
+    let original = methods.iter().position(|method| *method == Method::Original);
+    let to = |method: usize, base: usize| {
+        let pairs = figures[method].iter().zip(&figures[base]);
         Spread::of(pairs.map(|(one, base)| one.rate / base.rate).collect())
     };
-    let ways = ways.iter().enumerate().map(|(number, way)| WayFigures {
-        way: way.name(),
+    let methods = methods.iter().enumerate().map(|(number, method)| MethodFigures {
+        method: method.name(),
         ops_per_second: Spread::of(figures[number].iter().map(|one| one.rate).collect()),
         cpu_us: Spread::of(figures[number].iter().map(|one| one.cpu_us).collect()),
         to_original: original.map(|original| to(number, original)),
@@ -113,17 +114,17 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         clients: options.clients,
         seconds: options.seconds,
         rounds: options.rounds,
-        ways: ways.collect(),
+        methods: methods.collect(),
     })
 }
 
-fn play(options: &Options, way: Way) -> Result<Figure, Fault> {
-    let mut command = match (way, &options.original) {
-        (Way::Original, Some(original)) => Command::new(original),
+fn play(options: &Options, method: Method) -> Result<Figure, Fault> {
+    let mut command = match (method, &options.original) {
+        (Method::Original, Some(original)) => Command::new(original),
         _ => {
             let mut command = Command::new(&options.program);
             command.args(["dbench", "--no-store"]);
-            let clients = if way == Way::Threads { "threads" } else { "processes" };
+            let clients = if method == Method::Threads { "threads" } else { "processes" };
             command.args(["--clients-as", clients]);
             command
         }
@@ -166,12 +167,12 @@ impl fmt::Display for Report {
             self.clients, self.seconds, self.filesystem, self.rounds
         )?;
         writeln!(f, "{:<32} {:>9} {:>8}  {:<20}", "", "ops/s", "CPU us", "ops/s to original")?;
-        for way in &self.ways {
-            let original = way.to_original.map_or("-".to_owned(), |ratio| ratio.to_string());
+        for method in &self.methods {
+            let original = method.to_original.map_or("-".to_owned(), |ratio| ratio.to_string());
             writeln!(
                 f,
                 "{:<32} {:>9.0} {:>8.3}  {original:<20}",
-                way.way, way.ops_per_second.median, way.cpu_us.median
+                method.method, method.ops_per_second.median, method.cpu_us.median
             )?;
         }
         Ok(())

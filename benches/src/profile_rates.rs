@@ -68,7 +68,7 @@ pub struct Options {
 
 /// A way to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Method {
     /// Names in an open directory.
     Bare,
     /// Full paths, and a stat before each read: the calls of the original.
@@ -76,12 +76,12 @@ enum Way {
     Engine,
 }
 
-const WAYS: [(Way, u32, &str); 5] = [
-    (Way::Bare, 1, "bare loop, open directory"),
-    (Way::Paths, 1, "bare loop, the original's calls"),
-    (Way::Engine, 1, "native, latency sampled"),
-    (Way::Bare, 2, "bare loop, 2 threads"),
-    (Way::Engine, 2, "native, 2 threads"),
+const WAYS: [(Method, u32, &str); 5] = [
+    (Method::Bare, 1, "bare loop, open directory"),
+    (Method::Paths, 1, "bare loop, the original's calls"),
+    (Method::Engine, 1, "native, latency sampled"),
+    (Method::Bare, 2, "bare loop, 2 threads"),
+    (Method::Engine, 2, "native, 2 threads"),
 ];
 
 /// One round of one way.
@@ -93,9 +93,9 @@ struct Figure {
 
 /// One way's figures.
 #[derive(Clone, Debug, Serialize)]
-pub struct WayFigures {
+pub struct MethodFigures {
     /// Which way.
-    pub way: &'static str,
+    pub method: &'static str,
     /// Operations per second of all threads.
     pub operations_per_second: Spread,
     /// User and system time of an operation, in microseconds.
@@ -120,7 +120,7 @@ pub struct Report {
     /// Rounds that count.
     pub rounds: usize,
     /// The ways.
-    pub ways: Vec<WayFigures>,
+    pub methods: Vec<MethodFigures>,
 }
 
 /// Measures.
@@ -130,18 +130,18 @@ pub struct Report {
 pub fn measure(options: &Options) -> Result<Report, Fault> {
     let target = Target::open(&options.dir)?;
     let files = Files::make(options)?;
-    let figures = in_turns(WAYS.len(), options.rounds, |way, round| match WAYS[way] {
-        (Way::Engine, threads, _) => engine(&target, options, threads, round),
-        (way, threads, _) => bare(&files, options, way == Way::Paths, threads, round),
+    let figures = in_turns(WAYS.len(), options.rounds, |method, round| match WAYS[method] {
+        (Method::Engine, threads, _) => engine(&target, options, threads, round),
+        (method, threads, _) => bare(&files, options, method == Method::Paths, threads, round),
     })?;
-    let by = |way: usize, base: usize, of: fn(&Figure) -> f64| {
-        let pairs = figures[way].iter().zip(&figures[base]);
+    let by = |method: usize, base: usize, of: fn(&Figure) -> f64| {
+        let pairs = figures[method].iter().zip(&figures[base]);
         Spread::of(pairs.map(|(one, base)| of(one) / of(base)).collect())
     };
-    let ways = WAYS.iter().enumerate().map(|(number, &(way, threads, name))| {
-        let alone = WAYS.iter().position(|&(other, one, _)| other == way && one == 1);
-        WayFigures {
-            way: name,
+    let methods = WAYS.iter().enumerate().map(|(number, &(method, threads, name))| {
+        let alone = WAYS.iter().position(|&(other, one, _)| other == method && one == 1);
+        MethodFigures {
+            method: name,
             operations_per_second: Spread::of(figures[number].iter().map(|f| f.rate).collect()),
             cpu_us: Spread::of(figures[number].iter().map(|f| f.cpu_us).collect()),
             to_bare: by(number, 0, |figure| figure.rate),
@@ -156,7 +156,7 @@ pub fn measure(options: &Options) -> Result<Report, Fault> {
         operation: options.operation,
         files: options.files,
         rounds: options.rounds,
-        ways: ways.collect(),
+        methods: methods.collect(),
     })
 }
 
@@ -377,16 +377,16 @@ impl fmt::Display for Report {
             "{:<32} {:>9}  {:<20} {:>8} {:<20} {:<20}",
             "", "ops/s", "to bare loop", "CPU us", "CPU to bare loop", "to one thread"
         )?;
-        for way in &self.ways {
-            let scaling = way.to_one_thread.map_or("-".to_owned(), |ratio| ratio.to_string());
+        for method in &self.methods {
+            let scaling = method.to_one_thread.map_or("-".to_owned(), |ratio| ratio.to_string());
             writeln!(
                 f,
                 "{:<32} {:>9.0}  {:<20} {:>8.3} {:<20} {scaling:<20}",
-                way.way,
-                way.operations_per_second.median,
-                way.to_bare.to_string(),
-                way.cpu_us.median,
-                way.cpu_to_bare.to_string()
+                method.method,
+                method.operations_per_second.median,
+                method.to_bare.to_string(),
+                method.cpu_us.median,
+                method.cpu_to_bare.to_string()
             )?;
         }
         Ok(())

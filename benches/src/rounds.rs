@@ -68,17 +68,17 @@ fn sure(sorted: &[f64]) -> (f64, f64) {
 /// # Errors
 /// The first one of `measure`.
 pub(crate) fn in_turns<T>(
-    ways: usize,
+    methods: usize,
     rounds: usize,
     mut measure: impl FnMut(usize, usize) -> Result<T, Fault>,
 ) -> Result<Vec<Vec<T>>, Fault> {
-    let mut figures: Vec<Vec<T>> = (0..ways).map(|_| Vec::with_capacity(rounds)).collect();
+    let mut figures: Vec<Vec<T>> = (0..methods).map(|_| Vec::with_capacity(rounds)).collect();
     for round in 0..=rounds {
-        for turn in 0..ways {
-            let way = (turn + round) % ways;
-            let figure = measure(way, round)?;
+        for turn in 0..methods {
+            let method = (turn + round) % methods;
+            let figure = measure(method, round)?;
             if round > 0 {
-                figures[way].push(figure);
+                figures[method].push(figure);
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::{Spread, in_turns, ratios};
 
     #[test]
-    fn the_middle_half_is_told() {
+    fn the_middle_half_is_reported() {
         let spread = Spread::of(vec![5.0, 1.0, 2.0, 4.0, 3.0]);
         assert_eq!((spread.low, spread.median, spread.high), (2.0, 3.0, 4.0));
         assert_eq!((spread.sure_low, spread.sure_high), (1.0, 5.0));
@@ -109,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn every_way_comes_first_in_turn_and_the_first_round_is_not_counted() {
+    fn every_method_comes_first_in_turn_and_the_first_round_is_not_counted() {
         let mut order = Vec::new();
-        let figures = in_turns(3, 2, |way, round| {
-            order.push((round, way));
+        let figures = in_turns(3, 2, |method, round| {
+            order.push((round, method));
             Ok(round)
         });
         assert_eq!(figures.unwrap(), vec![vec![1, 2]; 3]);

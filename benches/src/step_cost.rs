@@ -34,7 +34,7 @@ pub struct Options {
 #[derive(Clone, Debug, Serialize)]
 pub struct StepFigures {
     /// What does the steps.
-    pub way: &'static str,
+    pub method: &'static str,
     /// A step.
     pub step_ns: Spread,
 }
@@ -43,7 +43,7 @@ pub struct StepFigures {
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyFigures {
     /// What makes the calls.
-    pub way: &'static str,
+    pub method: &'static str,
     /// A call with everything around it, in nanoseconds of CPU.
     pub call_ns: Spread,
     /// By a bare loop.
@@ -84,8 +84,8 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
     let job = create_job(&options.dataset)?;
     let place = NullPlace::default();
     let mut steps = 0;
-    let costs = in_turns(1 + MODES.len(), options.rounds, |way, _round| {
-        let Some(mode) = way.checked_sub(1) else {
+    let costs = in_turns(1 + MODES.len(), options.rounds, |method, _round| {
+        let Some(mode) = method.checked_sub(1) else {
             let mut session = job.begin(&TargetFacts::unknown());
             session.next_phase();
             let mut group = session.next_group().ok_or("the job has no task")?;
@@ -100,7 +100,10 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
         Spread::of(costs.iter().map(|&cpu_ns| cpu_ns as f64 / steps.max(1) as f64).collect())
     };
     let figures = names.into_iter().zip(&costs);
-    Ok((steps, figures.map(|(way, costs)| StepFigures { way, step_ns: each(costs) }).collect()))
+    Ok((
+        steps,
+        figures.map(|(method, costs)| StepFigures { method, step_ns: each(costs) }).collect(),
+    ))
 }
 
 /// Runs the code of a task, each call done at once: how many there are.
@@ -115,8 +118,8 @@ fn follow(script: &mut dyn Script) -> u64 {
 fn latency(options: &Options) -> Result<Vec<LatencyFigures>, Fault> {
     let turns = turns_for(options.call_ns);
     let place = NullPlace { turns };
-    let costs = in_turns(1 + MODES.len(), options.rounds, |way, _round| {
-        let Some(mode) = way.checked_sub(1) else {
+    let costs = in_turns(1 + MODES.len(), options.rounds, |method, _round| {
+        let Some(mode) = method.checked_sub(1) else {
             let watch = Stopwatch::begin();
             for _ in 0..options.calls {
                 NullCaller::spin(black_box(turns));
@@ -128,8 +131,8 @@ fn latency(options: &Options) -> Result<Vec<LatencyFigures>, Fault> {
     })?;
     let names = ["bare loop", "engine, latency off", "engine, sampled", "engine, all"];
     let calls = f64::from(options.calls.max(1));
-    let figures = names.into_iter().zip(&costs).map(|(way, cpu)| LatencyFigures {
-        way,
+    let figures = names.into_iter().zip(&costs).map(|(method, cpu)| LatencyFigures {
+        method,
         call_ns: Spread::of(cpu.iter().map(|&cpu_ns| cpu_ns as f64 / calls).collect()),
         ratio: ratios(cpu, &costs[0]),
         ratio_to_off: ratios(cpu, &costs[1]),
@@ -229,17 +232,17 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "create of {}: {} steps; {} rounds", self.dataset, self.steps, self.rounds)?;
         writeln!(f, "{:22} {:>10} {:>18}", "way", "ns a step", "middle half")?;
-        for StepFigures { way, step_ns } in &self.step {
+        for StepFigures { method, step_ns } in &self.step {
             let half = format!("{:.1} to {:.1}", step_ns.low, step_ns.high);
-            writeln!(f, "{way:22} {:10.1} {half:>18}", step_ns.median)?;
+            writeln!(f, "{method:22} {:10.1} {half:>18}", step_ns.median)?;
         }
         writeln!(f, "{:22} {:>10} {:>18} {:>10}", "way", "ns a call", "to bare loop", "to off")?;
         for (number, figures) in self.latency.iter().enumerate() {
-            let LatencyFigures { way, call_ns, ratio, ratio_to_off } = figures;
+            let LatencyFigures { method, call_ns, ratio, ratio_to_off } = figures;
             let half = format!("{:.4} ({:.3}-{:.3})", ratio.median, ratio.low, ratio.high);
             let end = if number + 1 < self.latency.len() { "\n" } else { "" };
             let (ns, ratio) = (call_ns.median, ratio_to_off.median);
-            write!(f, "{way:22} {ns:10.1} {half:>18} {ratio:10.4}{end}")?;
+            write!(f, "{method:22} {ns:10.1} {half:>18} {ratio:10.4}{end}")?;
         }
         Ok(())
     }

@@ -28,15 +28,17 @@ fn create_tree_tells_ratios_and_calls() {
     };
     let with_program = usize::from(options.program.is_some());
     let report = create_tree::measure(options).unwrap();
-    assert_eq!(report.ways.len(), 5 + with_program);
-    assert_eq!(report.ways[0].ratio.median, 1.0);
-    assert!(report.ways.iter().all(|way| way.cpu_ms.median > 0.0 && way.ratio.median > 0.0));
+    assert_eq!(report.methods.len(), 5 + with_program);
+    assert_eq!(report.methods[0].ratio.median, 1.0);
+    assert!(
+        report.methods.iter().all(|method| method.cpu_ms.median > 0.0 && method.ratio.median > 0.0)
+    );
     assert!(report.calls.per_file > 3.0 && report.calls.per_file < 3.2, "{report}");
     assert_eq!(report.calls.counted["create"], report.files);
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every tree is removed again");
     assert!(report.to_string().lines().count() > 6);
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["ways"][3]["way"], "engine, latency sampled");
+    assert_eq!(json["methods"][3]["method"], "engine, latency sampled");
 }
 
 #[test]
@@ -53,9 +55,9 @@ fn mark_files_tells_rates() {
     let expected = 3 + usize::from(options.program.is_some());
     let expected = expected + usize::from(options.original.is_some());
     let report = mark_files::measure(&options).unwrap();
-    assert_eq!(report.ways.len(), expected);
-    assert_eq!(report.ways[0].to_bare.median, 1.0);
-    assert!(report.ways.iter().all(|way| way.files_per_second.median > 0.0));
+    assert_eq!(report.methods.len(), expected);
+    assert_eq!(report.methods[0].to_bare.median, 1.0);
+    assert!(report.methods.iter().all(|method| method.files_per_second.median > 0.0));
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every file is removed again");
     assert!(report.to_string().lines().count() > expected);
 }
@@ -72,10 +74,13 @@ fn profile_rates_tells_rates_and_scaling() {
             rounds: 1,
         };
         let report = profile_rates::measure(&options).unwrap();
-        assert_eq!(report.ways.len(), 5);
-        assert_eq!(report.ways[0].to_bare.median, 1.0);
-        assert!(report.ways.iter().all(|way| way.operations_per_second.median > 0.0));
-        assert_eq!(report.ways.iter().filter(|way| way.to_one_thread.is_some()).count(), 2);
+        assert_eq!(report.methods.len(), 5);
+        assert_eq!(report.methods[0].to_bare.median, 1.0);
+        assert!(report.methods.iter().all(|method| method.operations_per_second.median > 0.0));
+        assert_eq!(
+            report.methods.iter().filter(|method| method.to_one_thread.is_some()).count(),
+            2
+        );
         assert_eq!(dir.path().read_dir().unwrap().count(), 0, "every file is removed again");
         assert!(report.to_string().contains("to one thread"));
     }

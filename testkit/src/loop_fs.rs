@@ -130,7 +130,7 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if self.is_attached {
-            let _told_by_the_panic_before =
+            let _reported_by_the_panic_before =
                 try_run(Command::new("losetup").arg("--detach").arg(&self.path));
         }
     }

@@ -112,10 +112,10 @@ impl Speaker {
             }
         }
         for (path, text) in &said.files {
-            let told = |error: io::Error| {
+            let reported = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
-            std::fs::write(path, text).map_err(told)?;
+            std::fs::write(path, text).map_err(reported)?;
         }
         match &mut self.log {
             Some(log) if !said.log.is_empty() => log.write_all(said.log.as_bytes()),
@@ -157,8 +157,8 @@ impl TrialSink for Speaking<'_> {
         if let Some(record) = self.record.take_if(|_| matches!(event, TrialEvent::Began(_))) {
             self.hand_on(&TrialEvent::Produced(record))?;
         }
-        let told = self.speaker.tell(&said);
-        told.map_err(|error| SinkError::new("cannot write the tool's lines", error))
+        let reported = self.speaker.tell(&said);
+        reported.map_err(|error| SinkError::new("cannot write the tool's lines", error))
     }
 }
 

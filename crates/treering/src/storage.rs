@@ -67,7 +67,7 @@ impl Keeping {
         }
     }
 
-    /// The doubt about a staged store: it fills memory and drops of caches do not reach it.
+    /// The caution about a staged store: it fills memory and drops of caches do not reach it.
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { store, place } = self else { return None };
         let message = format!(

@@ -5,7 +5,7 @@
 use super::Problem;
 use super::tree::Tree;
 
-const DOOR: &str = "crates/treering/";
+const CLI: &str = "crates/treering/";
 
 /// Programs beside a library, which have nobody else to speak for them.
 const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
@@ -43,7 +43,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
-        let below = file.path.starts_with("crates/") && !file.path.starts_with(DOOR);
+        let below = file.path.starts_with("crates/") && !file.path.starts_with(CLI);
         if !below || OWN_PROGRAMS.iter().any(|place| file.path.contains(place)) {
             continue;
         }

@@ -11,7 +11,7 @@ enum Room {
     Run,
     Keep,
     Tell,
-    Door,
+    Cli,
     /// The test library: for tests only.
     Testkit,
     /// Tools, fuzz targets, benches: nobody imports them, they import what they like.
@@ -48,14 +48,14 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
             true
         }
         (_, Room::Testkit) => dependency.dev,
-        (_, Room::Door | Room::Outside | Room::Nowhere) => false,
-        (Room::Door, _) | (_, Room::Base) => true,
+        (_, Room::Cli | Room::Outside | Room::Nowhere) => false,
+        (Room::Cli, _) | (_, Room::Base) => true,
         (from, to) => from == to,
     };
     let right = match (from, to) {
         _ if allowed => return None,
         (_, Room::Testkit) => "testkit is a dev-dependency only".to_owned(),
-        (_, Room::Door | Room::Outside | Room::Nowhere) => "nobody imports that one".to_owned(),
+        (_, Room::Cli | Room::Outside | Room::Nowhere) => "nobody imports that one".to_owned(),
         (Room::Base, _) => "base imports nothing of ours outside base".to_owned(),
         (from, _) => {
             let name = format!("{from:?}").to_lowercase();
@@ -72,7 +72,7 @@ fn room(folder: &str) -> Room {
         ["crates", "run", _] => Room::Run,
         ["crates", "keep", _] => Room::Keep,
         ["crates", "tell", _] => Room::Tell,
-        ["crates", "treering"] => Room::Door,
+        ["crates", "treering"] => Room::Cli,
         ["crates", ..] => Room::Nowhere,
         ["testkit"] => Room::Testkit,
         _ => Room::Outside,

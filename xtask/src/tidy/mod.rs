@@ -1,5 +1,5 @@
 //! `cargo xtask tidy`: the house rules as a test. One file here is one check; each gets the whole
-//! [`Tree`] and gives back [`Problem`]s. The rules themselves are told in CONTRIBUTING.md.
+//! [`Tree`] and gives back [`Problem`]s. The rules themselves are reported in CONTRIBUTING.md.
 
 mod allow_attributes;
 mod below_the_cli;

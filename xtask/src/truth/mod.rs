@@ -74,12 +74,12 @@ pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
     }
     let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
     fs::create_dir(&place)?;
-    let mut told = Told::default();
-    let ended = compare_all(&program, &place, asked, &mut told);
+    let mut reported = Reported::default();
+    let ended = compare_all(&program, &place, asked, &mut reported);
     let kept = asked.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
     fs::remove_dir_all(&place)?;
     // What was counted until something failed is not lost.
-    print!("{}", page::text(asked, &told.same, &told.slowed));
+    print!("{}", page::text(asked, &reported.same, &reported.slowed));
     ended?;
     kept.transpose()?;
     Ok(true)
@@ -90,7 +90,7 @@ const STORE: &str = "results.treering";
 
 /// What came of each filesystem with itself, and of each slowdown.
 #[derive(Default)]
-struct Told {
+struct Reported {
     same: BTreeMap<String, Tally>,
     slowed: BTreeMap<u32, Tally>,
 }
@@ -99,14 +99,14 @@ fn compare_all(
     program: &Path,
     place: &Path,
     asked: &Truth,
-    told: &mut Told,
+    reported: &mut Reported,
 ) -> Result<(), Box<dyn Error>> {
     let questions = questions(asked);
     for (number, question) in questions.iter().enumerate() {
         let outcome = compare(program, place, asked, question)?;
         let tally: &mut Tally = match question.slowed_percent {
-            0 => told.same.entry(question.filesystem.to_owned()).or_default(),
-            percent => told.slowed.entry(percent).or_default(),
+            0 => reported.same.entry(question.filesystem.to_owned()).or_default(),
+            percent => reported.slowed.entry(percent).or_default(),
         };
         tally.take(&outcome, 1.0 / (1.0 + f64::from(question.slowed_percent) / 100.0));
         eprintln!(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of doubt a caution raises. A closed list: a new doubt is a new code, with advice.
+/// The kinds of caution: a closed list; a new caution is a new code, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CautionCode {
@@ -267,7 +267,7 @@ impl CautionCode {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
             }
-            // Throttled; the other codes are told above.
+            // Throttled; the other codes are reported above.
             _ => {
                 "cool the machine, limit its clock (`cpupower frequency-set -u 2GHz`), or rest \
                  between trials (settle-seconds)"
@@ -279,7 +279,7 @@ impl CautionCode {
 /// A warning attached to a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caution {
-    /// What kind of doubt.
+    /// The kind of caution.
     pub code: CautionCode,
     /// What was seen, with its figures.
     pub message: String,

@@ -134,7 +134,7 @@ pub enum TrialEvent {
     Measured(Metric),
     /// What an observer made.
     Produced(Artifact),
-    /// A doubt.
+    /// A caution.
     Cautioned(Caution),
     /// Last of all.
     Ended {

@@ -24,7 +24,7 @@ pub struct Trial {
     /// What observers made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// Doubts.
+    /// Cautions.
     pub cautions: Vec<Caution>,
     /// What was said of it after it was recorded, in that order. The label in `beginning` is the
     /// last of its labels.

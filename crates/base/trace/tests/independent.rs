@@ -134,22 +134,22 @@ proptest! {
             requests.iter().filter(move |one| one.operation == operation)
         };
         let kinds = [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)];
-        for (operation, told) in kinds {
-            prop_assert_eq!(told.requests, of(operation).count() as u64);
+        for (operation, reported) in kinds {
+            prop_assert_eq!(reported.requests, of(operation).count() as u64);
             let bytes: u64 = of(operation).map(|one| u64::from(one.sectors) * 512).sum();
-            prop_assert_eq!(told.bytes, bytes);
+            prop_assert_eq!(reported.bytes, bytes);
             for (latency, from) in [
-                (&told.issue_to_complete, (|one: &Request| one.issued) as fn(&Request) -> u64),
-                (&told.queue_to_complete, |one: &Request| one.queued),
+                (&reported.issue_to_complete, (|one: &Request| one.issued) as fn(&Request) -> u64),
+                (&reported.queue_to_complete, |one: &Request| one.queued),
             ] {
                 let mut times: Vec<u64> = of(operation).map(|one| one.done - from(one)).collect();
                 times.sort_unstable();
                 prop_assert_eq!(latency.samples, times.len() as u64);
                 if times.is_empty() { continue; }
-                for (share, told) in [(0.5, latency.p50_ns), (0.99, latency.p99_ns)] {
+                for (share, reported) in [(0.5, latency.p50_ns), (0.99, latency.p99_ns)] {
                     let place = ((times.len() as f64 * share).ceil() as usize).max(1) - 1;
                     let exact = times[place] as f64;
-                    prop_assert!((told as f64 - exact).abs() <= exact * 0.01 + 1.0);
+                    prop_assert!((reported as f64 - exact).abs() <= exact * 0.01 + 1.0);
                 }
             }
         }

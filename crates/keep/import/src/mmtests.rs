@@ -178,10 +178,10 @@ mod tests {
         ];
         let paths = paths.map(str::to_owned);
         let found = results(&paths);
-        let told: Vec<String> =
+        let reported: Vec<String> =
             found.iter().map(|one| format!("{} {} {}", one.run, one.iteration, one.test)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "3.6 0 fsmark-single",
                 "base 2 bonniepp",

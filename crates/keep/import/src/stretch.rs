@@ -12,7 +12,7 @@ pub(crate) struct Stretch {
     end: usize,
     remarks: Vec<Remark>,
     /// Neighbouring lines that were not understood: up to the last that was, and up to the next.
-    told: Option<Odd>,
+    reported: Option<Odd>,
     seen: Option<Odd>,
 }
 
@@ -38,7 +38,7 @@ impl Odd {
 impl Stretch {
     /// From a line on.
     pub(crate) const fn from(first: usize) -> Self {
-        Self { next: first, end: first, remarks: Vec::new(), told: None, seen: None }
+        Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
     }
 
     /// The line to be read next.
@@ -59,7 +59,7 @@ impl Stretch {
         }
         self.next = taken.end;
         self.end = taken.end;
-        self.told.clone_from(&self.seen);
+        self.reported.clone_from(&self.seen);
     }
 
     /// The next line is not.
@@ -74,13 +74,13 @@ impl Stretch {
 
     /// Goes back behind the last line that was understood.
     pub(crate) fn go_back(&mut self) {
-        self.seen.clone_from(&self.told);
+        self.seen.clone_from(&self.reported);
         self.next = self.end;
     }
 
     /// What is said of the lines that were not understood.
     pub(crate) fn remarks(&self) -> Vec<Remark> {
-        self.remarks.iter().cloned().chain(self.told.clone().map(Odd::remark)).collect()
+        self.remarks.iter().cloned().chain(self.reported.clone().map(Odd::remark)).collect()
     }
 }
 

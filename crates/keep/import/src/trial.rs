@@ -33,7 +33,7 @@ pub struct ForeignTrial {
     pub parameters: Vec<(String, String)>,
     /// What the log says of the place.
     pub facts: Vec<Fact>,
-    /// Doubts.
+    /// Cautions.
     pub cautions: Vec<Caution>,
     /// Phases that come before the others, and their metrics.
     pub rows: Rows,

@@ -1,4 +1,4 @@
-//! Opening the file: what SQLite is told, what it may not do, and what its errors mean.
+//! Opening the file: what SQLite is reported, what it may not do, and what its errors mean.
 //!
 //! Which files are stores is decided in `format`.
 
@@ -180,7 +180,7 @@ fn create_parents(absolute: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What every connection is told.
+/// What every connection is reported.
 fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -5,7 +5,7 @@
 //! as it is and reads as interrupted; nothing is ever repaired, changed or removed. The tables are
 //! meant to be read by people too: `sql/schema.sql` says what every column means.
 //!
-//! Importing logs of other tools is the neighbour crate's; what trials mean is told elsewhere.
+//! Importing logs of other tools is the neighbour crate's; what trials mean is reported elsewhere.
 
 mod absorb;
 mod annotate;

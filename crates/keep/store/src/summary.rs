@@ -83,7 +83,7 @@ pub struct TrialSummary {
     pub target: String,
     /// How many phases ended.
     pub phases: u64,
-    /// How many doubts there are.
+    /// How many cautions there are.
     pub cautions: u64,
     /// Where it stands in a campaign, if anywhere.
     pub cell: Option<Cell>,

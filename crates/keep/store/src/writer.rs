@@ -1,8 +1,8 @@
 //! Who writes a trial, and whether that process still lives.
 //!
-//! A process is told by its number, its start and the boot of the machine: numbers are used again,
-//! these three together are not. The kernel says it all in `/proc`, so a killed writer needs no
-//! cleaning up. Limits: a writer on another machine, in a container that this one cannot see
+//! A process is reported by its number, its start and the boot of the machine: numbers are used
+//! again, these three together are not. The kernel says it all in `/proc`, so a killed writer needs
+//! no cleaning up. Limits: a writer on another machine, in a container that this one cannot see
 //! into, or hidden by `hidepid` counts as gone.
 
 use std::cell::OnceCell;

@@ -1,7 +1,7 @@
 //! Conducting a plan: every cell in its order, each on a place made afresh for it.
 //!
 //! What a trial is recorded into, and what people see of it, is the runner's. Whatever happens,
-//! everything that was made is given back before it is told.
+//! everything that was made is given back before it is reported.
 
 use treering_lab::{EraseList, Lab, LabError};
 use treering_sys::StopFlag;

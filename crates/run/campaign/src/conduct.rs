@@ -15,7 +15,7 @@ use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
-use crate::doubts::{Known, Tally, about, compressible};
+use crate::cautions::{Known, Tally, about, compressible};
 use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
 
@@ -29,7 +29,7 @@ pub struct TrialPlan<'a> {
     pub engine: EngineOptions,
     /// Whether the trees stay. Classic runs always leave theirs, as the originals do.
     pub keep: bool,
-    /// Doubts that are known already.
+    /// Cautions that are known already.
     pub cautions: Vec<Caution>,
     /// What observers do only when asked to.
     pub wanted: Wanted,
@@ -74,7 +74,7 @@ pub fn conduct(
         place.mark(&plan.beginning.trial.text(), of_plan.as_ref())?;
     }
     let mut remains = Vec::new();
-    let told = perform(
+    let reported = perform(
         &plan,
         place,
         admitted,
@@ -83,7 +83,7 @@ pub fn conduct(
         &mut remains,
     );
     let left_behind = clean_up(place, plan.keep, cleans, &remains, removing);
-    Ok(Conclusion { left_behind, ..told? })
+    Ok(Conclusion { left_behind, ..reported? })
 }
 
 /// Removes what a trial made, whatever came of it: what we made goes before the mark that says so,
@@ -217,10 +217,10 @@ fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
 }
 
 /// Both, but for the unrest of the machine: who waited for it to settle has told it already.
-fn once_each(told: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
-    let is_told = told.iter().any(|caution| caution.code == CautionCode::NotQuiet);
-    let is_new = |caution: &Caution| !(is_told && caution.code == CautionCode::NotQuiet);
-    told.into_iter().chain(seen.into_iter().filter(is_new)).collect()
+fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
+    let is_reported = reported.iter().any(|caution| caution.code == CautionCode::NotQuiet);
+    let is_new = |caution: &Caution| !(is_reported && caution.code == CautionCode::NotQuiet);
+    reported.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
 /// What decides how much is done, where it is not the parameters alone.
@@ -229,7 +229,7 @@ fn work(work: Work) -> Option<Fact> {
     (work != Work::Fixed).then_some(fact)
 }
 
-/// The doubt about a trial that was slowed on purpose.
+/// The caution about a trial that was slowed on purpose.
 fn handicapped(percent: u32) -> Option<Caution> {
     let message = format!("every task was made to take {percent} % longer");
     (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })

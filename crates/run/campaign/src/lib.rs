@@ -3,9 +3,9 @@
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 
 mod campaign;
+mod cautions;
 mod cells;
 mod conduct;
-mod doubts;
 mod error;
 pub mod plan;
 mod room;

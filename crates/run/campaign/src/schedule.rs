@@ -1,25 +1,25 @@
-//! The order of a comparison: rounds in which every arm runs once, in random order, balanced over
-//! the places within a round.
+//! The order of a comparison: rounds in which every variant runs once, in random order, balanced
+//! over the places within a round.
 //!
-//! Drift of the machine, of a disk or of a cache then hits all arms alike. After Abedi and Brecht
-//! (ICPE 2017): randomised multiple interleaved trials; over as many rounds as there are arms, each
-//! arm stands once in each place (a Latin square).
+//! Drift of the machine, of a disk or of a cache then hits all variants alike. After Abedi and
+//! Brecht (ICPE 2017): randomised multiple interleaved trials; over as many rounds as there are
+//! variants, each variant stands once in each place (a Latin square).
 
 use treering_script::Random;
 
-/// The arms of each round, by number, in the order in which they run.
+/// The variants of each round, by number, in the order in which they run.
 ///
 /// `part` tells orders of one seed apart.
-pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64, part: &str) -> Vec<Vec<usize>> {
+pub(crate) fn schedule(variants: usize, rounds: usize, seed: u64, part: &str) -> Vec<Vec<usize>> {
     let mut random = Random::for_part(seed, part);
     let mut order = Vec::with_capacity(rounds);
     while order.len() < rounds {
-        let mut first: Vec<usize> = (0..arms).collect();
+        let mut first: Vec<usize> = (0..variants).collect();
         random.shuffle(&mut first);
-        let mut square: Vec<Vec<usize>> = (0..arms.max(1))
+        let mut square: Vec<Vec<usize>> = (0..variants.max(1))
             .map(|turn| {
                 let mut row = first.clone();
-                row.rotate_left(turn.min(arms));
+                row.rotate_left(turn.min(variants));
                 row
             })
             .collect();
@@ -34,23 +34,23 @@ pub(crate) fn schedule(arms: usize, rounds: usize, seed: u64, part: &str) -> Vec
 mod tests {
     use super::schedule as schedule_of;
 
-    fn schedule(arms: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
-        schedule_of(arms, rounds, seed, "schedule")
+    fn schedule(variants: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+        schedule_of(variants, rounds, seed, "schedule")
     }
 
     #[test]
-    fn every_round_has_every_arm_once() {
+    fn every_round_has_every_variant_once() {
         for round in schedule(4, 10, 1) {
-            let mut arms = round.clone();
-            arms.sort_unstable();
-            assert_eq!(arms, [0, 1, 2, 3]);
+            let mut variants = round.clone();
+            variants.sort_unstable();
+            assert_eq!(variants, [0, 1, 2, 3]);
         }
         assert_eq!(schedule(4, 10, 1), schedule(4, 10, 1));
         assert_ne!(schedule(4, 10, 1), schedule(4, 10, 2));
     }
 
     #[test]
-    fn each_arm_stands_in_each_place_equally_often() {
+    fn each_variant_stands_in_each_place_equally_often() {
         let rounds = schedule(3, 6, 7);
         for place in 0..3 {
             let mut count = [0; 3];

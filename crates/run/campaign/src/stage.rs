@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use treering_lab::{
-    CacheDrop, Device, Doubt, EraseList, Lab, LabError, Mounted, SettleLimits, drop_and_verify,
-    settle,
+    CacheDrop, Device, DeviceCaution, EraseList, Lab, LabError, Mounted, SettleLimits,
+    drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -60,7 +60,8 @@ impl<'l> Devices<'l> {
             // A failure took the last one away.
             None => Device::acquire(variant, &self.erasing, self.lab)?,
         };
-        let mut cautions: Vec<Caution> = device.doubts().iter().map(Doubt::caution).collect();
+        let mut cautions: Vec<Caution> =
+            device.cautions().iter().map(DeviceCaution::caution).collect();
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
         let limits = SettleLimits {
@@ -73,7 +74,7 @@ impl<'l> Devices<'l> {
             cautions.push(Caution { code: CautionCode::NotQuiet, message });
         }
         let dropped = drop_and_verify(mounted.root())?;
-        cautions.extend(doubt_about(&dropped));
+        cautions.extend(caution_about(&dropped));
         let mut facts = facts(variant, &mounted);
         facts.push(fact("caches.dropped", word(&dropped).to_owned()));
         let mounted = RefCell::new(Some(mounted));
@@ -104,7 +105,7 @@ pub struct Stage {
     /// Empty only after a remount that failed.
     mounted: RefCell<Option<Mounted>>,
     key: Key,
-    /// What makes its measurements doubtful.
+    /// What makes its measurements questionable.
     pub cautions: Vec<Caution>,
     /// How it was made.
     pub facts: Vec<Fact>,
@@ -179,7 +180,7 @@ fn word(dropped: &CacheDrop) -> &'static str {
     }
 }
 
-fn doubt_about(dropped: &CacheDrop) -> Option<Caution> {
+fn caution_about(dropped: &CacheDrop) -> Option<Caution> {
     let message = match dropped {
         CacheDrop::Verified(_) | CacheDrop::Unverified | CacheDrop::InMemory => return None,
         CacheDrop::StillCached(evidence) => format!(

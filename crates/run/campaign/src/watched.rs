@@ -93,7 +93,7 @@ mod tests {
 
     use super::{Watched, tell};
 
-    /// Writes down what it is told of.
+    /// Writes down what it is reported about.
     struct Ears(Vec<String>);
 
     impl Watch for Ears {

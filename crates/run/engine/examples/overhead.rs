@@ -190,7 +190,7 @@ fn main() {
     let names: &'static TreeNames = Box::leak(Box::new(TreeNames::new()));
     let mut bytes = vec![0; FILE_BYTES as usize];
     treering_script::Random::new(1).fill(&mut bytes);
-    let ways = [
+    let methods = [
         ("bare loop", None),
         ("off", Some(LatencyMode::Off)),
         ("sampled", Some(LatencyMode::Sampled)),
@@ -198,15 +198,15 @@ fn main() {
     ];
     let mut costs = [const { Vec::<Cost>::new() }; 4];
     for round in 0..=rounds {
-        for turn in 0..ways.len() {
-            let way = (turn + round) % ways.len();
-            let cost = match ways[way].1 {
+        for turn in 0..methods.len() {
+            let method = (turn + round) % methods.len();
+            let cost = match methods[method].1 {
                 None => bare(&target, names, &bytes),
                 Some(mode) => engine(&target, names, mode),
             };
             // The first round warms up.
             if round > 0 {
-                costs[way].push(cost);
+                costs[method].push(cost);
             }
             target.remove_tree(TOP, &mut |_| ControlFlow::Continue(())).unwrap();
         }
@@ -214,12 +214,12 @@ fn main() {
     println!("{} files of {FILE_BYTES} bytes, {STEPS} steps, {rounds} rounds", DIRS * FILES_IN_DIR);
     println!(
         "{:10} {:>12} {:>12} {:>10} {:>14}",
-        "way", "cpu ms", "wall ms", "cpu ratio", "ns more a step"
+        "method", "cpu ms", "wall ms", "cpu ratio", "ns more a step"
     );
-    for (way, (name, _)) in ways.iter().enumerate() {
+    for (method, (name, _)) in methods.iter().enumerate() {
         let of =
-            |part: fn(&Cost) -> u64| median(costs[way].iter().map(|c| part(c) as f64).collect());
-        let pairs = || costs[way].iter().zip(&costs[0]);
+            |part: fn(&Cost) -> u64| median(costs[method].iter().map(|c| part(c) as f64).collect());
+        let pairs = || costs[method].iter().zip(&costs[0]);
         let ratio = median(pairs().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns as f64).collect());
         let more = median(
             pairs().map(|(a, b)| (a.cpu_ns as f64 - b.cpu_ns as f64) / STEPS as f64).collect(),
@@ -227,7 +227,7 @@ fn main() {
         let (cpu, wall) = (of(|c| c.cpu_ns) / 1e6, of(|c| c.wall_ns) / 1e6);
         println!("{name:10} {cpu:12.2} {wall:12.2} {ratio:10.4} {more:14.1}");
     }
-    for (name, mode) in ways.iter().filter_map(|(name, mode)| mode.map(|mode| (name, mode))) {
+    for (name, mode) in methods.iter().filter_map(|(name, mode)| mode.map(|mode| (name, mode))) {
         println!("recorder alone, {name}: {:.1} ns a call", recorder_ns(mode));
     }
 }

@@ -206,10 +206,10 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         totals.wall_ns = monotonic_ns() - self.phase_began_ns;
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
-        let told = self.sink.accept(&TrialEvent::PhaseEnded(totals));
+        let reported = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
         ended?;
-        Ok(told?)
+        Ok(reported?)
     }
 
     fn groups(
@@ -291,7 +291,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             })?;
         }
         let runs = self.work(session, totals.phase, &mut group)?;
-        let told = group.side_by_side.unfinished == Unfinished::Told;
+        let reported = group.side_by_side.unfinished == Unfinished::Reported;
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
         for ((number, worker), (task, mut run)) in numbered.zip(group.tasks.into_iter().zip(runs)) {
@@ -302,7 +302,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             let finished = matches!(run.end, TaskEnd::Finished);
             let cut_short = matches!(run.end, TaskEnd::Stopped | TaskEnd::Failed(_));
             let end = std::mem::replace(&mut run.end, TaskEnd::Finished);
-            if finished || (told && cut_short) {
+            if finished || (reported && cut_short) {
                 totals.tasks += 1;
                 let ended = self.task_totals(totals.phase, number, worker, task, run);
                 session.task_ended(&ended);

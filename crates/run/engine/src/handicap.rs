@@ -1,5 +1,5 @@
-//! A handicap: a task slowed on purpose, by a known share of its time, so that whoever doubts the
-//! verdicts of a comparison can see whether it finds what is there.
+//! A handicap: a task slowed on purpose, by a known share of its time, so that whoever questions
+//! the verdicts of a comparison can see whether it finds what is there.
 //!
 //! The worker spins at the end of the task, within its time, and on the CPU as slower code would.
 //! Not between the steps: a filesystem goes on writing behind them, and would catch up meanwhile,

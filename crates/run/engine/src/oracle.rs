@@ -21,7 +21,7 @@ impl Snapshot {
         Self { entries }
     }
 
-    /// What stands in a real directory. Links are told as other things and not followed.
+    /// What stands in a real directory. Links are reported as other things and not followed.
     ///
     /// # Errors
     /// When something cannot be read.

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn native_payload_shrinks_as_told_and_classic_to_nothing() {
+    fn native_payload_shrinks_as_reported_and_classic_to_nothing() {
         assert!(shrunk(&mut native(0), 10_000) > 0.999);
         for bytes in [3 * BLOCK_BYTES, 1 << 20, 3 << 20] {
             assert!(shrunk(&mut native(0), bytes) > 0.999);

@@ -23,8 +23,8 @@ const ANSWER_MAX: usize = 256 << 20;
 
 /// What a child tells.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
-    end: ToldEnd,
+struct Reported {
+    end: ReportedEnd,
     began_ns: u64,
     wall_ns: u64,
     cpu: Cpu,
@@ -39,7 +39,7 @@ struct Told {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum ToldEnd {
+enum ReportedEnd {
     Finished,
     Stopped,
     Failed { op: Op, path: Vec<u8>, errno: i32, calls: u32, bytes: u64 },
@@ -101,16 +101,16 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         halting.stop.halt();
     }
     let end = match run.end {
-        TaskEnd::Finished => ToldEnd::Finished,
-        TaskEnd::Stopped => ToldEnd::Stopped,
-        TaskEnd::Panicked(message) => ToldEnd::Panicked(message),
-        TaskEnd::Lost(why) => ToldEnd::Lost(why),
+        TaskEnd::Finished => ReportedEnd::Finished,
+        TaskEnd::Stopped => ReportedEnd::Stopped,
+        TaskEnd::Panicked(message) => ReportedEnd::Panicked(message),
+        TaskEnd::Lost(why) => ReportedEnd::Lost(why),
         TaskEnd::Failed(failure) => {
             let CallFailure { op, path, errno, calls, bytes } = *failure;
-            ToldEnd::Failed { op, path: path.into_os_string().into_vec(), errno, calls, bytes }
+            ReportedEnd::Failed { op, path: path.into_os_string().into_vec(), errno, calls, bytes }
         }
     };
-    let told = Told {
+    let reported = Reported {
         end,
         began_ns: run.began_ns,
         wall_ns: run.wall_ns,
@@ -124,18 +124,18 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
         heat: run.heat,
     };
     // Numbers and words: nothing of it can be refused.
-    serde_json::to_vec(&told).unwrap_or_default()
+    serde_json::to_vec(&reported).unwrap_or_default()
 }
 
 /// In the parent: the run of a child that has ended.
 fn run(end: ForkEnd) -> TaskRun {
-    let told = match end {
-        ForkEnd::Answered(bytes) => serde_json::from_slice::<Told>(&bytes)
+    let reported = match end {
+        ForkEnd::Answered(bytes) => serde_json::from_slice::<Reported>(&bytes)
             .map_err(|error| io::Error::from(error).to_string()),
         ForkEnd::Lost(why) => Err(why),
     };
-    let told = told.unwrap_or_else(|why| Told {
-        end: ToldEnd::Lost(why),
+    let reported = reported.unwrap_or_else(|why| Reported {
+        end: ReportedEnd::Lost(why),
         began_ns: monotonic_ns(),
         wall_ns: 0,
         cpu: Cpu::default(),
@@ -147,26 +147,26 @@ fn run(end: ForkEnd) -> TaskRun {
         intervals: Vec::new(),
         heat: None,
     });
-    let end = match told.end {
-        ToldEnd::Finished => TaskEnd::Finished,
-        ToldEnd::Stopped => TaskEnd::Stopped,
-        ToldEnd::Panicked(message) => TaskEnd::Panicked(message),
-        ToldEnd::Lost(why) => TaskEnd::Lost(why),
-        ToldEnd::Failed { op, path, errno, calls, bytes } => {
+    let end = match reported.end {
+        ReportedEnd::Finished => TaskEnd::Finished,
+        ReportedEnd::Stopped => TaskEnd::Stopped,
+        ReportedEnd::Panicked(message) => TaskEnd::Panicked(message),
+        ReportedEnd::Lost(why) => TaskEnd::Lost(why),
+        ReportedEnd::Failed { op, path, errno, calls, bytes } => {
             let path = OsStr::from_bytes(&path).into();
             TaskEnd::Failed(Box::new(CallFailure { op, path, errno, calls, bytes }))
         }
     };
     TaskRun {
         end,
-        began_ns: told.began_ns,
-        wall_ns: told.wall_ns,
-        cpu: told.cpu,
-        sync: SyncShare { wall_ns: told.sync_wall_ns, cpu: told.sync_cpu },
-        files: told.files,
-        ops: told.ops,
-        counters: Counters::from_json(told.counters.0).with_bulk(told.counters.1),
-        intervals: told.intervals,
-        heat: told.heat,
+        began_ns: reported.began_ns,
+        wall_ns: reported.wall_ns,
+        cpu: reported.cpu,
+        sync: SyncShare { wall_ns: reported.sync_wall_ns, cpu: reported.sync_cpu },
+        files: reported.files,
+        ops: reported.ops,
+        counters: Counters::from_json(reported.counters.0).with_bulk(reported.counters.1),
+        intervals: reported.intervals,
+        heat: reported.heat,
     }
 }

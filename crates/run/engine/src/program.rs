@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use treering_model::{PhaseTotals, TrialEvent, TrialSink};
-use treering_script::{Program, ProgramEnd, Session, ToldPhase};
+use treering_script::{Program, ProgramEnd, ReportedPhase, Session};
 use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotonic_ns};
 
 use crate::{EngineError, Place, Target, TrialClock};
@@ -74,7 +74,7 @@ fn said(mut file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Has a program do the rest of a session, and tells what it told: phases from this number on.
+/// Has a program do the rest of a session, and tells what it reported: phases from this number on.
 pub(crate) fn by_program<P: Place + ?Sized>(
     session: &mut dyn Session,
     program: &Program,
@@ -96,8 +96,8 @@ pub(crate) fn by_program<P: Place + ?Sized>(
     }
 }
 
-fn tell(phase: ToldPhase, number: u32, sink: &mut dyn TrialSink) -> Result<(), EngineError> {
-    let ToldPhase { totals, tasks } = phase;
+fn tell(phase: ReportedPhase, number: u32, sink: &mut dyn TrialSink) -> Result<(), EngineError> {
+    let ReportedPhase { totals, tasks } = phase;
     let (name, at_ns) = (totals.name.clone(), totals.began_ns);
     sink.accept(&TrialEvent::PhaseBegan { phase: number, name, at_ns })?;
     let count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);

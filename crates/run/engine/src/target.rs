@@ -101,7 +101,7 @@ impl Target {
         let mut names = Vec::new();
         loop {
             let before = names.len();
-            // A name that is no text is none of ours; it only has to be told apart.
+            // A name that is no text is none of ours; it only has to be distinguished.
             read_entries(dir.as_fd(), &mut buffer, |name, _kind| {
                 names.push(name.to_string_lossy().into_owned());
             })?;

@@ -43,7 +43,8 @@ pub(crate) fn on_threads<C: Caller>(
                 }
             }
         }
-        // A worker catches the panics of its task; one outside of that is told as a missing run.
+        // A worker catches the panics of its task; one outside of that is reported as a missing
+        // run.
         Ok(threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>())
     });
     stop.lift_halt();

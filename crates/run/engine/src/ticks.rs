@@ -11,8 +11,8 @@ use crate::EngineError;
 use crate::start::cannot_start;
 
 /// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
-/// passed; what a tick says is told. A listener that fails is not told again, but it goes on
-/// ticking, since ticks may be what ends the work.
+/// passed; what a tick says is reported. A listener that fails is not reported again, but it goes
+/// on ticking, since ticks may be what ends the work.
 pub(crate) fn ticking<T: Send, S>(
     every: Duration,
     work: impl FnOnce() -> T + Send,
@@ -31,7 +31,7 @@ pub(crate) fn ticking<T: Send, S>(
         };
         let builder = thread::Builder::new().name("group".to_owned());
         let worker = builder.spawn_scoped(scope, working).map_err(start)?;
-        let mut told = Ok(());
+        let mut reported = Ok(());
         let mut next = every;
         loop {
             let wait = next.saturating_sub(began.elapsed());
@@ -39,14 +39,14 @@ pub(crate) fn ticking<T: Send, S>(
                 break;
             }
             let said = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            told = told.and_then(|()| tell(said));
+            reported = reported.and_then(|()| tell(said));
             // Ticks that were missed are not made up for.
             while next <= began.elapsed() {
                 next = next.saturating_add(every);
             }
         }
         let worked = worker.join();
-        told?;
+        reported?;
         worked.map_err(|_panic| start(io::Error::other("the group's thread ended before its work")))
     })
 }
@@ -93,12 +93,12 @@ mod tests {
                 ends = None;
             }
         };
-        let mut told = 0;
+        let mut reported = 0;
         let tell = |()| {
-            told += 1;
+            reported += 1;
             Err(SinkError::new("on purpose", std::io::Error::other("a test")))
         };
         assert!(ticking(Duration::from_millis(5), work, tick, tell).is_err());
-        assert_eq!((ticks >= 3, told), (true, 1));
+        assert_eq!((ticks >= 3, reported), (true, 1));
     }
 }

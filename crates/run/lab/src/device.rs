@@ -21,9 +21,9 @@ use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
 use crate::{DeviceError, LabError};
 
-/// Something about a device that makes its measurements doubtful.
+/// Something about a device that makes its measurements questionable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum DeviceCaution {
     /// The host's page cache stands between the loop device and its file.
     HostCacheAnswers {
         /// The image.
@@ -54,7 +54,7 @@ pub enum Doubt {
     },
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for DeviceCaution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HostCacheAnswers { image, asked: true } => write!(
@@ -80,8 +80,8 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl Doubt {
-    /// The doubt as a caution of a trial.
+impl DeviceCaution {
+    /// The caution as a caution of a trial.
     pub fn caution(&self) -> Caution {
         let code = match self {
             Self::HostCacheAnswers { .. } => CautionCode::HostCacheAnswers,
@@ -111,7 +111,7 @@ pub struct Member {
 pub struct Device {
     pub(crate) lab: Lab,
     pub(crate) held: Held,
-    doubts: Vec<Doubt>,
+    cautions: Vec<DeviceCaution>,
 }
 
 /// What is held.
@@ -161,7 +161,7 @@ impl Device {
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
                 let held = Held::Memory(*bytes);
-                Ok(Self { lab: lab.clone(), held, doubts: Vec::new() })
+                Ok(Self { lab: lab.clone(), held, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
                 Self::images(&variant.device, filesystem, lab)
@@ -192,7 +192,7 @@ impl Device {
         if !found.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Directory(found), doubts: Vec::new() })
+        Ok(Self { lab: lab.clone(), held: Held::Directory(found), cautions: Vec::new() })
     }
 
     fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
@@ -218,13 +218,13 @@ impl Device {
             return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
         }
         let directory = lab.images(directory.as_deref())?;
-        let mut doubts = check_room(&directory, u64::from(*count), spec)?;
+        let mut cautions = check_room(&directory, u64::from(*count), spec)?;
         let mut images = Vec::new();
         for _ in 0..*count {
             images.push(LoopImage::make(lab, &directory, spec)?);
         }
-        doubts.extend(images.iter().flat_map(LoopImage::doubts));
-        Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), doubts })
+        cautions.extend(images.iter().flat_map(LoopImage::cautions));
+        Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), cautions })
     }
 
     fn blocks(
@@ -271,12 +271,12 @@ impl Device {
             };
             blocks.push(BlockDevice { member, device, _lock: lock, carries_ours: false });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), doubts: Vec::new() })
+        Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), cautions: Vec::new() })
     }
 
-    /// What makes its measurements doubtful.
-    pub fn doubts(&self) -> &[Doubt] {
-        &self.doubts
+    /// What makes its measurements questionable.
+    pub fn cautions(&self) -> &[DeviceCaution] {
+        &self.cautions
     }
 
     /// The devices it consists of; none for a directory and for memory.

@@ -11,7 +11,7 @@ use crate::guard::{Inspection, Obstacle};
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// The guard refuses the device.
-    #[error("{} is not formatted: {}", told(.0), list(&.0.obstacles))]
+    #[error("{} is not formatted: {}", reported(.0), list(&.0.obstacles))]
     Refused(Inspection),
     /// Another run of treering works with the device.
     #[error("another run of treering works with {}", path.display())]
@@ -171,7 +171,7 @@ impl DeviceError {
 }
 
 /// The device as the user called it, and where that led.
-fn told(inspection: &Inspection) -> String {
+fn reported(inspection: &Inspection) -> String {
     let (asked, resolved) = (&inspection.asked, &inspection.resolved);
     if asked == resolved {
         asked.display().to_string()
@@ -214,9 +214,9 @@ mod tests {
     fn a_refusal_tells_where_the_path_led_and_how_to_go_on() {
         let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4" });
         let error = refused(vec![carries.clone()]);
-        let told =
+        let reported =
             "/dev/disk/by-id/x (that is /dev/sdb) is not formatted: it carries ext4 at byte 1080";
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), reported);
         assert!(error.hint().unwrap().contains("--erase /dev/sdb"));
         let swap = Obstacle::Swap { name: "sdb".to_owned() };
         let error = refused(vec![swap, carries]);

@@ -12,7 +12,7 @@ use treering_sys::{
     flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
 };
 
-use crate::device::Doubt;
+use crate::device::DeviceCaution;
 use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use};
 use crate::lab::Lab;
 use crate::machine::DeviceNumber;
@@ -112,21 +112,22 @@ impl LoopImage {
         &self.path
     }
 
-    /// What makes its measurements doubtful.
-    pub(crate) fn doubts(&self) -> Vec<Doubt> {
-        let mut doubts = Vec::new();
+    /// What makes its measurements questionable.
+    pub(crate) fn cautions(&self) -> Vec<DeviceCaution> {
+        let mut cautions = Vec::new();
         let path = self.path.clone();
         if !self.direct_io {
-            doubts.push(Doubt::HostCacheAnswers { image: path, asked: self.spec.direct_io });
+            cautions
+                .push(DeviceCaution::HostCacheAnswers { image: path, asked: self.spec.direct_io });
         }
         let sectors = self.device().map(sector_sizes);
         if let Some(Ok(sectors)) = sectors
             && sectors.logical_bytes != self.spec.sector_bytes
         {
             let bytes = sectors.logical_bytes;
-            doubts.push(Doubt::OtherSectors { device: self.node.clone(), bytes });
+            cautions.push(DeviceCaution::OtherSectors { device: self.node.clone(), bytes });
         }
-        doubts
+        cautions
     }
 
     /// Makes sure that it is still ours and nobody uses it, and empties it.
@@ -227,7 +228,7 @@ fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, Lab
     let metadata = image.metadata().map_err(LabError::io("cannot look at", path))?;
     let file_number = FileNumber { device: metadata.dev(), inode: metadata.ino() };
     record.append(&file_line(file_number))?;
-    // Told to whoever looks for images without a record; the loop device keeps it.
+    // Reported to whoever looks for images without a record; the loop device keeps it.
     let _not_every_filesystem_locks = lock_exclusive(&image);
     image.set_len(spec.bytes).map_err(LabError::io("cannot size", path))?;
     if !spec.is_sparse {
@@ -269,22 +270,22 @@ pub(crate) fn check_room(
     directory: &Path,
     count: u64,
     spec: ImageSpec,
-) -> Result<Vec<Doubt>, LabError> {
+) -> Result<Vec<DeviceCaution>, LabError> {
     let failed = || LabError::io("cannot look at", directory);
     let opened = File::open(directory).map_err(failed())?;
     let host: FilesystemFacts =
         filesystem_facts(&opened).map_err(|errno| failed()(errno.into()))?;
     let needed_bytes = spec.bytes.saturating_mul(count);
-    let mut doubts = Vec::new();
+    let mut cautions = Vec::new();
     if host.free_bytes < needed_bytes {
         let (directory, free_bytes) = (directory.to_owned(), host.free_bytes);
         if !spec.is_sparse {
             return Err(DeviceError::NoRoom { directory, needed_bytes, free_bytes }.into());
         }
-        doubts.push(Doubt::HostMayFill { directory, needed_bytes, free_bytes });
+        cautions.push(DeviceCaution::HostMayFill { directory, needed_bytes, free_bytes });
     }
     if by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory) {
-        doubts.push(Doubt::ImageInMemory { directory: directory.to_owned() });
+        cautions.push(DeviceCaution::ImageInMemory { directory: directory.to_owned() });
     }
-    Ok(doubts)
+    Ok(cautions)
 }

@@ -144,7 +144,7 @@ impl Lab {
     }
 
     /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
-    /// that is alive, what is in use, and what is not certainly ours stays and is told.
+    /// that is alive, what is in use, and what is not certainly ours stays and is reported.
     pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
         let mut ordered = leftovers;
         ordered.sort_by_key(|leftover| leftover.what.order());

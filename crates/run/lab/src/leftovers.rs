@@ -162,10 +162,10 @@ mod tests {
         let refused = remove_leftovers(top.path(), |_| {});
         assert!(matches!(refused, Err(LabError::NothingLeft { .. })));
         Mark::leave(top.path(), "0199", None).unwrap();
-        let mut told = Vec::new();
-        let removed = remove_leftovers(top.path(), |tree| told.push(tree.to_owned())).unwrap();
+        let mut reported = Vec::new();
+        let removed = remove_leftovers(top.path(), |tree| reported.push(tree.to_owned())).unwrap();
         assert_eq!(removed.trees, ["kernel-0", "native-0"]);
-        assert_eq!(told, removed.trees);
+        assert_eq!(reported, removed.trees);
         let mut rest: Vec<_> = std::fs::read_dir(top.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_trees_are_told_exactly() {
+    fn names_of_trees_are_reported_exactly() {
         assert!(
             ["kernel-0", "native-12", "fs_mark-0", "ffsb-3", "blogbench-0"]
                 .into_iter()

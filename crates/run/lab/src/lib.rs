@@ -25,7 +25,7 @@ mod volume;
 mod workplace;
 
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
-pub use device::{Device, Doubt, Member};
+pub use device::{Device, DeviceCaution, Member};
 pub use device_error::DeviceError;
 pub use error::LabError;
 pub use filesystems::Availability;

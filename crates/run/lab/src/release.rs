@@ -125,8 +125,8 @@ fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
     Ok(())
 }
 
-fn is_file(told: &str, path: &Path) -> bool {
-    Path::new(told.trim_end_matches(" (deleted)")) == path
+fn is_file(reported: &str, path: &Path) -> bool {
+    Path::new(reported.trim_end_matches(" (deleted)")) == path
 }
 
 fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result<(), LabError> {

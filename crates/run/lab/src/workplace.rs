@@ -104,13 +104,13 @@ impl Workplace {
         self.made
     }
 
-    /// Doubts about the place.
+    /// Cautions about the place.
     pub fn cautions(&self) -> &[Caution] {
         &self.cautions
     }
 
-    /// Sees to it that no killed run has left its trees here: they are told from others by its mark
-    /// only, so nothing may be made beside them.
+    /// Sees to it that no killed run has left its trees here: they are distinguished from others by
+    /// its mark only, so nothing may be made beside them.
     ///
     /// # Errors
     /// When a killed run has left its mark, or the directory cannot be read.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use treering_observe::block_trace::{BlockRecorder, RecorderOptions, Way, devices_under};
+use treering_observe::block_trace::{BlockRecorder, Method, RecorderOptions, devices_under};
 use treering_sys::thread_cpu;
 use treering_trace::{
     Action, Analyst, Device, DeviceNumber, Entry, Event, Flags, Operation, TraceReader, TraceWriter,
@@ -36,9 +36,9 @@ fn main() {
         return;
     };
     let rounds: u32 = words.next().unwrap().to_str().unwrap().parse().unwrap();
-    let way = match words.next().unwrap().to_str().unwrap() {
-        "tracefs" => Way::Tracefs,
-        "perf_event" => Way::PerfEvent,
+    let method = match words.next().unwrap().to_str().unwrap() {
+        "tracefs" => Method::Tracefs,
+        "perf_event" => Method::PerfEvent,
         other => panic!("{other} is no way; tracefs and perf_event are"),
     };
     let command: Vec<_> = words.collect();
@@ -61,7 +61,7 @@ fn main() {
         if round % 2 == 0 {
             untraced = Some(timed(run));
         }
-        let traced = recorded(Path::new(&dir), way, run);
+        let traced = recorded(Path::new(&dir), method, run);
         let untraced = untraced.unwrap_or_else(|| timed(run));
         println!("{round:5}  {untraced}  {traced}");
     }
@@ -74,22 +74,22 @@ fn timed(run: impl Fn() -> u64) -> String {
     format!("{:.3} ({:.2})", began.elapsed().as_secs_f64(), cpu_ms as f64 / 1e3)
 }
 
-fn recorded(dir: &Path, way: Way, run: impl Fn() -> u64) -> String {
+fn recorded(dir: &Path, method: Method, run: impl Fn() -> u64) -> String {
     let devices = devices_under(dir).unwrap();
-    let options = RecorderOptions { way: Some(way), ..RecorderOptions::default() };
+    let options = RecorderOptions { method: Some(method), ..RecorderOptions::default() };
     let recorder = BlockRecorder::begin(&devices, options, Vec::new()).unwrap();
     // When it answers, the thread has its name.
     recorder.cut().unwrap();
     let before_ns = recording_cpu_ns();
     let began = Instant::now();
-    let told = timed(run);
+    let reported = timed(run);
     let took = began.elapsed().as_secs_f64();
     let figures = recorder.cut().unwrap().figures;
     let cpu_ns = recording_cpu_ns() - before_ns;
     let lost = recorder.stop().unwrap().lost_events;
     let events = figures.events;
     let each = cpu_ns as f64 / events.max(1) as f64;
-    format!("{told}  {events}  {:.0}  {lost}  {each:.0}", events as f64 / took)
+    format!("{reported}  {events}  {:.0}  {lost}  {each:.0}", events as f64 / took)
 }
 
 /// CPU time of a child that has ended, its own children's included.
@@ -155,7 +155,7 @@ fn prepared() {
         let cpu = thread_cpu();
         cpu.user_ns + cpu.system_ns
     };
-    let told = |what: &str, before_ns: u64| {
+    let reported = |what: &str, before_ns: u64| {
         let each = (cpu_ns() - before_ns) as f64 / events;
         println!("{what}: {each:.1} ns of CPU an event");
     };
@@ -165,7 +165,7 @@ fn prepared() {
         let mut writer = TraceWriter::new(&mut file).unwrap();
         entries.iter().for_each(|entry| writer.entry(entry).unwrap());
         writer.finish().unwrap();
-        told("written to a file of ours", before);
+        reported("written to a file of ours", before);
         println!("  {:.2} bytes an event", file.len() as f64 / events);
         let before = cpu_ns();
         let mut reader = TraceReader::new(file.as_slice()).unwrap();
@@ -173,13 +173,13 @@ fn prepared() {
         while let Some(entry) = reader.next_entry().unwrap() {
             read += u64::from(matches!(entry, Entry::Event(_)));
         }
-        told("read from it", before);
+        reported("read from it", before);
         assert_eq!(read as f64, events);
         let before = cpu_ns();
         let mut analyst = Analyst::new(0);
         entries.iter().for_each(|entry| analyst.entry(entry));
         let digest = analyst.cut(REQUESTS * 4000);
-        told("analysed", before);
+        reported("analysed", before);
         assert_eq!(digest.figures.reads.requests, REQUESTS);
     }
 }

@@ -1,7 +1,8 @@
 //! Which data are hot on the device: requests of a block trace, and accesses that were noted as
 //! they were issued, put to the places where the files lie.
 //!
-//! Where they lie is asked afterwards. What was there before, and is not any more, is told as free.
+//! Where they lie is asked afterwards. What was there before, and is not any more, is reported as
+//! free.
 
 use std::ffi::CStr;
 use std::io;
@@ -200,7 +201,7 @@ fn map(cells: HeatCells, of: &str) -> LayoutHeat {
 pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, String> {
     let top = open_top(target).map_err(|errno| errno.to_string())?;
     // What waits in memory has no place yet.
-    let _told_by_whoever_wrote = sync_filesystem(top.as_fd());
+    let _reported_by_whoever_wrote = sync_filesystem(top.as_fd());
     let mut cells = HeatCells::default();
     each_file(top.as_fd(), &mut |path, extents| {
         for range in log.ranges_of(path) {
@@ -267,12 +268,12 @@ impl Visit for Files<'_> {
         };
         self.extents.clear();
         let extents = &mut self.extents;
-        let told = file_extents(&file, &mut self.buffer, |extent| {
+        let reported = file_extents(&file, &mut self.buffer, |extent| {
             if extent.is_placed() {
                 extents.push((extent.logical, extent.physical, extent.length));
             }
         });
-        if told.is_err() || self.extents.is_empty() {
+        if reported.is_err() || self.extents.is_empty() {
             return Ok(());
         }
         let length = self.path.len();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_counts_once_however_often_it_is_told() {
+    fn a_request_counts_once_however_often_it_is_reported() {
         let mut requests = Requests::default();
         for action in [Action::Queue, Action::Issue, Action::Complete] {
             requests.event(&event(1, 100, 4096, action), 100);

@@ -44,7 +44,7 @@ pub struct Wanted {
 pub struct Seen {
     /// What is there.
     pub facts: Vec<Fact>,
-    /// What of it makes a trial doubtful.
+    /// What of it makes a trial questionable.
     pub cautions: Vec<Caution>,
     /// Numbers, to be compared like those of the workload.
     pub metrics: Vec<Metric>,

@@ -276,8 +276,8 @@ pub enum Call<'a> {
         bytes: u64,
         /// Whether it will be written.
         writes: bool,
-        /// Whether the kernel is told that its pages will be wanted in no order; else it is told
-        /// that they will be wanted in theirs.
+        /// Whether the kernel is told that its pages will be wanted in no order; else it is
+        /// reported that they will be wanted in theirs.
         random: bool,
     },
     /// Reads from a mapped file: `Done::Bytes`.

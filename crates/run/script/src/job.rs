@@ -40,7 +40,7 @@ pub trait Script: Send {
     /// What a call ended with that the code does not expect: to be handed on as it is.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
-    /// Is told what the task used, at its end.
+    /// Is reported what the task used, at its end.
     fn used(&mut self, _usage: Usage) {}
 
     /// What it counted for its session and its output, in a struct of its workload.
@@ -186,11 +186,11 @@ pub enum OnSignal {
 /// What becomes of the tasks that had to end early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unfinished {
-    /// They are none: only finished tasks are told.
+    /// They are none: only finished tasks are reported.
     #[default]
     Dropped,
-    /// What they did until then counts, and is told as if they were finished.
-    Told,
+    /// What they did until then counts, and is reported as if they were finished.
+    Reported,
 }
 
 /// For how long a group works.
@@ -230,7 +230,7 @@ pub struct ParallelGroup {
     pub side_by_side: SideBySide,
     /// For how long they work, where it is time that ends them.
     pub time_limit: Option<TimeLimit>,
-    /// How often the session is asked how far it is, and its output told.
+    /// How often the session is asked how far it is, and its output reported.
     pub tick_every: Option<Duration>,
 }
 
@@ -271,9 +271,9 @@ pub struct ProgramEnd {
     pub wall_ns: u64,
 }
 
-/// A phase of which a program told.
+/// A phase of which a program reported.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToldPhase {
+pub struct ReportedPhase {
     /// The phase. Its number is counted on by the engine, and its sums are made of its tasks.
     pub totals: PhaseTotals,
     /// Its tasks, in the order of their workers.
@@ -288,7 +288,7 @@ pub trait Session: Send {
     /// The next group of the present phase; `None` ends the phase.
     fn next_group(&mut self) -> Option<ParallelGroup>;
 
-    /// Is told what a task came to, tasks of a group in the order of their workers.
+    /// Is reported what a task came to, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
     /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
@@ -307,9 +307,9 @@ pub trait Session: Send {
         None
     }
 
-    /// Is told how that ended; says what the program told of its phases. Why the run failed is
-    /// asked next.
-    fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ToldPhase> {
+    /// Is reported how that ended; says what the program reported of its phases. Why the run failed
+    /// is asked next.
+    fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ReportedPhase> {
         Vec::new()
     }
 
@@ -321,7 +321,7 @@ pub trait Session: Send {
     /// The headline numbers of what was done so far.
     fn metrics(&self) -> Vec<Metric>;
 
-    /// Doubts that the run itself raised so far.
+    /// Cautions that the run itself raised so far.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
@@ -392,7 +392,7 @@ pub trait Job: Send + Sync {
     /// Classic or native.
     fn mode(&self) -> Mode;
 
-    /// Whether it can run in a place: the doubts about it, or why not.
+    /// Whether it can run in a place: the cautions about it, or why not.
     ///
     /// # Errors
     /// When it cannot run there; says why and what to do.

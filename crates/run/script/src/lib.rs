@@ -35,8 +35,8 @@ pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Stop};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
-    Program, ProgramEnd, Queue, QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts,
-    Task, TimeLimit, ToldPhase, Unfinished, Usage, WorkerKind,
+    Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide, SyncScope,
+    TargetFacts, Task, TimeLimit, Unfinished, Usage, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;

@@ -4,8 +4,8 @@ use treering_model::{Caution, CautionCode};
 use treering_script::Said;
 
 /// What a user of an original hears of too: that the run is not locked or not confined by the
-/// kernel, and these. What is doubtful about the machine stands in the store.
-pub(crate) fn told(caution: &Caution, also: &[CautionCode]) -> Said {
+/// kernel, and these. What is questionable about the machine stands in the store.
+pub(crate) fn reported(caution: &Caution, also: &[CautionCode]) -> Said {
     match caution.code {
         CautionCode::NotLocked | CautionCode::ConfinedByWalk => {}
         other if also.contains(&other) => {}

@@ -263,7 +263,7 @@ fn the_newer_language_is_played() {
 }
 
 #[test]
-fn what_must_come_out_as_recorded_ends_the_run_and_other_things_are_told() {
+fn what_must_come_out_as_recorded_ends_the_run_and_other_things_are_reported() {
     for (line, why) in [
         ("Unlink \"/d/x\" NT_STATUS_OK", "unlink d/x failed (No such file or directory)"),
         ("Unlink \"/d/f\" NT_STATUS_GONE", "unlink d/f succeeded - expected NT_STATUS_GONE"),

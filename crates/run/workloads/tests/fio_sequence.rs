@@ -250,7 +250,7 @@ fn clones_come_in_the_originals_order() {
 #[test]
 fn time_ends_what_is_based_on_it() {
     let all = work("rw=read\nsize=8k\ntime_based\nruntime=10ms");
-    // Each step takes a microsecond here, and is told of.
+    // Each step takes a microsecond here, and is reported about.
     let reads = all.iter().filter(|call| call.starts_with("pread")).count();
     let forgets = all.iter().filter(|call| *call == "forget 0 8192").count();
     assert!(reads > 6000 && forgets > 3000, "{reads} {forgets}");

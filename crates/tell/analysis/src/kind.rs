@@ -12,7 +12,7 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 
 /// All tasks of one kind and state in a trial.
 ///
-/// Tasks are told apart by their state only as far as it changes what the kind does: a compiled
+/// Tasks are distinguished by their state only as far as it changes what the kind does: a compiled
 /// subject has several times the files and bytes of a plain one. When a kind occurs in phases of
 /// different names, each name is a row of its own: phases differ in their conditions.
 #[derive(Clone, Debug, PartialEq)]

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_told_in_percent_per_ten_tasks() {
+    fn growth_is_reported_in_percent_per_ten_tasks() {
         let slower = tasks(|n| TaskTotals { wall_ns: growing(n, 2.0), ..TaskTotals::default() });
         let found = trend(&slower).unwrap();
         assert_eq!((found.tasks, found.basis), (12, TrendBasis::Task));

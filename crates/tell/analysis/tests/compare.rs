@@ -4,8 +4,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparisonCautionCode as Code, Factor, Gate, GateReason, LEVEL_FACT, MetricComparison, Outcome,
-    Side, Terms, Verdict, compare, compare_observed,
+    ComparedVariant, ComparisonCautionCode as Code, Factor, Gate, GateReason, LEVEL_FACT,
+    MetricComparison, Outcome, Terms, Verdict, compare, compare_observed,
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
@@ -62,17 +62,17 @@ fn trial(started: i64, rate: f64) -> Trial {
     }
 }
 
-/// A side whose k-th trial started at 2 k, or at 2 k + 1 for the second side; in every other round
-/// the second side goes first.
-fn side(name: &str, late: i64, rates: &[f64]) -> Side {
+/// A variant whose k-th trial started at 2 k, or at 2 k + 1 for the second variant; in every other
+/// round the second variant goes first.
+fn variant_of(name: &str, late: i64, rates: &[f64]) -> ComparedVariant {
     let place = |round: i64| late - late % 2 + (late + round) % 2;
     let rounds = (0..).zip(rates);
     let trials = rounds.map(|(round, rate)| trial(2 * round + place(round), *rate)).collect();
-    Side { name: name.to_owned(), factor: Factor::Label, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
 }
 
 fn compared(base: &[f64], other: &[f64]) -> Outcome {
-    compare(&side("a", 0, base), &[side("b", 1, other)], &Terms::default()).unwrap()
+    compare(&variant_of("a", 0, base), &[variant_of("b", 1, other)], &Terms::default()).unwrap()
 }
 
 fn score(outcome: &Outcome) -> &MetricComparison {
@@ -104,8 +104,8 @@ fn paired_rounds_agree_with_the_vectors() {
     assert_eq!(codes(&outcome), []);
     assert_eq!(Gate::of(&outcome), Gate::Pass);
     let strict = compare(
-        &side("a", 0, &P10A),
-        &[side("b", 1, &P10B)],
+        &variant_of("a", 0, &P10A),
+        &[variant_of("b", 1, &P10B)],
         &Terms { threshold: Some(0.01), ..Terms::default() },
     )
     .unwrap();
@@ -115,11 +115,11 @@ fn paired_rounds_agree_with_the_vectors() {
 
 #[test]
 fn unrelated_sets_agree_with_the_vectors_and_say_that_they_are() {
-    let mut other = side("b", 1, &B7);
+    let mut other = variant_of("b", 1, &B7);
     for trial in &mut other.trials {
         trial.beginning.parameters[1].1 = "another seed".to_owned();
     }
-    let outcome = compare(&side("a", 0, &A8), &[other], &Terms::default()).unwrap();
+    let outcome = compare(&variant_of("a", 0, &A8), &[other], &Terms::default()).unwrap();
     let one = score(&outcome);
     assert_eq!((one.pairs(), one.paired), (0, false));
     near(one.ratio.unwrap().value, 0.970_441_732_902_870_7);
@@ -165,7 +165,7 @@ fn five_rounds_are_too_few_whatever_they_show() {
 #[test]
 fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
     let rates = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0];
-    let (base, mut other) = (side("a", 0, &rates), side("b", 1, &rates));
+    let (base, mut other) = (variant_of("a", 0, &rates), variant_of("b", 1, &rates));
     other.trials[2].ending = Ending::Failed { why: "disk full".to_owned() };
     other.trials[2].metrics.clear();
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
@@ -180,7 +180,7 @@ fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
 #[test]
 fn a_repeated_round_makes_up_for_an_interrupted_one() {
     let rates = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
-    let (base, mut other) = (side("a", 0, &rates), side("b", 1, &rates));
+    let (base, mut other) = (variant_of("a", 0, &rates), variant_of("b", 1, &rates));
     let mut interrupted = trial(4, 1.0);
     interrupted.ending = Ending::Interrupted;
     other.trials.push(interrupted);
@@ -192,8 +192,8 @@ fn a_repeated_round_makes_up_for_an_interrupted_one() {
 #[test]
 fn what_is_unfair_is_said() {
     let rates = [100.0; 6];
-    let base = side("a", 0, &rates);
-    let mut other = side("b", 100, &rates);
+    let base = variant_of("a", 0, &rates);
+    let mut other = variant_of("b", 100, &rates);
     for trial in &mut other.trials {
         trial.phases[0].files = 99;
         trial.facts[0].value = "6.2.0".to_owned();
@@ -214,7 +214,7 @@ fn what_is_unfair_is_said() {
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
     // What draws decide may differ by little, what time decides by anything.
-    for (work, files, told) in
+    for (work, files, reported) in
         [(Work::Drawn, 99, false), (Work::Drawn, 97, true), (Work::Timed, 50, false)]
     {
         let (mut base, mut other) = (base.clone(), other.clone());
@@ -224,9 +224,9 @@ fn what_is_unfair_is_said() {
         }
         other.trials.iter_mut().for_each(|trial| trial.phases[0].files = files);
         let outcome = compare(&base, &[other], &Terms::default()).unwrap();
-        assert_eq!(codes(&outcome).contains(&Code::UnequalWork), told, "{work:?} {files}");
+        assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{work:?} {files}");
     }
-    // A kernel that was asked about is no doubt.
+    // A kernel that was asked about is no caution.
     other.factor = Factor::Kernel;
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
@@ -234,20 +234,20 @@ fn what_is_unfair_is_said() {
 
 #[test]
 fn sizes_that_are_far_apart_are_said() {
-    let mut sides = [side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6])];
-    for (side, bytes) in sides.iter_mut().zip([100_u64 << 30, 80 << 30]) {
-        for trial in &mut side.trials {
+    let mut variants = [variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6])];
+    for (variant, bytes) in variants.iter_mut().zip([100_u64 << 30, 80 << 30]) {
+        for trial in &mut variant.trials {
             let name = "filesystem.capacity_bytes".to_owned();
             trial.facts.push(Fact { name, value: bytes.to_string() });
         }
     }
-    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::SizesDiffer]);
 }
 
 #[test]
 fn other_parameters_are_said_and_not_paired() {
-    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
         trial.beginning.parameters[0].1 = "60".to_owned();
     }
@@ -255,7 +255,7 @@ fn other_parameters_are_said_and_not_paired() {
     assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
     assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
     // Where some trials match, the others are left out.
-    other.trials.extend(side("b", 1, &[100.0; 6]).trials);
+    other.trials.extend(variant_of("b", 1, &[100.0; 6]).trials);
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
     assert_eq!(score(&outcome).pairs(), 6);
@@ -263,7 +263,7 @@ fn other_parameters_are_said_and_not_paired() {
 
 #[test]
 fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
-    let (mut base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    let (mut base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut base.trials {
         trial.beginning.parameters.push(("sync".to_owned(), "each".to_owned()));
     }
@@ -277,9 +277,9 @@ fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
 
 #[test]
 fn seeds_pair_rounds_and_other_seeds_do_not() {
-    let (mut base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
-    for side in [&mut base, &mut other] {
-        for (round, trial) in side.trials.iter_mut().enumerate() {
+    let (mut base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
+    for variant in [&mut base, &mut other] {
+        for (round, trial) in variant.trials.iter_mut().enumerate() {
             trial.beginning.parameters[1].1 = round.to_string();
         }
     }
@@ -292,7 +292,7 @@ fn seeds_pair_rounds_and_other_seeds_do_not() {
 
 #[test]
 fn another_workload_is_nothing_in_common() {
-    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+    let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
         trial.beginning.workload = "fs_mark".to_owned();
     }
@@ -303,8 +303,8 @@ fn another_workload_is_nothing_in_common() {
 }
 
 #[test]
-fn a_primary_metric_on_one_side_keeps_the_gate_open() {
-    let (base, mut other) = (side("a", 0, &[100.0; 6]), side("b", 1, &[100.0; 6]));
+fn a_primary_metric_on_one_variant_keeps_the_gate_open() {
+    let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
         trial.metrics.push(metric("files_per_second", 1.0, Better::Higher, true));
     }
@@ -313,13 +313,13 @@ fn a_primary_metric_on_one_side_keeps_the_gate_open() {
     assert_eq!(Gate::of(&outcome), Gate::Unclear);
 }
 
-/// A side that is worse by a fifth in every round, with a kernel of its own.
+/// A variant that is worse by a fifth in every round, with a kernel of its own.
 #[test]
 fn a_gate_neither_passes_nor_blames_where_more_differs_than_was_asked() {
     let rates = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
-    let base = side("a", 0, &rates);
+    let base = variant_of("a", 0, &rates);
     let gate = |factor: f64, kernel: &str, accepted: &[Code]| {
-        let mut other = side("b", 1, &rates.map(|rate| rate * factor));
+        let mut other = variant_of("b", 1, &rates.map(|rate| rate * factor));
         other.trials.iter_mut().for_each(|trial| trial.facts[0].value = kernel.to_owned());
         let mut outcome = compare(&base, &[other], &Terms::default()).unwrap();
         outcome.accepted = accepted.to_vec();
@@ -342,9 +342,9 @@ fn a_gate_neither_passes_nor_blames_where_more_differs_than_was_asked() {
 #[test]
 fn contenders_are_one_family() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0, 100.5];
-    let better = side("b", 1, &base.map(|rate| rate * 1.1));
-    let other = side("c", 1, &base);
-    let outcome = compare(&side("a", 0, &base), &[better, other], &Terms::default()).unwrap();
+    let better = variant_of("b", 1, &base.map(|rate| rate * 1.1));
+    let other = variant_of("c", 1, &base);
+    let outcome = compare(&variant_of("a", 0, &base), &[better, other], &Terms::default()).unwrap();
     let of = |name: &str| outcome.primary_of(name).next().unwrap().clone();
     near(of("b").p.unwrap(), 2.0 / 128.0);
     near(of("b").p_adjusted.unwrap(), 4.0 / 128.0);
@@ -355,7 +355,7 @@ fn contenders_are_one_family() {
 
 #[test]
 fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
-    let (base, mut other) = (side("a", 0, &[100.0; 8]), side("b", 1, &[100.0; 8]));
+    let (base, mut other) = (variant_of("a", 0, &[100.0; 8]), variant_of("b", 1, &[100.0; 8]));
     for trial in &mut other.trials {
         trial.phases[0].cpu.user_ns = 0;
     }
@@ -372,20 +372,20 @@ fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
 #[test]
 fn a_control_that_differs_from_itself_is_unstable() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
-    let (a, b) = (side("a", 0, &base), side("b", 1, &base));
+    let (a, b) = (variant_of("a", 0, &base), variant_of("b", 1, &base));
     let mut outcome = compare(&a, &[b], &Terms::default()).unwrap();
-    outcome.check_control(&a, &side("a (again)", 1, &base), &Terms::default()).unwrap();
+    outcome.check_control(&a, &variant_of("a (again)", 1, &base), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), []);
     // Noise of about 3 % a round: what six rounds find four times out of five.
     let noisy = [104.0, 108.0, 92.0, 101.0, 99.0, 100.0];
-    let again = side("a (again)", 1, &noisy);
+    let again = variant_of("a (again)", 1, &noisy);
     outcome.check_control(&a, &again, &Terms::default()).unwrap();
     let found: Vec<f64> =
         outcome.control.iter().filter_map(|one| outcome.smallest_detectable(one)).collect();
     assert!(found.len() == 1 && (0.03..0.08).contains(&found[0]), "{found:?}");
     assert_eq!(codes(&outcome), []);
     let apart = base.map(|rate| rate * 1.1);
-    outcome.check_control(&a, &side("a (again)", 1, &apart), &Terms::default()).unwrap();
+    outcome.check_control(&a, &variant_of("a (again)", 1, &apart), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::Unstable]);
 }
 
@@ -393,7 +393,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn swapping_the_sides_mirrors_everything(
+    fn swapping_the_variants_mirrors_everything(
         values in proptest::collection::vec((50.0..200.0f64, 50.0..200.0f64), 1..14),
     ) {
         let (left, right): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
@@ -416,7 +416,7 @@ proptest! {
     }
 
     #[test]
-    fn a_side_against_itself_is_never_better_or_worse(
+    fn a_variant_against_itself_is_never_better_or_worse(
         rates in proptest::collection::vec(50.0..200.0f64, 1..14),
     ) {
         let outcome = compared(&rates, &rates);
@@ -427,28 +427,28 @@ proptest! {
     }
 }
 
-/// Gives the trials of a side their cells in one campaign, the k-th being round `first` + k.
-fn in_campaign(mut side: Side, campaign: TrialId, first: u32) -> Side {
-    for (round, trial) in (first..).zip(&mut side.trials) {
+/// Gives the trials of a variant their cells in one campaign, the k-th being round `first` + k.
+fn in_campaign(mut variant: ComparedVariant, campaign: TrialId, first: u32) -> ComparedVariant {
+    for (round, trial) in (first..).zip(&mut variant.trials) {
         trial.beginning.cell = Some(Cell {
             campaign,
             plan: "p".to_owned(),
             digest: "d".to_owned(),
-            variant: side.name.clone(),
+            variant: variant.name.clone(),
             job: "compilebench".to_owned(),
             round,
             role: CellRole::Round,
         });
     }
-    side
+    variant
 }
 
 #[test]
 fn rounds_of_a_plan_are_paired_by_their_number() {
     let campaign = TrialId::new();
-    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
-    let mut other = in_campaign(side("b", 1, &P10B), campaign, 1);
-    // Round 3 of one side is missing: nothing else moves.
+    let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
+    let mut other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
+    // Round 3 of one variant is missing: nothing else moves.
     other.trials.remove(2);
     let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     let rate = &outcome.comparisons[0];
@@ -466,10 +466,10 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
 
 #[test]
 fn a_round_has_the_number_of_its_trial_of_the_baseline() {
-    let (mut base, other) = (side("a", 0, &P10A), side("b", 1, &P10B));
+    let (mut base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
     // Nine trials against the nine that completed: the second of the baseline is passed over.
     base.trials[1].ending = Ending::Interrupted;
-    let mut fewer = side("c", 1, &P10B);
+    let mut fewer = variant_of("c", 1, &P10B);
     fewer.trials.pop();
     let outcome = compare(&base, &[other, fewer], &Terms::default()).unwrap();
     let numbers: Vec<&Vec<u32>> =
@@ -479,7 +479,7 @@ fn a_round_has_the_number_of_its_trial_of_the_baseline() {
 
 #[test]
 fn the_user_chooses_what_decides() {
-    let (base, other) = (side("a", 0, &P10A), side("b", 1, &P10B));
+    let (base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
     let primary = vec!["system_cpu_seconds".to_owned(), "no/such".to_owned()];
     let terms = Terms { primary, ..Terms::default() };
     let outcome = compare(&base, &[other], &terms).unwrap();
@@ -498,7 +498,7 @@ fn looks_of_a_sequential_plan_are_made_at_their_level() {
     let slower: Vec<f64> =
         rates.iter().enumerate().map(|(k, r)| r * (0.9 - k as f64 * 0.002)).collect();
     let verdict = |level: Option<&str>| {
-        let (mut base, other) = (side("a", 0, &rates), side("b", 1, &slower));
+        let (mut base, other) = (variant_of("a", 0, &rates), variant_of("b", 1, &slower));
         if let Some(level) = level {
             let fact = Fact { name: LEVEL_FACT.to_owned(), value: level.to_owned() };
             base.trials[9].facts.push(fact);
@@ -511,109 +511,118 @@ fn looks_of_a_sequential_plan_are_made_at_their_level() {
     assert_eq!(verdict(Some("nonsense")), Verdict::Worse);
 }
 
-/// Gives every trial of a side these facts.
-fn with_facts(mut side: Side, facts: &[(&str, &str)]) -> Side {
-    for trial in &mut side.trials {
+/// Gives every trial of a variant these facts.
+fn with_facts(mut variant: ComparedVariant, facts: &[(&str, &str)]) -> ComparedVariant {
+    for trial in &mut variant.trials {
         let facts = facts.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         trial.facts.extend(facts.map(|(name, value)| Fact { name, value }));
     }
-    side
+    variant
 }
 
-fn doubts(base: &Side, other: Side) -> Vec<Code> {
+fn cautions(base: &ComparedVariant, other: ComparedVariant) -> Vec<Code> {
     let outcome = compare(base, &[other], &Terms::default()).unwrap();
     outcome.cautions.iter().map(|caution| caution.code).collect()
 }
 
 #[test]
-fn mount_options_that_nobody_declared_are_doubted() {
+fn mount_options_that_nobody_declared_are_cautioned() {
     let options = |name: &str, late: i64, options: &str| {
-        with_facts(side(name, late, &P10A), &[("filesystem.mount_options", options)])
+        with_facts(variant_of(name, late, &P10A), &[("filesystem.mount_options", options)])
     };
     let base = options("a", 0, "rw,relatime");
-    assert!(!doubts(&base, options("b", 1, "rw,relatime")).contains(&Code::MountOptionsDiffer));
-    assert!(doubts(&base, options("b", 1, "rw,noatime")).contains(&Code::MountOptionsDiffer));
-    assert!(doubts(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer));
+    assert!(!cautions(&base, options("b", 1, "rw,relatime")).contains(&Code::MountOptionsDiffer));
+    assert!(cautions(&base, options("b", 1, "rw,noatime")).contains(&Code::MountOptionsDiffer));
+    assert!(
+        cautions(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer)
+    );
     // Variants of a plan may differ: that is what they are for.
     let mut variant = options("b", 1, "rw,noatime");
     variant.factor = Factor::Variant;
-    assert!(!doubts(&base, variant).contains(&Code::MountOptionsDiffer));
+    assert!(!cautions(&base, variant).contains(&Code::MountOptionsDiffer));
     // Of different filesystems only access times can be compared.
     let other = |options: &str| {
         let facts = [("filesystem.mount_options", options)];
-        let mut side = with_facts(side("b", 1, &P10A), &facts);
-        side.factor = Factor::Filesystem;
-        for trial in &mut side.trials {
+        let mut variant = with_facts(variant_of("b", 1, &P10A), &facts);
+        variant.factor = Factor::Filesystem;
+        for trial in &mut variant.trials {
             trial
                 .facts
                 .iter_mut()
                 .filter(|f| f.value == "ext4")
                 .for_each(|f| f.value = "xfs".into());
         }
-        side
+        variant
     };
-    assert!(!doubts(&base, other("rw,relatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
-    assert!(doubts(&base, other("rw,noatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
+    assert!(!cautions(&base, other("rw,relatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
+    assert!(cautions(&base, other("rw,noatime,logbufs=8")).contains(&Code::MountOptionsDiffer));
 }
 
 #[test]
-fn devices_of_another_kind_are_doubted() {
+fn devices_of_another_kind_are_cautioned() {
     let on = |name: &str, late: i64, rotational: &str| {
-        with_facts(side(name, late, &P10A), &[("device.rotational", rotational)])
+        with_facts(variant_of(name, late, &P10A), &[("device.rotational", rotational)])
     };
     let base = on("a", 0, "0");
-    assert!(!doubts(&base, on("b", 1, "0")).contains(&Code::DevicesDiffer));
-    assert!(doubts(&base, on("b", 1, "1")).contains(&Code::DevicesDiffer));
+    assert!(!cautions(&base, on("b", 1, "0")).contains(&Code::DevicesDiffer));
+    assert!(cautions(&base, on("b", 1, "1")).contains(&Code::DevicesDiffer));
     let mut target = on("b", 1, "1");
     target.factor = Factor::Target;
-    assert!(!doubts(&base, target).contains(&Code::DevicesDiffer));
+    assert!(!cautions(&base, target).contains(&Code::DevicesDiffer));
 }
 
 #[test]
-fn rounds_that_resemble_their_neighbours_are_doubted() {
+fn rounds_that_resemble_their_neighbours_are_cautioned() {
     let flat = [50.0; 16];
     let group: Vec<f64> = (0..16).map(|k| 50.0 + 4.0 * (f64::from(k) / 3.0).sin()).collect();
-    assert!(doubts(&side("a", 0, &flat), side("b", 1, &group)).contains(&Code::SerialRounds));
+    assert!(
+        cautions(&variant_of("a", 0, &flat), variant_of("b", 1, &group))
+            .contains(&Code::SerialRounds)
+    );
     let mixed: Vec<f64> = [3, 9, 1, 14, 6, 12, 0, 8, 15, 4, 10, 2, 13, 7, 11, 5]
         .iter()
         .map(|k| 50.0 + f64::from(*k) * 0.3)
         .collect();
-    assert!(!doubts(&side("a", 0, &flat), side("b", 1, &mixed)).contains(&Code::SerialRounds));
+    assert!(
+        !cautions(&variant_of("a", 0, &flat), variant_of("b", 1, &mixed))
+            .contains(&Code::SerialRounds)
+    );
 }
 
 #[test]
 fn sizes_are_those_of_the_devices_where_they_are_known() {
-    let sized =
-        |name: &str, late: i64, facts: &[(&str, &str)]| with_facts(side(name, late, &P10A), facts);
+    let sized = |name: &str, late: i64, facts: &[(&str, &str)]| {
+        with_facts(variant_of(name, late, &P10A), facts)
+    };
     let capacity = "filesystem.capacity_bytes";
     let base = sized("a", 0, &[(capacity, "1000"), ("variant.device_bytes", "1073741824")]);
-    assert!(doubts(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
+    assert!(cautions(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
     // One filesystem keeps more of the same device for itself.
     let same = [(capacity, "900"), ("variant.device_bytes", "1073741824")];
-    assert!(!doubts(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
+    assert!(!cautions(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
     let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
-    assert!(doubts(&base, sized("b", 1, &smaller)).contains(&Code::SizesDiffer));
+    assert!(cautions(&base, sized("b", 1, &smaller)).contains(&Code::SizesDiffer));
 }
 
-/// A side of a campaign in rounds that were run to be watched, with its seeks in a phase.
-fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> Side {
+/// A variant of a campaign in rounds that were run to be watched, with its seeks in a phase.
+fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> ComparedVariant {
     let rates = vec![1000.0; seeks.len()];
-    let mut side = in_campaign(side(name, late, &rates), campaign, 1);
-    side.name = format!("{name}{}", CellRole::Observed.suffix());
-    for (trial, seeks) in side.trials.iter_mut().zip(seeks) {
+    let mut variant = in_campaign(variant_of(name, late, &rates), campaign, 1);
+    variant.name = format!("{name}{}", CellRole::Observed.suffix());
+    for (trial, seeks) in variant.trials.iter_mut().zip(seeks) {
         trial.beginning.cell.as_mut().unwrap().role = CellRole::Observed;
         trial.beginning.parameters.push(("trace".to_owned(), "true".to_owned()));
         let scope = Scope::Phase("run".to_owned());
         trial.metrics.push(Metric::new("trace_seeks", scope, *seeks, Unit::Count, Better::Lower));
     }
-    side
+    variant
 }
 
 #[test]
 fn watched_rounds_give_their_seeks_and_no_time() {
     let campaign = TrialId::new();
-    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
-    let other = in_campaign(side("b", 1, &P10B), campaign, 1);
+    let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
+    let other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
     let plain = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     let seeks = [
         watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
@@ -642,8 +651,8 @@ fn watched_rounds_give_their_seeks_and_no_time() {
 #[test]
 fn what_decides_may_be_seen_in_watched_rounds_only() {
     let campaign = TrialId::new();
-    let base = in_campaign(side("a", 0, &P10A), campaign, 1);
-    let other = in_campaign(side("b", 1, &P10B), campaign, 1);
+    let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
+    let other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
     let primary = vec!["phase run/trace_seeks".to_owned(), "phase run/trace_none".to_owned()];
     let terms = Terms { primary, ..Terms::default() };
     let seeks = [
@@ -662,12 +671,12 @@ fn what_decides_may_be_seen_in_watched_rounds_only() {
     assert_eq!(Gate::of(&outcome), Gate::Worse);
 }
 
-/// Whether a comparison doubts that time and seeks tell the same: `b` took so many seconds where
+/// Whether a comparison cautions that time and seeks tell the same: `b` took so many seconds where
 /// `a` took 40, and made so many seeks where `a` made 1000.
-fn is_doubted(seconds: u64, seeks: f64) -> bool {
+fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     let campaign = TrialId::new();
-    let base = in_campaign(side("a", 0, &[100.0]), campaign, 1);
-    let mut other = in_campaign(side("b", 1, &[100.0]), campaign, 1);
+    let base = in_campaign(variant_of("a", 0, &[100.0]), campaign, 1);
+    let mut other = in_campaign(variant_of("b", 1, &[100.0]), campaign, 1);
     for trial in &mut other.trials {
         trial.wall_ns = seconds * 1_000_000_000;
     }
@@ -687,33 +696,33 @@ fn is_doubted(seconds: u64, seeks: f64) -> bool {
 }
 
 #[test]
-fn times_that_tell_the_opposite_of_the_seeks_are_doubted() {
-    assert!(is_doubted(32, 3000.0), "faster with more seeks");
-    assert!(is_doubted(52, 400.0), "slower with fewer");
+fn times_that_tell_the_opposite_of_the_seeks_are_cautioned() {
+    assert!(is_cautioned(32, 3000.0), "faster with more seeks");
+    assert!(is_cautioned(52, 400.0), "slower with fewer");
     for (seconds, seeks) in [(32, 400.0), (52, 3000.0), (40, 3000.0), (32, 1100.0), (32, 1000.0)] {
-        assert!(!is_doubted(seconds, seeks), "{seconds} {seeks}");
+        assert!(!is_cautioned(seconds, seeks), "{seconds} {seeks}");
     }
 }
 
 #[test]
-fn a_better_layout_that_took_longer_is_doubted() {
+fn a_better_layout_that_took_longer_is_cautioned() {
     let scored = |name: &str, late: i64, score: f64, seconds: u64| {
-        let mut side = side(name, late, &[100.0]);
+        let mut variant = variant_of(name, late, &[100.0]);
         let scope = Scope::Phase("run".to_owned());
         let name = "layout_traversal_score_percent";
         let metric = Metric::new(name, scope, score, Unit::Percent, Better::Higher);
-        side.trials[0].metrics.push(metric);
-        side.trials[0].wall_ns = seconds * 1_000_000_000;
-        side
+        variant.trials[0].metrics.push(metric);
+        variant.trials[0].wall_ns = seconds * 1_000_000_000;
+        variant
     };
-    let doubted = |score: f64, seconds: u64| {
+    let cautioned = |score: f64, seconds: u64| {
         let (base, other) = (scored("a", 0, 50.0, 40), scored("b", 1, score, seconds));
         let outcome = compare(&base, &[other], &Terms::default()).unwrap();
         let said = outcome.cautions.into_iter().find(|one| one.code == Code::TimeAgainstSeeks);
         said.map(|one| one.message)
     };
-    let said = doubted(80.0, 60).unwrap();
+    let said = cautioned(80.0, 60).unwrap();
     assert!(said.contains("40.00 s and 60.00 s, with traversal score 50.0 % and 80.0 %"), "{said}");
-    assert!(doubted(30.0, 30).is_some());
-    assert!(doubted(55.0, 60).is_none() && doubted(80.0, 30).is_none());
+    assert!(cautioned(30.0, 30).is_some());
+    assert!(cautioned(55.0, 60).is_none() && cautioned(80.0, 30).is_none());
 }

@@ -1,11 +1,12 @@
-//! Doubts about made-up comparisons: what is held against each other, what is excused, and that a
+//! Cautions about made-up comparisons: what is held against each other, what is excused, and that a
 //! comparison of thousands reads every fact it looks at.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparisonCaution, ComparisonCautionCode as Code, Factor, Side, Terms, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonCaution, ComparisonCautionCode as Code, Factor,
+    Terms, compare,
 };
 use treering_model::{
     Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, PhaseTotals, Scope,
@@ -45,13 +46,13 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
     }
 }
 
-fn side(name: &str, factor: Factor, trials: Vec<Trial>) -> Side {
-    Side { name: name.to_owned(), factor, trials }
+fn variant(name: &str, factor: Factor, trials: Vec<Trial>) -> ComparedVariant {
+    ComparedVariant { name: name.to_owned(), factor, trials }
 }
 
-/// What is doubted beside the single round.
-fn doubts(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<ComparisonCaution> {
-    let (base, other) = (side("a", factor, base), side("b", factor, other));
+/// What is cautioned beside the single round.
+fn cautions(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<ComparisonCaution> {
+    let (base, other) = (variant("a", factor, base), variant("b", factor, other));
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     let beside = |caution: &ComparisonCaution| caution.code != Code::TooFewRounds;
     outcome.cautions.into_iter().filter(beside).collect()
@@ -60,7 +61,7 @@ fn doubts(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<Comparison
 type Facts<'f> = &'f [(&'f str, &'f str)];
 
 fn codes_by(factor: Factor, base: Facts<'_>, other: Facts<'_>) -> Vec<Code> {
-    let found = doubts(vec![trial(base, 9.0)], vec![trial(other, 9.0)], factor);
+    let found = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], factor);
     found.iter().map(|caution| caution.code).collect()
 }
 
@@ -69,13 +70,13 @@ fn codes(base: Facts<'_>, other: Facts<'_>) -> Vec<Code> {
 }
 
 #[test]
-fn kernels_that_are_started_built_or_set_otherwise_are_doubted() {
+fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
     let line = "kernel.command_line";
     let base = [(line, "BOOT_IMAGE=/vmlinuz-6.1 root=/dev/sda1 quiet")];
     let newer = [(line, "BOOT_IMAGE=/vmlinuz-6.2 root=/dev/sda1 quiet")];
     assert_eq!(codes(&base, &newer), [], "where the kernel lies is no setting");
     let off = [(line, "BOOT_IMAGE=/vmlinuz-6.1 root=/dev/sda1 mitigations=off")];
-    let found = doubts(vec![trial(&base, 9.0)], vec![trial(&off, 9.0)], Factor::Kernel);
+    let found = cautions(vec![trial(&base, 9.0)], vec![trial(&off, 9.0)], Factor::Kernel);
     assert_eq!(found[0].code, Code::KernelSettingsDiffer);
     let said = &found[0].message;
     assert!(said.contains("is quiet for 'a' and mitigations=off for 'b'"), "{said}");
@@ -151,7 +152,7 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
         let base =
             [("filesystem.type", "ext4"), (profile, "single"), ("mkfs.command", "mkfs.ext4 x")];
         let other = [("filesystem.type", "btrfs"), (profile, "dup"), ("mkfs.command", command)];
-        let found = doubts(vec![trial(&base, 9.0)], vec![trial(&other, 9.0)], factor);
+        let found = cautions(vec![trial(&base, 9.0)], vec![trial(&other, 9.0)], factor);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].code, Code::MetadataProfilesDiffer);
         found[0].message.clone()
@@ -163,13 +164,14 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
     assert!(said(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
     // The -m of mkfs.ext4 is another.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
-    let found = doubts(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
+    let found =
+        cautions(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
     assert!(found.iter().any(|one| one.message == "metadata is kept single by 'a' and dup by 'b'"));
     assert_eq!(codes(&[(profile, "dup")], &[(profile, "dup")]), []);
 }
 
 #[test]
-fn places_on_one_disk_are_told_from_one_place() {
+fn places_on_one_disk_are_distinguished_from_one_place() {
     let on =
         |disk: &'static str, name: &'static str| [("device.disk", disk), ("device.name", name)];
     let base = on("sda", "sda1");
@@ -202,7 +204,7 @@ fn how_full_filesystems_were_counts_unless_they_were_just_made() {
 }
 
 #[test]
-fn caches_that_one_side_could_not_drop_are_doubted() {
+fn caches_that_one_variant_could_not_drop_are_cautioned() {
     let warm = || {
         let mut trial = trial(&[], 9.0);
         let message = "caches could not be dropped".to_owned();
@@ -210,7 +212,7 @@ fn caches_that_one_side_could_not_drop_are_doubted() {
         trial
     };
     let codes = |base: Vec<Trial>, other: Vec<Trial>| -> BTreeSet<Code> {
-        doubts(base, other, Factor::Label).iter().map(|caution| caution.code).collect()
+        cautions(base, other, Factor::Label).iter().map(|caution| caution.code).collect()
     };
     assert!(codes(vec![trial(&[], 9.0)], vec![warm()]).contains(&Code::CachesDiffer));
     assert!(!codes(vec![warm()], vec![warm()]).contains(&Code::CachesDiffer));
@@ -220,17 +222,17 @@ fn caches_that_one_side_could_not_drop_are_doubted() {
 #[test]
 fn metrics_that_are_measured_for_less_than_a_second_are_named() {
     let found = |one: f64, other: f64| {
-        doubts(vec![trial(&[], one)], vec![trial(&[], other)], Factor::Label)
+        cautions(vec![trial(&[], one)], vec![trial(&[], other)], Factor::Label)
     };
     // Four creates each.
     assert_eq!(found(0.25, 9.0), []);
     let short = found(9.0, 0.2);
     assert_eq!(short[0].code, Code::TooShort);
     assert!(short[0].message.ends_with("create/mib_per_second 0.80 s"), "{short:?}");
-    // Trials that do not say how long it took are not doubted.
+    // Trials that do not say how long it took are not cautioned.
     let mut silent = trial(&[], 0.1);
     silent.metrics.truncate(1);
-    assert_eq!(doubts(vec![silent.clone()], vec![silent], Factor::Label), []);
+    assert_eq!(cautions(vec![silent.clone()], vec![silent], Factor::Label), []);
 }
 
 #[test]
@@ -265,7 +267,7 @@ fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
 }
 
 #[test]
-fn mounting_without_barriers_is_told_also_between_filesystems() {
+fn mounting_without_barriers_is_reported_also_between_filesystems() {
     let mounted = |kind: &'static str, options: &'static str, asked: &'static str| {
         [
             ("filesystem.type", kind),
@@ -287,7 +289,7 @@ fn mounting_without_barriers_is_told_also_between_filesystems() {
 }
 
 #[test]
-fn what_only_one_side_is_cautioned_of_is_a_difference() {
+fn what_only_one_variant_is_cautioned_of_is_a_difference() {
     let cautioned = |code: CautionCode| {
         let mut trial = trial(&[], 9.0);
         trial.cautions.push(Caution { code, message: "in /dev/shm".to_owned() });
@@ -295,7 +297,7 @@ fn what_only_one_side_is_cautioned_of_is_a_difference() {
     };
     let plain = || trial(&[], 9.0);
     let found = |base: Vec<Trial>, other: Vec<Trial>| -> Vec<String> {
-        let all = doubts(base, other, Factor::Variant);
+        let all = cautions(base, other, Factor::Variant);
         let own = all.into_iter().filter(|one| one.code == Code::OneSided);
         own.map(|one| one.message).collect()
     };
@@ -315,7 +317,7 @@ fn what_only_one_side_is_cautioned_of_is_a_difference() {
 #[test]
 fn what_is_known_of_one_side_only_is_named() {
     let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
-        let all = doubts(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
+        let all = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
         let own = all.into_iter().filter(|one| one.code == Code::KnownOfOneSide);
         own.map(|one| one.message).collect()
     };
@@ -337,7 +339,7 @@ fn silent(scope: Scope, name: &str, value: f64) -> Trial {
 }
 
 fn shortness(trial: &Trial) -> Option<String> {
-    let all = doubts(vec![trial.clone()], vec![trial.clone()], Factor::Label);
+    let all = cautions(vec![trial.clone()], vec![trial.clone()], Factor::Label);
     let short = all.into_iter().find(|one| one.code == Code::TooShort);
     short.and_then(|one| one.message.rsplit(' ').nth(1).map(str::to_owned))
 }
@@ -394,28 +396,28 @@ fn too_short_knows_every_workload() {
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// Two sides whose trials start at these moments.
-fn at(base: &[i64], other: &[i64]) -> [Side; 2] {
+/// Two variants whose trials start at these moments.
+fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
     let of = |name: &str, times: &[i64]| {
         let started = |at: &i64| {
             let mut trial = trial(&[], 9.0);
             trial.beginning.started_unix_ms = *at;
             trial
         };
-        side(name, Factor::Label, times.iter().map(started).collect())
+        variant(name, Factor::Label, times.iter().map(started).collect())
     };
     [of("a", base), of("b", other)]
 }
 
-/// Pairs of the primary metric, 0 where there are none, and what is doubted.
+/// Pairs of the primary metric, 0 where there are none, and what is cautioned.
 fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
-    let sides = at(base, other);
-    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+    let variants = at(base, other);
+    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
     let codes = outcome.cautions.iter().map(|caution| caution.code).collect();
     (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
 }
 
-/// The moments of the trials of both sides, one a minute in this order.
+/// The moments of the trials of both variants, one a minute in this order.
 fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
     let at = |name: char| {
         let places = (0_i64..).zip(order.chars()).filter(|(_, one)| *one == name);
@@ -431,7 +433,7 @@ fn trials_of_other_days_are_no_pairs() {
     let (pairs, codes) = paired(&first, &later);
     assert_eq!(pairs, 0);
     assert!(codes.contains(&Code::Unpaired) && codes.contains(&Code::NotInterleaved));
-    // Each of four evenings both sides were run once or twice.
+    // Each of four evenings both variants were run once or twice.
     let (mut base, mut other) = (Vec::new(), Vec::new());
     for evening in 0..4 {
         let start = evening * DAY_MS;
@@ -439,7 +441,7 @@ fn trials_of_other_days_are_no_pairs() {
         other.extend([start + 60_000, start + 2 * 60_000]);
     }
     assert_eq!(paired(&base, &other).0, 8);
-    // On one evening the second trial of a side is missing: its neighbour stays alone.
+    // On one evening the second trial of a variant is missing: its neighbour stays alone.
     other.remove(3);
     let (pairs, codes) = paired(&base, &other);
     assert_eq!(pairs, 7);
@@ -448,15 +450,15 @@ fn trials_of_other_days_are_no_pairs() {
     base.extend((0..9).map(|day| (9 + day) * DAY_MS));
     assert_eq!(paired(&base, &other).0, 0);
     // A trial may take longer than the pause.
-    let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut side| {
-        side.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
-        side
+    let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut variant| {
+        variant.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
+        variant
     });
     let outcome = compare(&long[0], &long[1..], &Terms::default()).unwrap();
     assert_eq!(outcome.comparisons[0].pairs(), 2);
 }
 
-fn order_doubts(order: &str) -> BTreeSet<Code> {
+fn order_cautions(order: &str) -> BTreeSet<Code> {
     let (base, other) = in_order(order);
     let mut codes = paired(&base, &other).1;
     codes.retain(|code| matches!(code, Code::NotInterleaved | Code::OrderNeverChanges));
@@ -475,21 +477,21 @@ fn blocks_are_no_turns_even_with_a_turn_at_the_end() {
         "aaaaaaaabbbbbbbbbbbbbbbbaaaaaaaa",
         "bbbbbbaaaaab",
     ] {
-        assert_eq!(order_doubts(order), blocks, "{order}");
+        assert_eq!(order_cautions(order), blocks, "{order}");
     }
     for order in ["abba", "abbaabba", "abbababaab", "ab", "abb", "aab"] {
-        assert_eq!(order_doubts(order), BTreeSet::new(), "{order}");
+        assert_eq!(order_cautions(order), BTreeSet::new(), "{order}");
     }
 }
 
 #[test]
-fn an_order_that_never_changes_is_told() {
-    let told = BTreeSet::from([Code::OrderNeverChanges]);
-    assert_eq!(order_doubts("abababab"), told);
-    assert_eq!(order_doubts("babababababa"), told);
-    assert_eq!(order_doubts("aabbaabb"), told);
-    assert_eq!(order_doubts("ababab"), BTreeSet::new(), "three rounds can be chance");
-    assert_eq!(order_doubts("ababbaab"), BTreeSet::new());
+fn an_order_that_never_changes_is_reported() {
+    let reported = BTreeSet::from([Code::OrderNeverChanges]);
+    assert_eq!(order_cautions("abababab"), reported);
+    assert_eq!(order_cautions("babababababa"), reported);
+    assert_eq!(order_cautions("aabbaabb"), reported);
+    assert_eq!(order_cautions("ababab"), BTreeSet::new(), "three rounds can be chance");
+    assert_eq!(order_cautions("ababbaab"), BTreeSet::new());
 }
 
 /// SplitMix64: the same numbers everywhere.
@@ -522,7 +524,7 @@ fn schedules_in_random_order_are_turns() {
     let mut numbers = Numbers(16);
     let alarm = |order: &[char]| {
         let order: String = order.iter().collect();
-        order_doubts(&order).contains(&Code::NotInterleaved)
+        order_cautions(&order).contains(&Code::NotInterleaved)
     };
     let (mut of_rounds, mut shuffled) = (0, 0);
     for trial in 0..600 {
@@ -547,9 +549,9 @@ fn schedules_in_random_order_are_turns() {
 fn twelve_metrics_do_not_drift_by_chance() {
     let mut numbers = Numbers(5);
     let mut is_drifting = |slope: f64| {
-        let mut sides = at(&[0; 10], &[0; 10]);
-        for (place, side) in sides.iter_mut().enumerate() {
-            for (round, trial) in side.trials.iter_mut().enumerate() {
+        let mut variants = at(&[0; 10], &[0; 10]);
+        for (place, variant) in variants.iter_mut().enumerate() {
+            for (round, trial) in variant.trials.iter_mut().enumerate() {
                 let drift = if place == 1 { slope * round as f64 } else { 0.0 };
                 trial.metrics = (0..12)
                     .map(|metric| {
@@ -562,7 +564,7 @@ fn twelve_metrics_do_not_drift_by_chance() {
                     .collect();
             }
         }
-        let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
+        let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
         outcome.cautions.iter().any(|caution| caution.code == Code::Drifting)
     };
     let alarms = (0..200).filter(|_| is_drifting(0.0)).count();
@@ -586,8 +588,10 @@ fn too_short_asks_only_of_what_decides() {
     let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, Better::Lower);
     short.metrics.push(Metric::new(whole.0, whole.1, whole.2, whole.3, whole.4));
     assert_eq!(shortness(&short).as_deref(), Some("0.04"));
-    let (base, other) =
-        (side("a", Factor::Label, vec![short.clone()]), side("b", Factor::Label, vec![short]));
+    let (base, other) = (
+        variant("a", Factor::Label, vec![short.clone()]),
+        variant("b", Factor::Label, vec![short]),
+    );
     let terms = Terms { primary: vec!["operation_seconds".to_owned()], ..Terms::default() };
     let cautions = compare(&base, &[other], &terms).unwrap().cautions;
     assert!(cautions.iter().all(|caution| caution.code != Code::TooShort), "{cautions:?}");

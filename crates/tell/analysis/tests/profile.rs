@@ -1,9 +1,11 @@
-//! Profiles of jobs and environments of sides: which trials count, what is put together, and how a
-//! fact stands between the sides.
+//! Profiles of jobs and environments of variants: which trials count, what is put together, and how
+//! a fact stands between the variants.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
-use treering_analysis::compare::{EnvironmentFact, Factor, Side, Standing, environment, profiles};
+use treering_analysis::compare::{
+    ComparedVariant, EnvironmentFact, Factor, Standing, environment, profiles,
+};
 use treering_model::{
     Beginning, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial,
     TrialId,
@@ -48,64 +50,65 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
     }
 }
 
-fn side(name: &str, late: i64, rounds: i64) -> Side {
+fn variant(name: &str, late: i64, rounds: i64) -> ComparedVariant {
     let trials = (0..rounds).map(|round| trial(10 * round + late, "1")).collect();
-    Side { name: name.to_owned(), factor: Factor::Label, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
 }
 
-fn id(side: &Side, round: usize) -> TrialId {
-    side.trials[round].beginning.trial
+fn id(variant: &ComparedVariant, round: usize) -> TrialId {
+    variant.trials[round].beginning.trial
 }
 
 #[test]
-fn a_round_that_failed_on_one_side_counts_on_neither() {
-    let (base, mut one, other) = (side("a", 0, 4), side("b", 1, 4), side("c", 2, 4));
+fn a_round_that_failed_on_one_variant_counts_on_neither() {
+    let (base, mut one, other) = (variant("a", 0, 4), variant("b", 1, 4), variant("c", 2, 4));
     one.trials[1].ending = Ending::Interrupted;
     let alone = profiles(&base, std::slice::from_ref(&one));
     assert_eq!(alone.len(), 1);
     let rounds = [0, 2, 3];
-    assert_eq!(alone[0].sides[0].trials, rounds.map(|round| id(&base, round)));
-    assert_eq!(alone[0].sides[1].trials, rounds.map(|round| id(&one, round)));
-    // The baseline's second trial counts against the third side.
+    assert_eq!(alone[0].variants[0].trials, rounds.map(|round| id(&base, round)));
+    assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&one, round)));
+    // The baseline's second trial counts against the third variant.
     let both = profiles(&base, &[one, other]);
-    assert_eq!(both[0].sides[0].trials.len(), 4);
-    assert_eq!((both[0].sides[1].trials.len(), both[0].sides[2].trials.len()), (3, 4));
+    assert_eq!(both[0].variants[0].trials.len(), 4);
+    assert_eq!((both[0].variants[1].trials.len(), both[0].variants[2].trials.len()), (3, 4));
 }
 
 #[test]
-fn jobs_are_told_apart_by_their_parameters() {
+fn jobs_are_distinguished_by_their_parameters() {
     let mixed = |name: &str, late: i64| {
-        let mut side = side(name, late, 2);
-        side.trials.extend((2..4).map(|round| trial(10 * round + late, "9")));
-        side
+        let mut variant = variant(name, late, 2);
+        variant.trials.extend((2..4).map(|round| trial(10 * round + late, "9")));
+        variant
     };
     let found = profiles(&mixed("a", 0), &[mixed("b", 1)]);
     let names: Vec<&str> = found.iter().map(|job| job.job.as_str()).collect();
     assert_eq!(names, ["files=1", "files=9"]);
-    assert!(found.iter().all(|job| job.sides.iter().all(|side| side.trials.len() == 2)));
+    assert!(found.iter().all(|job| job.variants.iter().all(|variant| variant.trials.len() == 2)));
 }
 
 #[test]
 fn what_is_added_is_put_together() {
-    let (base, other) = (side("a", 0, 3), side("b", 1, 3));
+    let (base, other) = (variant("a", 0, 3), variant("b", 1, 3));
     let mut job = profiles(&base, std::slice::from_ref(&other)).remove(0);
     for trial in &base.trials {
-        job.sides[0].add(trial);
+        job.variants[0].add(trial);
     }
-    let side = &job.sides[0];
-    assert_eq!(side.added, 3);
-    let ops: Vec<(Op, u64, u64)> = side.ops.iter().map(|op| (op.op, op.calls, op.timed)).collect();
+    let variant = &job.variants[0];
+    assert_eq!(variant.added, 3);
+    let ops: Vec<(Op, u64, u64)> =
+        variant.ops.iter().map(|op| (op.op, op.calls, op.timed)).collect();
     assert_eq!(ops, [(Op::Write, 60, 60), (Op::Sync, 3, 3)]);
-    assert!(side.ops[1].total_ns() > side.ops[0].total_ns());
+    assert!(variant.ops[1].total_ns() > variant.ops[0].total_ns());
     let phases: Vec<(&str, usize)> =
-        side.phases.iter().map(|phase| (phase.name.as_str(), phase.rounds.len())).collect();
+        variant.phases.iter().map(|phase| (phase.name.as_str(), phase.rounds.len())).collect();
     assert_eq!(phases, [("aging", 3)]);
-    assert!(side.phases[0].rounds.iter().all(|round| round.ops.is_empty()));
-    assert_eq!((side.kinds[0].kind.as_str(), side.kinds[0].rounds.len()), ("create", 3));
-    assert_eq!(job.sides[1].added, 0);
+    assert!(variant.phases[0].rounds.iter().all(|round| round.ops.is_empty()));
+    assert_eq!((variant.kinds[0].kind.as_str(), variant.kinds[0].rounds.len()), ("create", 3));
+    assert_eq!(job.variants[1].added, 0);
 }
 
-fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Side {
+fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> ComparedVariant {
     let trials = (0..).zip(trials).map(|(round, facts)| {
         let fact = |(name, value): &(&str, &str)| Fact {
             name: (*name).to_owned(),
@@ -113,7 +116,7 @@ fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Side {
         };
         Trial { facts: facts.iter().map(fact).collect(), ..trial(round, "1") }
     });
-    Side { name: name.to_owned(), factor, trials: trials.collect() }
+    ComparedVariant { name: name.to_owned(), factor, trials: trials.collect() }
 }
 
 fn standing(facts: &[EnvironmentFact], name: &str) -> Standing {
@@ -141,9 +144,9 @@ fn a_fact_differs_varies_or_is_what_is_compared() {
     assert_eq!(standing(&facts, "cpu.count"), Standing::Varies);
     assert_eq!(standing(&facts, "device.model"), Standing::Differs);
     let counts: Vec<(&str, usize)> =
-        facts[2].sides[0].iter().map(|one| (one.value.as_str(), one.trials)).collect();
+        facts[2].variants[0].iter().map(|one| (one.value.as_str(), one.trials)).collect();
     assert_eq!(counts, [("2", 1), ("4", 1)]);
-    assert!(facts[3].sides[0].is_empty());
+    assert!(facts[3].variants[0].is_empty());
     assert_eq!(standing(&of(Factor::Label), "filesystem.type"), Standing::Differs);
     let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
     assert_eq!(environment(&free("1"), &[free("2")])[0].standing, Standing::Momentary);

@@ -79,7 +79,7 @@ impl Block {
     }
 }
 
-/// The values of a metric on one side, in the order of the rounds.
+/// The values of a metric on one variant, in the order of the rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawList {
     /// Workload and job.
@@ -88,8 +88,8 @@ pub struct RawList {
     pub metric: String,
     /// The unit of the values.
     pub unit: String,
-    /// The side. Contenders follow the baseline whose rounds theirs are.
-    pub side: String,
+    /// The variant. Contenders follow the baseline whose rounds theirs are.
+    pub variant: String,
     /// The values.
     pub values: Vec<f64>,
 }

@@ -21,9 +21,9 @@ mod table;
 mod verdict;
 
 pub use charts::{
-    Aging, AgingSide, Chart, Concentration, DeviceMapChart, Forest, ForestRow, HeatLayer,
-    Latencies, LatencySide, LayoutTimeline, LayoutTimelineSide, RatioSide, Ratios, Rounds,
-    RoundsSide, Timeline, TimelineSide, TraceChart, TraceChartRun,
+    Aging, AgingVariant, Chart, Concentration, DeviceMapChart, Forest, ForestRow, HeatLayer,
+    Latencies, LatencyVariant, LayoutTimeline, LayoutTimelineVariant, RatioVariant, Ratios, Rounds,
+    RoundsVariant, Timeline, TimelineVariant, TraceChart, TraceChartRun,
 };
 pub use data::{Data, write_data};
 pub use document::{Block, Pair, RawList, Report, Warning};

@@ -5,7 +5,7 @@ use treering_model::{Better, Unit};
 
 use crate::Number;
 
-/// On which side a column's cells stand.
+/// On which variant a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Align {
@@ -38,7 +38,7 @@ pub struct Column {
     pub unit: String,
     /// What stands in it.
     pub kind: ColumnKind,
-    /// On which side.
+    /// On which variant.
     pub align: Align,
     /// Which way is better, when one way is.
     pub better: Option<Better>,
@@ -109,7 +109,7 @@ pub enum Tone {
     /// As it should be.
     Good,
     /// To be taken with care.
-    Doubt,
+    Caution,
     /// Wrong.
     Bad,
 }

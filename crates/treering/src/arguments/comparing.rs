@@ -63,10 +63,10 @@ pub(crate) struct ObserveArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PageArgs {
     /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
-    /// compared, or if the sides differ in more than was asked.
+    /// compared, or if the variants differ in more than was asked.
     #[arg(long)]
     pub(crate) gate: bool,
-    /// With --gate: the sides may differ in this, by the code of the caution, as kernels_differ;
+    /// With --gate: the variants may differ in this, by the code of the caution, as kernels_differ;
     /// may be given several times.
     #[arg(long, value_name = "CODE", requires = "gate")]
     pub(crate) accept: Vec<String>,
@@ -189,7 +189,7 @@ in rounds in which every variant runs once in random order. What a killed run le
 #[derive(Clone, Debug, Args)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
-    /// The side to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
+    /// The variant to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
     /// variant:NAME, fs:TYPE or target:DIR.
     #[arg(long, value_name = "SEL")]
     pub(crate) baseline: Option<String>,

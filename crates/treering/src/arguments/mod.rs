@@ -216,7 +216,7 @@ What MMTests left of two kernels, with all iterations:
   treering report --baseline old --contender new
 
 What each file is, is found out, also where gzip packed it. Text around and between the logs is
-skipped; lines that a mail program broke are joined again. What is not understood is told with its
+skipped; lines that a mail program broke are joined again. What is not understood is reported with its
 line.";
 
 #[derive(Debug, Args)]

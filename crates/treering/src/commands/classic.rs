@@ -89,7 +89,7 @@ fn configure(
 fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
     for facts in places {
         if let Err(error) = job.check(facts) {
-            told(speaker.speak(|output| output.refused(&error)))?;
+            reported(speaker.speak(|output| output.refused(&error)))?;
             return Err(Failure::new(Kind::Classic, error.message).maybe_hint(error.hint));
         }
     }
@@ -124,7 +124,7 @@ fn perform(
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
     let record = recorded(settings, &scene)?;
-    told(speaker.speak(|output| output.open(&scene)))?;
+    reported(speaker.speak(|output| output.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
     let latency =
         if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
@@ -155,7 +155,7 @@ fn perform(
     let code = match &done.conclusion.ending {
         Ending::Failed { why } => failed(why, &speaker),
         ending => {
-            told(speaker.speak(|output| output.close(done.conclusion.signal)))?;
+            reported(speaker.speak(|output| output.close(done.conclusion.signal)))?;
             ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
         }
     };
@@ -230,7 +230,7 @@ fn meet(meeting: Meeting) -> Result<Met, Failure> {
 
 /// Says it, and ends well.
 fn done(words: &str) -> Result<ExitCode, Failure> {
-    told(io::stdout().lock().write_all(words.as_bytes()))?;
+    reported(io::stdout().lock().write_all(words.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -281,10 +281,10 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
         };
         return Err(Failure::new(Kind::Classic, what));
     }
-    told(io::stdout().lock().write_all(said.out.as_bytes()))?;
+    reported(io::stdout().lock().write_all(said.out.as_bytes()))?;
     if let Some(log) = log.filter(|_| !said.log.is_empty()) {
         let file = OpenOptions::new().create(true).append(true).open(log);
-        told(file.and_then(|mut file| file.write_all(said.log.as_bytes())))?;
+        reported(file.and_then(|mut file| file.write_all(said.log.as_bytes())))?;
     }
     if !said.err.is_empty() {
         say(said.err.trim_end());
@@ -303,7 +303,7 @@ fn facts(place: &Workplace) -> Result<Vec<TargetFacts>, Failure> {
 }
 
 /// Words that could not be said.
-fn told(result: io::Result<()>) -> Result<(), Failure> {
+fn reported(result: io::Result<()>) -> Result<(), Failure> {
     result.or_else(|error| output_failed(&error))
 }
 

@@ -72,7 +72,7 @@ fn remove_older(stem: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let found = entry.file_name().to_string_lossy().into_owned();
         if cpu_file(&found).is_some_and(|(stem, _)| stem == name) {
-            let _what_cannot_be_removed_is_told_when_it_is_made =
+            let _what_cannot_be_removed_is_reported_when_it_is_made =
                 std::fs::remove_file(entry.path());
         }
     }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Removes it, or says what it would remove.
 pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let dir = args.dir.display();
-    // Told from a directory without a mark, which is clean.
+    // Reported from a directory without a mark, which is clean.
     args.dir.read_dir().map_err(|error| Failure::of_path(&args.dir, &error))?;
     let path = |tree: &str| args.dir.join(tree).display().to_string();
     let nothing = || say(&format!("{dir}: nothing to clean (no mark of a killed run)"));

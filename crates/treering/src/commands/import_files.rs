@@ -127,7 +127,7 @@ fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     if !is_file || head.starts_with(&GZIP) || head == XZ {
         return unpacked(path, file);
     }
-    let mut read = Told::of(&file);
+    let mut read = Reported::of(&file);
     let bytes = io::copy(&mut read.by_ref().take(FILE_BYTES_MAX + 1), &mut io::sink());
     if bytes.map_err(wrong)? > FILE_BYTES_MAX {
         return Err(too_long(path, ""));
@@ -144,11 +144,11 @@ fn too_long(path: &Path, what: &str) -> Failure {
 /// What comes through a pipe or was packed, whole.
 fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     let wrong = |error: io::Error| unread(path, &error);
-    let mut told = Told::of(BufReader::new(from));
+    let mut reported = Reported::of(BufReader::new(from));
     let mut head = Vec::new();
-    told.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
+    reported.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
     let (is_gzip, is_xz) = (head.starts_with(&GZIP), head == XZ);
-    let mut whole: Chain<_, &mut Told<_>> = Cursor::new(head).chain(&mut told);
+    let mut whole: Chain<_, &mut Reported<_>> = Cursor::new(head).chain(&mut reported);
     let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);
     let mut spool = Spool::default();
     let mut spooled = |plain: &mut dyn Read| {
@@ -168,22 +168,22 @@ fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint
     if packed.limit() == 0 || spool.bytes > FILE_BYTES_MAX {
         return Err(too_long(path, what));
     }
-    Ok((Rc::new(spool), told.digest))
+    Ok((Rc::new(spool), reported.digest))
 }
 
 /// Reads, and takes the fingerprint of what was read.
-struct Told<R> {
+struct Reported<R> {
     from: R,
     digest: Fingerprint,
 }
 
-impl<R: Read> Told<R> {
+impl<R: Read> Reported<R> {
     fn of(from: R) -> Self {
         Self { from, digest: Fingerprint::new() }
     }
 }
 
-impl<R: Read> Read for Told<R> {
+impl<R: Read> Read for Reported<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let got = self.from.read(into)?;
         self.digest.add(&into[..got]);

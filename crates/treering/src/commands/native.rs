@@ -225,7 +225,7 @@ fn parameters(
     all
 }
 
-/// What was asked for; a job that needs all gets all of them unless told otherwise.
+/// What was asked for; a job that needs all gets all of them unless reported otherwise.
 fn latency(word: &str, job: &dyn Job) -> LatencyMode {
     match word {
         "all" => LatencyMode::All,

@@ -264,7 +264,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
         label: asked.label.clone(),
         ..Beginning::new(TrialId::new(), FIO, Mode::Classic)
     };
-    let trial = told(foreign.with(beginning), asked, why);
+    let trial = reported(foreign.with(beginning), asked, why);
     let mut keeping = Keeping::open(
         asked.store.as_deref(),
         asked.no_store,
@@ -281,7 +281,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
 }
 
 /// The trial with what its report does not say.
-fn told(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
+fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
     let words: Vec<String> =
         asked.words.iter().map(|word| super::trial::quoted(&word.to_string_lossy())).collect();
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };

@@ -31,7 +31,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) engine: EngineOptions,
     pub(crate) keep: bool,
-    /// Doubts about the place, where we made it.
+    /// Cautions about the place, where we made it.
     pub(crate) cautions: Vec<Caution>,
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,

@@ -45,7 +45,7 @@ fn with_rate(program: &Program, rate: f64) -> String {
 }
 
 #[test]
-fn trials_are_relabelled_and_the_first_label_is_told() {
+fn trials_are_relabelled_and_the_first_label_is_reported() {
     let program = imported(&[("old", "100.0"), ("new", "200.0")]);
     let id = with_rate(&program, 200.0);
     program.run(["label", &id, "v6.12"]).ends_with(0);
@@ -76,8 +76,8 @@ fn an_excluded_trial_is_left_out_and_the_page_says_which_and_why() {
     let page = program.run(report).ends_with(0).stdout;
     assert!(page.contains("1 trial was excluded") && page.contains("a backup ran"), "{page}");
     let comparison = data(&program, &report);
-    let is_told = |one: &Value| one["code"] == "trials_excluded";
-    assert!(comparison["cautions"].as_array().unwrap().iter().any(is_told), "{comparison}");
+    let is_reported = |one: &Value| one["code"] == "trials_excluded";
+    assert!(comparison["cautions"].as_array().unwrap().iter().any(is_reported), "{comparison}");
     // It can be compared all the same, by all or by its name.
     assert_eq!(runs(&[&report[..], &["--include-excluded"]].concat()), 2);
     let selector = format!("id:{id}");

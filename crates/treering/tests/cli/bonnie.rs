@@ -346,7 +346,7 @@ fn a_native_run_says_how_sure_its_rates_are_and_that_all_was_in_memory() {
 }
 
 #[test]
-fn zeros_on_a_compressing_filesystem_are_doubted() {
+fn zeros_on_a_compressing_filesystem_are_cautioned() {
     require_loop_fs!("btrfs");
     let (program, place) = (program(), LoopFs::new("btrfs", 256));
     let mut remount = Command::new("mount");

@@ -12,7 +12,7 @@ use treering_model::{CellRole, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store, TrialState};
 use treering_testkit::{FourLists, Program, TempDir, require_loop_fs, temp_dir_in, tree_of};
 
-use crate::program;
+use crate::{only_release, program};
 
 /// A program with a small data set and two empty directories.
 fn prepared() -> Program {
@@ -140,9 +140,9 @@ fn a_killed_campaign_goes_on_where_it_was() {
     let done = before.iter().filter(|trial| trial.ending == Ending::Completed).count();
     assert!((3..12).contains(&done), "{done}");
 
-    let told = program
+    let reported = program
         .run([&line[..5], &["--rounds", "4", "--no-warm-up", "--dry-run"], &JOB[..]].concat());
-    told.ends_with(0);
+    reported.ends_with(0);
     for dir in ["a", "b"] {
         let work = program.home().join(dir).join("treering-work");
         if !work.join(".treering-run").exists() {
@@ -269,6 +269,7 @@ fn commands_in_the_documents_compare_with_the_rounds_that_they_need() {
 fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
+    let _alone = only_release();
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let line = |plan: &'static str| ["compare", plan, "--store", &store];
@@ -614,11 +615,11 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
         let all = [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
         all.into_iter().map(str::to_owned).collect()
     };
-    let told = program.run(line(&["--trace", "--layout", "--dry-run"])).ends_with(0).stdout;
+    let reported = program.run(line(&["--trace", "--layout", "--dry-run"])).ends_with(0).stdout;
     let observing: Vec<&str> =
-        told.lines().filter(|line| line.starts_with("observing round 1: ")).collect();
-    assert_eq!(observing.len(), 2, "{told}");
-    assert!(told.contains("8 trials"), "{told}");
+        reported.lines().filter(|line| line.starts_with("observing round 1: ")).collect();
+    assert_eq!(observing.len(), 2, "{reported}");
+    assert!(reported.contains("8 trials"), "{reported}");
 
     let plain: Value = serde_json::from_str(&program.run(line(&[])).ends_with(0).stdout).unwrap();
     assert!(of_rounds(&plain, true).is_empty());

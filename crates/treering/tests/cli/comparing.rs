@@ -80,10 +80,13 @@ fn the_gate_answers_with_its_code() {
     }
     let asked = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
     program.run(asked.into_iter().chain(["--gate", "--threshold", "20%"])).ends_with(0);
-    let told = against("slow", &["--format", "json"]).ends_with(5);
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    assert_eq!(told["gate"], "unclear");
-    assert!(told["gate_reasons"][0].as_str().unwrap().contains("filesystems_differ"), "{told}");
+    let reported = against("slow", &["--format", "json"]).ends_with(5);
+    let reported: Value = serde_json::from_str(&reported.stdout).unwrap();
+    assert_eq!(reported["gate"], "unclear");
+    assert!(
+        reported["gate_reasons"][0].as_str().unwrap().contains("filesystems_differ"),
+        "{reported}"
+    );
     for (wrong, words) in [("nonsense", "no caution"), ("drifting", "does not say")] {
         let refused = against("equal", &["--accept", wrong]).ends_with(2);
         refused.complains(words).complains("one of: unequal_work, one_sided,");
@@ -143,23 +146,23 @@ fn selectors_and_groups_find_the_same_trials() {
     std::fs::create_dir_all(program.data()).unwrap();
     fill(&file);
     let file = file.to_str().unwrap();
-    let told = |words: &[&str]| -> Value {
+    let reported = |words: &[&str]| -> Value {
         let typed = ["report", "--store", file, "--format", "json"];
         let typed = typed.into_iter().chain(words.iter().copied());
         serde_json::from_str(&program.run(typed).ends_with(0).stdout).unwrap()
     };
-    let one = told(&["--baseline", "fs:btrfs", "--contender", "fs:xfs"]);
+    let one = reported(&["--baseline", "fs:btrfs", "--contender", "fs:xfs"]);
     assert_eq!(one["comparisons"][0]["verdict"], "worse");
     assert_eq!(one["comparisons"][0]["pairs"], 8);
-    let target = told(&["--baseline", "target:/nowhere/fast", "--contender", "label:slow"]);
+    let target = reported(&["--baseline", "target:/nowhere/fast", "--contender", "label:slow"]);
     assert_eq!(target["comparisons"][0]["ratio"], one["comparisons"][0]["ratio"]);
     let names = |document: &Value| -> Vec<String> {
         let sides = document["contenders"].as_array().unwrap();
         sides.iter().map(|side| side["name"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&told(&["--by", "fs"])), ["xfs", "btrfs"]);
-    assert_eq!(names(&told(&["--by", "fs", "--baseline", "xfs"])), ["ext4", "btrfs"]);
-    assert_eq!(names(&told(&["--baseline", "fast"])), ["base", "slow", "equal", "once"]);
+    assert_eq!(names(&reported(&["--by", "fs"])), ["xfs", "btrfs"]);
+    assert_eq!(names(&reported(&["--by", "fs", "--baseline", "xfs"])), ["ext4", "btrfs"]);
+    assert_eq!(names(&reported(&["--baseline", "fast"])), ["base", "slow", "equal", "once"]);
 }
 
 #[test]

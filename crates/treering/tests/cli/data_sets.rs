@@ -67,7 +67,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn an_unknown_name_is_told_with_the_known_ones() {
+fn an_unknown_name_is_reported_with_the_known_ones() {
     let ran = program().run(["run", "compilebench", "--dir", "w", "--dataset", "linux-6.1-smal"]);
     let ran = ran.ends_with(2).complains("there is no dataset 'linux-6.1-smal'");
     assert!(ran.stderr.contains("did you mean 'linux-6.1-small'?"), "{ran}");

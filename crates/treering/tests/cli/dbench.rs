@@ -171,7 +171,7 @@ fn the_way_of_mmtests_has_the_time_of_each_pass() {
 }
 
 #[test]
-fn seconds_are_told_while_it_goes_on() {
+fn seconds_are_reported_while_it_goes_on() {
     let program = with_load("1");
     let ran = program.run(["dbench", "-t", "3", "-c", "load.txt", "1", "-D", "w"]).ends_with(0);
     // A second may be skipped where the machine is busy.
@@ -233,7 +233,7 @@ fn a_stored_trial_can_be_repeated() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_the_words_of_the_original_or_with_its_place() {
+fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
     let program = program();
     let ran = program.run(["dbench", "-D", "w"]).ends_with(1);
     assert!(ran.stderr.contains("You need to specify NPROCS"), "{ran}");
@@ -262,10 +262,11 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
     load(&program, "Mkdir \"/clients\" *\nSleep 10 *\nUnlink \"/clients/none\" NT_STATUS_OK\n");
     let ran = program.run(["dbench", "-c", "load.txt", "-D", "w", "2"]).ends_with(1);
     assert!(ran.stdout.contains(" failed at line 3\nChild failed with status 1\n"), "{ran}");
-    let told = "[3] unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
-    assert!(ran.stderr.contains(told), "{ran}");
+    let reported =
+        "[3] unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
+    assert!(ran.stderr.contains(reported), "{ran}");
     assert!(failure(&last(&program)).contains("failed at line 3"), "{ran}");
-    // Other outcomes are told, and it goes on.
+    // Other outcomes are reported, and it goes on.
     load(&program, "Mkdir \"/clients\" *\nReadX 7 0 1 1 NT_STATUS_OK\n");
     let ran = program.run(["dbench", "-c", "load.txt", "-D", "w", "--run-once", "1"]).ends_with(0);
     assert_eq!(ran.stderr, "[2] handle 7 was not found\n");
@@ -273,7 +274,7 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
 }
 
 #[test]
-fn a_failure_is_told_with_the_first_error_that_came_before_it() {
+fn a_failure_is_reported_with_the_first_error_that_came_before_it() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let words = |clients| ["run", "dbench", "load.txt", "--dir", "w", "--clients", clients];
@@ -285,7 +286,8 @@ fn a_failure_is_told_with_the_first_error_that_came_before_it() {
         why
     };
     let fatal = "unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
-    // A handle that is missing is told and goes on; the first of two is the nearest to the cause.
+    // A handle that is missing is reported and goes on; the first of two is the nearest to the
+    // cause.
     let text = "Mkdir \"/clients\" *\nReadX 7 0 1 1 NT_STATUS_OK\nReadX 8 0 1 1 NT_STATUS_OK\n\
                 Unlink \"/clients/none\" NT_STATUS_OK\n";
     let why = fails(text, "1");
@@ -379,7 +381,7 @@ fn a_missing_directory_is_not_made_and_the_run_fails() {
 /// What follows when the clients were released: dbench says which file could not be opened, and
 /// which operation then found none.
 #[test]
-fn a_missing_directory_is_told_in_the_originals_lines() {
+fn a_missing_directory_is_reported_in_the_originals_lines() {
     let program = program();
     load(
         &program,
@@ -388,7 +390,7 @@ fn a_missing_directory_is_told_in_the_originals_lines() {
     );
     let words = ["dbench", "-D", "none", "-c", "load.txt", "-t", "1", "2"];
     let ran = program.run(words).ends_with(1);
-    let told = ran.stdout.split_once("releasing clients\n").unwrap().1;
+    let reported = ran.stdout.split_once("releasing clients\n").unwrap().1;
     let of = |client: u8| {
         format!(
             "[3] open none/clients/client{client} failed for handle 16385 (No such file or \
@@ -396,6 +398,6 @@ fn a_missing_directory_is_told_in_the_originals_lines() {
         )
     };
     let all = format!("{}{}Child failed with status 1\n", of(0), of(1));
-    assert_eq!(told, all);
+    assert_eq!(reported, all);
     assert_eq!(ran.stderr, "");
 }

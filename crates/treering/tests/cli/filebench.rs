@@ -86,7 +86,7 @@ fn a_classic_run_says_what_the_original_says() {
     assert!(ran.stdout.contains(&format!("IO Summary: {all:5} ops ")), "{ran}");
     let trial = last(&program);
     assert_eq!(figure(&trial, &Scope::Trial, "operations"), all as f64);
-    // What is read again is what was told.
+    // What is read again is what was reported.
     let log = program.home().join("log.txt");
     fs::write(&log, &ran.stdout).unwrap();
     program.run(["import", "log.txt"]).ends_with(0);
@@ -135,7 +135,7 @@ fn who_runs_out_of_files_gets_no_number() {
 }
 
 #[test]
-fn snapshots_and_histograms_are_told() {
+fn snapshots_and_histograms_are_reported() {
     let program = program();
     let ran = classic(&program, &format!("enable lathist\n{MIX}psrun -1 3\n")).ends_with(0);
     assert!(ran.stdout.matches(": IO Summary: ").count() >= 2, "{ran}");
@@ -160,7 +160,7 @@ fn threads_hold_one_another_back() {
     assert!(taken > 0, "{ran}");
     // Ten are posted for each that is taken, and at most 20 more.
     assert!((taken * 10..=taken * 10 + 31).contains(&posted), "{taken} {posted}: {ran}");
-    // Nobody posts: that is told, and does not last.
+    // Nobody posts: that is reported, and does not last.
     let stuck = text
         .replace("flowop sempost name=post,target=s,value=1,blocking", "flowop block name=b")
         .replace("run 1", "run 600");
@@ -180,7 +180,7 @@ fn events_limit_the_rate() {
 }
 
 #[test]
-fn a_native_run_is_told_and_can_be_repeated() {
+fn a_native_run_is_reported_and_can_be_repeated() {
     let program = program();
     let words = ["--seconds", "1", "--files", "40", "--set", "nthreads=1", "--latency", "all"];
     native(&program, MIX, &words).ends_with(0);

@@ -273,7 +273,7 @@ fn time_is_what_ends_timed_jobs_and_a_signal_all() {
 }
 
 #[test]
-fn a_full_filesystem_is_a_failure_that_is_told() {
+fn a_full_filesystem_is_a_failure_that_is_reported() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     for engine in ["psync", "libaio"] {
@@ -350,7 +350,7 @@ fn logs_have_a_line_for_each_request_or_for_each_time() {
 }
 
 #[test]
-fn hot_data_are_told() {
+fn hot_data_are_reported() {
     let program = program();
     // 90 % of the requests go to the first tenth of the file.
     let job = "[global]\nfilename=data\nrw=randread\nbs=4k\nnorandommap\n\

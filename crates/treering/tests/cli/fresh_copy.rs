@@ -35,8 +35,8 @@ fn images_in(dir: &Path) -> usize {
     names.filter(|entry| entry.file_name().to_string_lossy().starts_with("treering-")).count()
 }
 
-fn seeks(told: &Value, is_fresh: bool) -> Option<u64> {
-    let reads = told["reads"].as_array().unwrap().iter();
+fn seeks(reported: &Value, is_fresh: bool) -> Option<u64> {
+    let reads = reported["reads"].as_array().unwrap().iter();
     let mut reads = reads.filter(|read| read["is_fresh"] == is_fresh);
     reads.next().unwrap()["requests"]["seeks"].as_u64()
 }
@@ -49,26 +49,29 @@ fn a_used_filesystem_costs_more_than_its_fresh_copy() {
         let place = LoopFs::new(kind, 400);
         age(place.path());
         let words = ["layout", place.path().to_str().unwrap(), "--fresh-copy", "--repeat=2"];
-        let told = program().run(words.iter().chain(&["--format", "json"])).ends_with(0).stdout;
-        let told: Value = serde_json::from_str(&told).unwrap();
-        assert_eq!(told["treering_fresh_copy"]["version"], 1);
-        let copied = &told["copied"];
+        let reported = program().run(words.iter().chain(&["--format", "json"])).ends_with(0).stdout;
+        let reported: Value = serde_json::from_str(&reported).unwrap();
+        assert_eq!(reported["treering_fresh_copy"]["version"], 1);
+        let copied = &reported["copied"];
         assert_eq!((copied["files"].as_u64(), copied["failed"].as_u64()), (Some(401), Some(0)));
         assert_eq!((&copied["hard_links"], &copied["symlinks"]), (&1.into(), &1.into()));
         // The hole is none of the content.
         assert!(copied["bytes"].as_u64().unwrap() < 24 << 20, "{kind} {copied}");
-        assert_eq!(told["fresh"]["files"], told["aged"]["files"]);
-        assert_eq!(told["same_order"], true, "{kind}");
-        assert_eq!(told["reads"].as_array().unwrap().len(), 4);
+        assert_eq!(reported["fresh"]["files"], reported["aged"]["files"]);
+        assert_eq!(reported["same_order"], true, "{kind}");
+        assert_eq!(reported["reads"].as_array().unwrap().len(), 4);
         let read: Vec<&Value> =
-            told["reads"].as_array().unwrap().iter().map(|read| &read["bytes"]).collect();
+            reported["reads"].as_array().unwrap().iter().map(|read| &read["bytes"]).collect();
         assert!(read.iter().all(|bytes| *bytes == read[0]), "{kind} {read:?}");
-        let siblings = |side: &str| told[side]["adjacent_siblings"].as_f64().unwrap();
-        assert!(siblings("aged") + 0.3 < siblings("fresh"), "{kind} {told}");
+        let siblings = |side: &str| reported[side]["adjacent_siblings"].as_f64().unwrap();
+        assert!(siblings("aged") + 0.3 < siblings("fresh"), "{kind} {reported}");
         // Without permission to trace there are none, and a line says so.
-        match (seeks(&told, false), seeks(&told, true)) {
+        match (seeks(&reported, false), seeks(&reported, true)) {
             (Some(aged), Some(fresh)) => assert!(aged > 2 * fresh, "{kind} {aged} {fresh}"),
-            _ => assert!(told["doubts"].to_string().contains("seeks are left out"), "{told}"),
+            _ => assert!(
+                reported["cautions"].to_string().contains("seeks are left out"),
+                "{reported}"
+            ),
         }
         assert_eq!(images_in(place.path().parent().unwrap()), 0);
     }

@@ -125,7 +125,7 @@ fn headers_rows_logs_and_files_are_those_of_the_original() {
 }
 
 #[test]
-fn a_log_that_cannot_be_opened_is_told_as_by_the_original() {
+fn a_log_that_cannot_be_opened_is_reported_as_by_the_original() {
     let words = "-d a -n 2 -l none/log.txt";
     let program = program();
     fs::create_dir(program.home().join("a")).unwrap();
@@ -320,7 +320,7 @@ fn the_printed_command_tells_no_turns_from_turns_of_no_files() {
 }
 
 #[test]
-fn names_that_collide_are_told() {
+fn names_that_collide_are_reported() {
     let program = program();
     let ran = classic(&program, "-d a -p 4 -r 0 -n 20 -s 1 -k").ends_with(0);
     assert!(ran.stderr.contains("files got the name of another"), "{ran}");

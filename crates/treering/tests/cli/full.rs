@@ -120,7 +120,7 @@ fn a_classic_run_warns_and_goes_on_until_the_disk_is_full() {
     let created = ran.stderr.lines().filter(|line| line.starts_with("create dir")).count();
     let kept = tasks(&trial).into_iter().filter(|(kind, _)| *kind == "initial create").count();
     assert!(created > 2);
-    assert_eq!(kept, created, "every operation that was told is kept");
+    assert_eq!(kept, created, "every operation that was reported is kept");
     assert!(tree_of(place.path()).len() >= created * 100, "trees stay");
 }
 
@@ -142,8 +142,8 @@ fn fill_makes_the_filesystem_as_full_as_asked() {
 /// How much of the filesystem of a path cannot be had any more, as df says.
 fn used_percent(path: &Path) -> u64 {
     let mut command = std::process::Command::new("df");
-    let told = command.args(["--output=size,avail"]).arg(path).output().unwrap().stdout;
-    let text = String::from_utf8(told).unwrap();
+    let reported = command.args(["--output=size,avail"]).arg(path).output().unwrap().stdout;
+    let text = String::from_utf8(reported).unwrap();
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     100 - numbers[1] * 100 / numbers[0]
 }

@@ -83,13 +83,13 @@ fn a_trace_tells_which_files_were_hot() {
         return;
     }
     let words = ["layout", dir, "--heat", trace.to_str().unwrap()];
-    let told = program.run(words.iter().chain(&["--format", "json"])).ends_with(0).stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["treering_heat"]["version"], 1);
-    assert_eq!(told["hottest_files"][0]["path"], "sub/hot");
-    assert_eq!(told["hottest_files"][0]["counts"]["read_bytes"], 6 << 20);
-    assert_eq!(told["hottest_files"][0]["counts"]["written_bytes"], 2 << 20);
-    let free = told["device"]["free_bytes"].as_u64().unwrap();
+    let reported = program.run(words.iter().chain(&["--format", "json"])).ends_with(0).stdout;
+    let reported: Value = serde_json::from_str(&reported).unwrap();
+    assert_eq!(reported["treering_heat"]["version"], 1);
+    assert_eq!(reported["hottest_files"][0]["path"], "sub/hot");
+    assert_eq!(reported["hottest_files"][0]["counts"]["read_bytes"], 6 << 20);
+    assert_eq!(reported["hottest_files"][0]["counts"]["written_bytes"], 2 << 20);
+    let free = reported["device"]["free_bytes"].as_u64().unwrap();
     assert!((3 << 20..=4 << 20).contains(&free), "what is gone is free: {free}");
     let page = program.run(words).ends_with(0).stdout;
     let said = page.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -106,7 +106,7 @@ fn a_trace_tells_which_files_were_hot() {
 }
 
 #[test]
-fn requests_that_cannot_be_put_to_files_are_told_of() {
+fn requests_that_cannot_be_put_to_files_are_reported_of() {
     require_root!();
     require_loop_fs!("btrfs");
     let place = LoopFs::new("btrfs", 256);
@@ -116,9 +116,9 @@ fn requests_that_cannot_be_put_to_files_are_told_of() {
     program.run(words.iter().chain(&["-q", "--heat", "--trace"])).ends_with(0);
     let trial = last(&program);
     assert!(trial.artifacts.iter().all(|made| made.name != LayoutHeat::REQUESTS));
-    let is_told = |caution: &Caution| {
+    let is_reported = |caution: &Caution| {
         caution.code == CautionCode::TraceIncomplete
             && caution.message.contains("cannot be put to files")
     };
-    assert!(trial.cautions.iter().any(is_told), "{:?}", trial.cautions);
+    assert!(trial.cautions.iter().any(is_reported), "{:?}", trial.cautions);
 }

@@ -333,8 +333,8 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     let all = document["comparisons"].as_array().unwrap();
     let runs = |workload: &str, metric: &str| -> Vec<(Value, Value)> {
         let same = |one: &&Value| one["workload"] == workload && one["metric"] == metric;
-        let told = |one: &Value| (one["job"].clone(), one["pairs"].clone());
-        all.iter().filter(same).map(told).collect()
+        let reported = |one: &Value| (one["job"].clone(), one["pairs"].clone());
+        all.iter().filter(same).map(reported).collect()
     };
     let threads =
         [("threads=1 workers=1".into(), 2.into()), ("threads=2 workers=2".into(), 2.into())];
@@ -411,12 +411,12 @@ fn our_own_classic_compilebench_is_imported_as_what_it_was() {
     let (run, imported) = run_and_imported(&program, &words);
     assert_eq!(imported.ending, run.ending);
     // Finding the filesystem's own order has no line of its own but for the creates.
-    let is_told = |task: &&TaskTotals| !matches!(&*task.kind, "walk native" | "remove native");
+    let is_reported = |task: &&TaskTotals| !matches!(&*task.kind, "walk native" | "remove native");
     let operation = |task: &TaskTotals| {
         [&task.kind, &task.subject, &task.state, &task.tally].map(String::clone)
     };
     let operations = |trial: &Trial| -> Vec<[String; 4]> {
-        trial.tasks.iter().filter(is_told).map(operation).collect()
+        trial.tasks.iter().filter(is_reported).map(operation).collect()
     };
     let done = operations(&run);
     assert_eq!(operations(&imported), done);
@@ -484,7 +484,7 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     let mut compared = 0;
     for metric in &run.metrics {
         let (scope, name) = (&metric.scope, metric.name.as_str());
-        let told = match scope {
+        let reported = match scope {
             Scope::Trial => matches!(
                 name,
                 "transactions_per_second"
@@ -496,7 +496,7 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
             ),
             _ => matches!(name, "transactions_per_second" | "mib_per_second"),
         };
-        if !told {
+        if !reported {
             continue;
         }
         compared += 1;

@@ -135,7 +135,7 @@ fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_found_told_and_removed() {
+fn what_a_killed_run_left_is_found_reported_and_removed() {
     let (program, _results) = with_files_and_results_apart(100);
     let dir = program.home().join("w");
     fs::create_dir_all(dir.join("kernel-mine")).unwrap();

@@ -58,7 +58,7 @@ impl Image {
 impl Drop for Image {
     fn drop(&mut self) {
         if self.is_mounted {
-            let _told_by_the_panic_before = Command::new("umount").arg(&self.mounted).status();
+            let _reported_by_the_panic_before = Command::new("umount").arg(&self.mounted).status();
         }
     }
 }
@@ -93,8 +93,8 @@ fn whole(value: &Value, path: &str) -> u64 {
 }
 
 /// Extents and bytes of free space by size, from the JSON.
-fn histogram(told: &Value) -> Vec<(u64, u64, u64)> {
-    let bins = told["free_space"]["histogram"].as_array().unwrap();
+fn histogram(reported: &Value) -> Vec<(u64, u64, u64)> {
+    let bins = reported["free_space"]["histogram"].as_array().unwrap();
     let of =
         |bin: &Value| (whole(bin, "/from_bytes"), whole(bin, "/extents"), whole(bin, "/bytes"));
     bins.iter().map(of).collect()
@@ -127,18 +127,18 @@ fn free_space_of_ext4_is_as_e2freefrag_has_it() {
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
     image.unmount();
-    let told = layout(&program(), &image.file, &[]);
+    let reported = layout(&program(), &image.file, &[]);
     let e2freefrag = said(Command::new("e2freefrag").arg(&image.file));
     let line = |begin: &str| {
         let line = e2freefrag.lines().find_map(|line| line.strip_prefix(begin)).unwrap();
         line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
     };
-    assert_eq!(whole(&told, "/free_space/extents"), line("Num. free extent: "));
+    assert_eq!(whole(&reported, "/free_space/extents"), line("Num. free extent: "));
     assert!(line("Num. free extent: ") > 100, "{e2freefrag}");
-    assert_eq!(whole(&told, "/free_space/bytes"), line("Free blocks: ") * line("Blocksize: "));
-    assert_eq!(histogram(&told), e2freefrag_bins(&e2freefrag, line("Blocksize: ")));
-    assert_eq!(told["filesystem"], "ext4");
-    assert!(told["through"].as_str().unwrap().contains("noload"));
+    assert_eq!(whole(&reported, "/free_space/bytes"), line("Free blocks: ") * line("Blocksize: "));
+    assert_eq!(histogram(&reported), e2freefrag_bins(&e2freefrag, line("Blocksize: ")));
+    assert_eq!(reported["filesystem"], "ext4");
+    assert!(reported["through"].as_str().unwrap().contains("noload"));
 }
 
 /// Lines as `   4K...    8K-  :          1281          1281    0.37%`.
@@ -167,7 +167,7 @@ fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
     image.unmount();
-    let told = layout(&program(), &image.file, &[]);
+    let reported = layout(&program(), &image.file, &[]);
     let mut freesp = Command::new("xfs_db");
     let totals = said(freesp.args(["-r", "-c", "freesp -s"]).arg(&image.file));
     let total = |name: &str| {
@@ -184,10 +184,10 @@ fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
     let groups = one("sb 0", "agcount");
     let kept: u64 = (0..groups).map(|group| one(&format!("agf {group}"), "flcount")).sum();
     assert!(kept > 0);
-    assert_eq!(whole(&told, "/free_space/extents") + kept, total("total free extents"));
-    let bytes = whole(&told, "/free_space/bytes");
+    assert_eq!(whole(&reported, "/free_space/extents") + kept, total("total free extents"));
+    let bytes = whole(&reported, "/free_space/bytes");
     assert_eq!(bytes / 4096 + kept, total("total free blocks"));
-    assert!(whole(&told, "/free_space/extents") > 100, "{told}");
+    assert!(whole(&reported, "/free_space/extents") > 100, "{reported}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
     require_loop_fs!("btrfs");
     let image = Image::new("btrfs", 600, &[]);
     age(&image.mounted);
-    let told = layout(&program(), &image.mounted, &[]);
+    let reported = layout(&program(), &image.mounted, &[]);
     let device = image.device();
     let dump = |tree: &str| {
         said(Command::new("btrfs").args(["inspect-internal", "dump-tree", "-t", tree, &device]))
@@ -222,7 +222,7 @@ fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
             extents += if is_data { count } else { 0 };
         }
     }
-    assert_eq!(whole(&told, "/free_space/extents"), extents);
+    assert_eq!(whole(&reported, "/free_space/extents"), extents);
     assert!(extents > 50);
     let usage = said(Command::new("btrfs").args(["filesystem", "usage", "-b"]).arg(&image.mounted));
     let data = usage.lines().find_map(|line| line.strip_prefix("Data,single: Size:")).unwrap();
@@ -230,14 +230,14 @@ fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
         .split(", Used:")
         .map(|figure| figure.split([' ', ',']).next().unwrap().parse::<u64>().unwrap());
     let (size, used) = (figures.next().unwrap(), figures.next().unwrap());
-    assert_eq!(whole(&told, "/fullness/data/total_bytes"), size);
-    assert_eq!(whole(&told, "/fullness/data/used_bytes"), used);
-    assert_eq!(whole(&told, "/free_space/bytes"), size - used);
+    assert_eq!(whole(&reported, "/fullness/data/total_bytes"), size);
+    assert_eq!(whole(&reported, "/fullness/data/used_bytes"), used);
+    assert_eq!(whole(&reported, "/free_space/bytes"), size - used);
     let line = |begin: &str| {
         let line = usage.lines().find_map(|line| line.trim().strip_prefix(begin)).unwrap();
         line.trim().parse::<u64>().unwrap()
     };
-    assert_eq!(whole(&told, "/fullness/unallocated_bytes"), line("Device unallocated:"));
+    assert_eq!(whole(&reported, "/fullness/unallocated_bytes"), line("Device unallocated:"));
 }
 
 /// Files of all sorts: in one piece, in many, with holes, never written, empty, small.
@@ -298,28 +298,32 @@ fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
         said(copy.arg("--reflink=always").arg(dir.join("turn-a")).arg(dir.join("copy")));
         sync(&dir);
     }
-    let told = layout(&program(), &dir, &[]);
+    let reported = layout(&program(), &dir, &[]);
     let found = filefrag(&dir);
     let with_blocks: Vec<_> = found.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
     let pieces: u64 = with_blocks.iter().map(|(_, pieces, _)| pieces).sum();
     let extents: u64 = with_blocks.iter().map(|(_, _, extents)| extents).sum();
     assert!(pieces > with_blocks.len() as u64, "something is in pieces: {found:?}");
-    assert_eq!(whole(&told, "/placed_files"), with_blocks.len() as u64, "{found:?}");
-    assert_eq!(whole(&told, "/extents/placed/extents"), extents, "{found:?}");
+    assert_eq!(whole(&reported, "/placed_files"), with_blocks.len() as u64, "{found:?}");
+    assert_eq!(whole(&reported, "/extents/placed/extents"), extents, "{found:?}");
     let mean = pieces as f64 / with_blocks.len() as f64;
-    assert!((number(&told, "/extents_per_file") - mean).abs() < 1e-12, "{found:?}\n{told}");
+    assert!((number(&reported, "/extents_per_file") - mean).abs() < 1e-12, "{found:?}\n{reported}");
     let most = with_blocks.iter().map(|(_, pieces, _)| *pieces).max();
-    assert_eq!(Some(whole(&told, "/most_extents")), most);
+    assert_eq!(Some(whole(&reported, "/most_extents")), most);
     let fragmented = with_blocks.iter().filter(|(_, pieces, _)| *pieces > 1).count();
-    assert_eq!(whole(&told, "/fragmented_files"), fragmented as u64);
-    assert_eq!(whole(&told, "/files"), 7 + u64::from(can_share), "a file of two names counts once");
-    assert_eq!(whole(&told, "/passed/hard_links"), 1);
-    assert_eq!(whole(&told, "/passed/others"), 1);
-    assert_eq!(whole(&told, "/empty_files"), 1);
-    assert_eq!(whole(&told, "/inline_files"), u64::from(kind == "btrfs"));
-    let unwritten = whole(&told, "/extents/unwritten/bytes");
+    assert_eq!(whole(&reported, "/fragmented_files"), fragmented as u64);
+    assert_eq!(
+        whole(&reported, "/files"),
+        7 + u64::from(can_share),
+        "a file of two names counts once"
+    );
+    assert_eq!(whole(&reported, "/passed/hard_links"), 1);
+    assert_eq!(whole(&reported, "/passed/others"), 1);
+    assert_eq!(whole(&reported, "/empty_files"), 1);
+    assert_eq!(whole(&reported, "/inline_files"), u64::from(kind == "btrfs"));
+    let unwritten = whole(&reported, "/extents/unwritten/bytes");
     assert_eq!(unwritten, (1 << 20) - 4096, "the page that was written is not among them");
-    let shared = whole(&told, "/extents/shared/bytes");
+    let shared = whole(&reported, "/extents/shared/bytes");
     assert_eq!(shared, if can_share { 2 * 12 * 16_384 } else { 0 });
 }
 
@@ -346,10 +350,10 @@ fn blocks_of_another_size_are_counted_in_their_own() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &["-b", "1024"]);
     fs::write(image.mounted.join("file"), vec![1; 10 * 1024]).unwrap();
-    let told = layout(&program(), &image.mounted, &[]);
-    assert_eq!(whole(&told, "/block_bytes"), 1024);
-    assert_eq!(number(&told, "/layout_score"), 1.0);
-    let smallest = histogram(&told)[0].0;
+    let reported = layout(&program(), &image.mounted, &[]);
+    assert_eq!(whole(&reported, "/block_bytes"), 1024);
+    assert_eq!(number(&reported, "/layout_score"), 1.0);
+    let smallest = histogram(&reported)[0].0;
     assert!(smallest >= 1024);
 }
 
@@ -359,14 +363,14 @@ fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
     let program = program();
-    let told = layout(&program, &image.mounted, &[]);
+    let reported = layout(&program, &image.mounted, &[]);
     let device = image.device();
     for path in [Path::new(&device), &image.file] {
         let same = layout(&program, path, &[]);
         assert!(same["through"].as_str().unwrap().contains("its mount at"), "{same}");
-        assert_eq!(same["free_space"], told["free_space"]);
-        assert_eq!(same["traversal_score"], told["traversal_score"]);
-        assert_eq!(same["files"], told["files"]);
+        assert_eq!(same["free_space"], reported["free_space"]);
+        assert_eq!(same["traversal_score"], reported["traversal_score"]);
+        assert_eq!(same["files"], reported["files"]);
     }
     image.unmount();
     let before = fs::metadata(&image.file).unwrap().modified().unwrap();
@@ -374,7 +378,7 @@ fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
     let private = layout(&program, &image.file, &[]);
     assert!(private["through"].as_str().unwrap().contains("norecovery"), "{private}");
     for field in ["files", "adjacent_siblings", "traversal_score", "extents_per_file"] {
-        assert_eq!(private[field], told[field], "{field}");
+        assert_eq!(private[field], reported[field], "{field}");
     }
     assert_eq!(fs::metadata(&image.file).unwrap().modified().unwrap(), before);
     assert_eq!(said(Command::new("cksum").arg(&image.file)), content, "not a byte was written");
@@ -433,14 +437,14 @@ fn without_root_the_kernel_tells_what_it_tells() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", binary]);
         command.args(["layout", "--format", "json"]).arg(&image.mounted).current_dir("/");
-        let told: Value = serde_json::from_str(&said(&mut command)).unwrap();
-        assert_eq!(whole(&told, "/files"), 1);
-        assert!(whole(&told, "/passed/unreadable") >= 1);
-        assert_eq!(told["free_space"].is_object(), tells, "{told}");
+        let reported: Value = serde_json::from_str(&said(&mut command)).unwrap();
+        assert_eq!(whole(&reported, "/files"), 1);
+        assert!(whole(&reported, "/passed/unreadable") >= 1);
+        assert_eq!(reported["free_space"].is_object(), tells, "{reported}");
         if !tells {
-            let why = told["free_space_problem"].as_str().unwrap();
+            let why = reported["free_space_problem"].as_str().unwrap();
             assert!(why.contains("CAP_SYS_ADMIN"), "{why}");
-            assert!(whole(&told, "/fullness/data/total_bytes") > 0);
+            assert!(whole(&reported, "/fullness/data/total_bytes") > 0);
         }
     }
 }
@@ -497,14 +501,14 @@ fn a_sample_has_intervals_around_what_it_tells() {
     let program = program();
     let all = layout(&program, &image.mounted, &[]);
     assert!(all["intervals"].is_null() && all["sampled_files"].is_null());
-    let told = layout(&program, &image.mounted, &["--sample", "400"]);
+    let reported = layout(&program, &image.mounted, &["--sample", "400"]);
     let again = layout(&program, &image.mounted, &["--sample", "400"]);
-    assert_eq!(told, again, "a seed decides");
-    assert_eq!(told["files"], all["files"]);
-    let sampled = whole(&told, "/sampled_files");
+    assert_eq!(reported, again, "a seed decides");
+    assert_eq!(reported["files"], all["files"]);
+    let sampled = whole(&reported, "/sampled_files");
     assert!((100..700).contains(&sampled), "{sampled}");
-    let ends = told["intervals"]["adjacent_siblings"].as_array().unwrap();
-    let value = number(&told, "/adjacent_siblings");
+    let ends = reported["intervals"]["adjacent_siblings"].as_array().unwrap();
+    let value = number(&reported, "/adjacent_siblings");
     assert!(ends[0].as_f64().unwrap() <= value && value <= ends[1].as_f64().unwrap());
     let more = layout(&program, &image.mounted, &["--sample", "100000"]);
     assert!(more["sampled_files"].is_null(), "all of them were measured");
@@ -526,10 +530,10 @@ fn a_deep_tree_and_a_broad_one_are_walked_to_their_ends() {
     for name in 0..5000 {
         fs::create_dir(image.mounted.join(format!("broad-{name}"))).unwrap();
     }
-    let told = layout(&program(), &image.mounted, &[]);
-    assert_eq!(whole(&told, "/files"), 400);
-    assert_eq!(whole(&told, "/directories"), 400 + 5000 + 2, "with lost+found and the top");
-    assert_eq!(whole(&told, "/passed/unreadable"), 0);
+    let reported = layout(&program(), &image.mounted, &[]);
+    assert_eq!(whole(&reported, "/files"), 400);
+    assert_eq!(whole(&reported, "/directories"), 400 + 5000 + 2, "with lost+found and the top");
+    assert_eq!(whole(&reported, "/passed/unreadable"), 0);
 }
 
 #[test]
@@ -541,10 +545,10 @@ fn other_mounts_are_not_entered() {
     fs::create_dir(&inside).unwrap();
     said(Command::new("mount").args(["-t", "tmpfs", "other"]).arg(&inside));
     fs::write(inside.join("there"), "x").unwrap();
-    let told = layout(&program(), &image.mounted, &[]);
+    let reported = layout(&program(), &image.mounted, &[]);
     said(Command::new("umount").arg(&inside));
-    assert_eq!(whole(&told, "/files"), 1);
-    assert_eq!(whole(&told, "/passed/mounts"), 1);
+    assert_eq!(whole(&reported, "/files"), 1);
+    assert_eq!(whole(&reported, "/passed/mounts"), 1);
 }
 
 #[test]
@@ -592,8 +596,12 @@ fn files_of_an_overlay_are_known_by_device_and_inode() {
     }
     let ran = program().run(["layout", dir.path().to_str().unwrap(), "--format", "json"]);
     said(Command::new("umount").arg(dir.path()));
-    let told: Value = serde_json::from_str(&ran.ends_with(0).stdout).unwrap();
-    assert_eq!((whole(&told, "/files"), whole(&told, "/passed/hard_links")), (600, 2), "{told}");
+    let reported: Value = serde_json::from_str(&ran.ends_with(0).stdout).unwrap();
+    assert_eq!(
+        (whole(&reported, "/files"), whole(&reported, "/passed/hard_links")),
+        (600, 2),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -603,8 +611,8 @@ fn a_damaged_image_that_asks_for_a_panic_makes_none() {
     fs::write(image.mounted.join("f"), "x").unwrap();
     image.unmount();
     let before = fs::read(&image.file).unwrap();
-    let told = layout(&program(), &image.file, &[]);
-    assert!(told["through"].as_str().unwrap().contains("errors=continue"), "{told}");
+    let reported = layout(&program(), &image.file, &[]);
+    assert!(reported["through"].as_str().unwrap().contains("errors=continue"), "{reported}");
     assert!(fs::read(&image.file).unwrap() == before, "nothing is written");
 }
 
@@ -623,11 +631,14 @@ fn files_have_their_extents_listed_as_filefrag_has_them() {
     let program = program();
     let [first, second] = [&one, &two].map(|path| path.to_str().unwrap());
     let ran = program.run(["layout", first, second, "--format", "json"]).ends_with(0);
-    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((&told["format"], &told["version"]), (&"treering extents".into(), &1.into()));
-    assert_eq!(told["files"].as_array().unwrap().len(), 2);
+    let reported: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&reported["format"], &reported["version"]),
+        (&"treering extents".into(), &1.into())
+    );
+    assert_eq!(reported["files"].as_array().unwrap().len(), 2);
     for (number, path) in [first, second].iter().enumerate() {
-        let file = &told["files"][number];
+        let file = &reported["files"][number];
         let extents = file["extents"].as_array().unwrap();
         let of = |extent: &Value| {
             format!(
@@ -637,7 +648,7 @@ fn files_have_their_extents_listed_as_filefrag_has_them() {
                 whole(extent, "/length_bytes") / 4096
             )
         };
-        let told: Vec<String> = extents.iter().map(of).collect();
+        let reported: Vec<String> = extents.iter().map(of).collect();
         let listed = said(Command::new("filefrag").args(["-v", "-b4096", path]));
         let row = |line: &str| {
             let fields: Vec<&str> = line.split(':').map(str::trim).collect();
@@ -645,7 +656,7 @@ fn files_have_their_extents_listed_as_filefrag_has_them() {
             let begin = |field: &str| field.split("..").next().unwrap().trim().to_owned();
             Some(format!("{} {} {}", begin(fields[1]), begin(fields[2]), fields[3]))
         };
-        assert_eq!(told, listed.lines().filter_map(row).collect::<Vec<_>>(), "{listed}");
+        assert_eq!(reported, listed.lines().filter_map(row).collect::<Vec<_>>(), "{listed}");
         let pieces = format!("{} extent", whole(file, "/pieces"));
         assert!(listed.contains(&pieces), "{pieces}: {listed}");
     }

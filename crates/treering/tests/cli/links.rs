@@ -68,6 +68,6 @@ fn beside_the_executable_links_are_relative() {
 }
 
 #[test]
-fn a_missing_directory_is_told() {
+fn a_missing_directory_is_reported() {
     program().run(["links", "none"]).ends_with(2).complains("none");
 }

@@ -46,8 +46,8 @@ mod data_sets;
 /// dbench, beside the original where it is installed.
 mod dbench;
 
-/// Doubts whose causes are planted, and the doctor.
-mod doubts;
+/// Cautions whose causes are planted, and the doctor.
+mod cautions;
 
 /// Every call of a run, printed without one.
 mod dry_calls;
@@ -97,7 +97,7 @@ mod native_trees;
 /// Directories that cannot be worked in.
 mod places;
 
-/// Doubts about a trial whose causes are planted.
+/// Cautions about a trial whose causes are planted.
 mod planted;
 
 /// The command line as it is told to users.
@@ -121,7 +121,16 @@ mod trial;
 /// Comparisons that are made unfair on purpose.
 mod unfair;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use treering_testkit::Program;
+
+/// `lab release` frees what any killed run left: tests that leave something for it take turns.
+static RELEASES: Mutex<()> = Mutex::new(());
+
+fn only_release() -> MutexGuard<'static, ()> {
+    RELEASES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The program with a home of its own.
 fn program() -> Program {

@@ -101,7 +101,7 @@ fn a_link_that_finds_itself_first_runs_the_other_fio() {
 }
 
 #[test]
-fn without_fio_all_faults_are_told_at_once() {
+fn without_fio_all_faults_are_reported_at_once() {
     let program = program();
     written(&program, "[a]\nrw=sideways\nsize=1m\nzonemode=zbd\nbogus=1\n");
     let ran = alone(&program, &["j.fio"]).ends_with(1);
@@ -140,11 +140,11 @@ fn several_job_files_run_one_after_the_other() {
     let ran = alone(&program, &["a.fio", "b.fio", "--output-format=json"]).ends_with(0);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let jobs = document["jobs"].as_array().unwrap();
-    let told = |job: &Value, way: &str| {
+    let reported = |job: &Value, way: &str| {
         (job["groupid"].as_u64().unwrap(), job[way]["total_ios"].as_u64().unwrap())
     };
     // What is global in the first file does not hold in the second.
-    assert_eq!((told(&jobs[0], "write"), told(&jobs[1], "read")), ((0, 8), (1, 16)));
+    assert_eq!((reported(&jobs[0], "write"), reported(&jobs[1], "read")), ((0, 8), (1, 16)));
     let ran = alone(&program, &["--showcmd", "a.fio", "b.fio"]).ends_with(0);
     let lines = "fio --bs=8k --size=64k --name=x --rw=write \nfio --name=y --size=64k --rw=read \n";
     assert_eq!(ran.stdout, lines);

@@ -1,4 +1,4 @@
-//! Doubts about a trial whose cause is planted for real, each beside a trial without it.
+//! Cautions about a trial whose cause is planted for real, each beside a trial without it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,7 +43,7 @@ fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn memory_that_a_control_group_limits_is_told_and_that_it_ran_short() {
+fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     require_root!();
     let group = match Cgroup::with_memory(48) {
         Ok(group) => group,
@@ -68,7 +68,7 @@ fn memory_that_a_control_group_limits_is_told_and_that_it_ran_short() {
 }
 
 #[test]
-fn processors_that_are_kept_from_us_are_told() {
+fn processors_that_are_kept_from_us_are_reported() {
     let program = prepared();
     let all = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
@@ -87,7 +87,7 @@ fn processors_that_are_kept_from_us_are_told() {
 }
 
 #[test]
-fn caches_that_somebody_else_drops_are_told() {
+fn caches_that_somebody_else_drops_are_reported() {
     require_root!();
     let program = prepared();
     let mut more = words("w", &["--initial-dirs", "3", "--runs", "3", "--events=-"]);
@@ -109,7 +109,7 @@ fn caches_that_somebody_else_drops_are_told() {
 }
 
 #[test]
-fn what_is_still_to_be_written_of_before_is_told() {
+fn what_is_still_to_be_written_of_before_is_reported() {
     let program = prepared();
     let bulk = temp_dir();
     let over = AtomicBool::new(false);
@@ -133,44 +133,44 @@ fn what_is_still_to_be_written_of_before_is_told() {
             thread::yield_now();
         }
         // Somebody may sync the whole machine just then.
-        let is_told = (0..10).any(|_| {
+        let is_reported = (0..10).any(|_| {
             let trial = trial(&program, "w", &["--sync", "none"]);
             caution(&trial, CautionCode::NotQuiet).is_some()
         });
         over.store(true, Ordering::Relaxed);
-        is_told
+        is_reported
     });
     assert!(found);
 }
 
 #[test]
-fn data_that_memory_holds_are_told_where_caches_are_kept() {
+fn data_that_memory_holds_are_reported_where_caches_are_kept() {
     let program = prepared();
     let reads = ["--mix", "read=1", "--drop-caches"];
-    let told = |dir: &str, drop: &str| {
+    let reported = |dir: &str, drop: &str| {
         let trial = trial(&program, dir, &[&reads[..], &[drop]].concat());
         caution(&trial, CautionCode::DataFitInMemory).is_some()
     };
-    assert!(told("w", "none"));
+    assert!(reported("w", "none"));
     let creates = trial(&program, "w", &["--mix", "create=1", "--drop-caches", "none"]);
     assert_eq!(caution(&creates, CautionCode::DataFitInMemory), None, "nothing was read");
     if is_root() {
-        assert!(!told("w", "each"), "the caches are dropped");
+        assert!(!reported("w", "each"), "the caches are dropped");
         let memory = LoopFs::in_memory(64);
         assert!(
-            !told(memory.path().join("w").to_str().unwrap(), "none"),
+            !reported(memory.path().join("w").to_str().unwrap(), "none"),
             "there is no other place"
         );
     }
 }
 
 #[test]
-fn a_trial_that_is_over_before_anything_is_written_is_told() {
+fn a_trial_that_is_over_before_anything_is_written_is_reported() {
     let program = prepared();
-    for (sync, is_told) in [("none", true), ("end", true), ("each", false)] {
+    for (sync, is_reported) in [("none", true), ("end", true), ("each", false)] {
         let trial = trial(&program, "w", &["--sync", sync]);
         let found = caution(&trial, CautionCode::TooShort);
-        assert_eq!(found.is_some(), is_told, "{sync}: {found:?}");
+        assert_eq!(found.is_some(), is_reported, "{sync}: {found:?}");
     }
 }
 
@@ -184,7 +184,7 @@ fn overdue(dir: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn what_the_kernel_warns_of_the_filesystem_under_test_is_told_and_nothing_else() {
+fn what_the_kernel_warns_of_the_filesystem_under_test_is_reported_and_nothing_else() {
     require_loop_fs!("ext4");
     let program = prepared();
     let image = overdue(program.home());
@@ -231,19 +231,19 @@ fn what_the_kernel_warns_of_the_filesystem_under_test_is_told_and_nothing_else()
 }
 
 #[test]
-fn a_partition_between_two_blocks_is_told() {
+fn a_partition_between_two_blocks_is_reported() {
     require_loop_fs!("ext4");
     let mut disk = match Partitioned::new(&[2049, 40_960], 32_768) {
         Ok(disk) => disk,
         Err(reason) => return skip(&reason),
     };
     let program = prepared();
-    for (number, is_told) in [(1, true), (2, false)] {
+    for (number, is_reported) in [(1, true), (2, false)] {
         let said = program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
-        assert_eq!(said.contains("(misaligned)"), is_told, "{said}");
+        assert_eq!(said.contains("(misaligned)"), is_reported, "{said}");
         assert!(said.contains("device.start_sectors") && !said.contains("filesystem."), "{said}");
         let dir = disk.mount(number).join("w");
         let trial = trial(&program, dir.to_str().unwrap(), &[]);
-        assert_eq!(caution(&trial, CautionCode::Misaligned).is_some(), is_told);
+        assert_eq!(caution(&trial, CautionCode::Misaligned).is_some(), is_reported);
     }
 }

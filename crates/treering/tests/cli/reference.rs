@@ -11,11 +11,11 @@ use crate::program;
 /// The help of a verb and of those below it.
 fn help(program: &Program, verb: &[String], pages: &mut String) {
     let words = verb.iter().map(String::as_str);
-    let told = program.run(words.chain(["--help"])).ends_with(0);
-    assert_eq!(told.stderr, "", "help is what was asked for");
+    let reported = program.run(words.chain(["--help"])).ends_with(0);
+    assert_eq!(reported.stderr, "", "help is what was asked for");
     let title = [&["treering".to_owned()], verb].concat().join(" ");
-    *pages += &format!("$ {title} --help\n{}\n", told.stdout);
-    let mut lines = told.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
+    let mut lines = reported.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
     // Names begin in the third column; what stands further right goes on from the line before.
     let names = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
         let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
@@ -118,8 +118,8 @@ fn the_help_names_every_option_with_its_default() {
                     assert!(help.contains(&format!("-{short}, --{}", spec.name)), "{}", spec.name);
                 }
                 if let Some(default) = spec.default {
-                    let told = format!("[default: {default}]");
-                    assert!(help.contains(&told), "{}: {told}", spec.name);
+                    let reported = format!("[default: {default}]");
+                    assert!(help.contains(&reported), "{}: {reported}", spec.name);
                 }
             }
         }
@@ -127,7 +127,7 @@ fn the_help_names_every_option_with_its_default() {
 }
 
 #[test]
-fn every_doubt_has_its_row_in_the_documents() {
+fn every_caution_has_its_row_in_the_documents() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let read = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap();
     let (fair, json) = (read("fair.md"), read("json.md"));

@@ -1,4 +1,4 @@
-//! What was kept, told again: lists, single trials, exports; and readers that go away.
+//! What was kept, reported again: lists, single trials, exports; and readers that go away.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -13,7 +13,7 @@ use crate::faults::{Cgroup, Partitioned, Setting, run};
 use crate::program;
 use crate::trial::last;
 
-/// Doubts about places; other codes speak of rounds and of the machine the tests run on.
+/// Cautions about places; other codes speak of rounds and of the machine the tests run on.
 const OF_PLACES: [&str; 10] = [
     "kernel_settings_differ",
     "filesystems_differ",
@@ -51,18 +51,18 @@ fn trial(program: &Program, place: &Path, label: &str) {
     program.run(words(dir.to_str().unwrap(), label)).ends_with(0);
 }
 
-/// What the comparison doubts, by code, with the messages.
-fn doubts(program: &Program, baseline: &str, contender: &str) -> Vec<(String, String)> {
+/// What the comparison cautions, by code, with the messages.
+fn cautions(program: &Program, baseline: &str, contender: &str) -> Vec<(String, String)> {
     let words = ["report", "--baseline", baseline, "--contender", contender, "--format", "json"];
-    let told: Value = serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
+    let reported: Value = serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
-    let cautions = told["cautions"].as_array().unwrap().iter();
+    let cautions = reported["cautions"].as_array().unwrap().iter();
     cautions.map(|one| (text(one, "code"), text(one, "message"))).collect()
 }
 
 /// The codes of those about places.
 fn of_places(program: &Program, baseline: &str, contender: &str) -> BTreeSet<String> {
-    let codes = doubts(program, baseline, contender).into_iter().map(|(code, _)| code);
+    let codes = cautions(program, baseline, contender).into_iter().map(|(code, _)| code);
     codes.filter(|code| OF_PLACES.contains(&code.as_str())).collect()
 }
 
@@ -71,7 +71,7 @@ fn only(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn filesystems_that_are_made_or_mounted_otherwise_are_doubted() {
+fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -99,13 +99,15 @@ fn filesystems_that_are_made_or_mounted_otherwise_are_doubted() {
     run(Command::new("fallocate").args(["-l", "200M"]).arg(&filler)).unwrap();
     assert_eq!(against_base("full", &full), only("free_space_differs"));
     // All of this was too short to say much.
-    let (_, message) =
-        doubts(&program, "base", "twin").into_iter().find(|(code, _)| code == "too_short").unwrap();
+    let (_, message) = cautions(&program, "base", "twin")
+        .into_iter()
+        .find(|(code, _)| code == "too_short")
+        .unwrap();
     assert!(message.contains("less than 1 s"), "{message}");
 }
 
 #[test]
-fn metadata_that_is_kept_twice_is_doubted_until_it_is_not() {
+fn metadata_that_is_kept_twice_is_cautioned_until_it_is_not() {
     require_loop_fs!("btrfs");
     require_loop_fs!("ext4");
     let _settled = settled();
@@ -115,7 +117,7 @@ fn metadata_that_is_kept_twice_is_doubted_until_it_is_not() {
     trial(&program, twice.path(), "twice");
     let single = LoopFs::with_options("btrfs", 640, &["-m", "single"]);
     trial(&program, single.path(), "single");
-    let found = doubts(&program, "fs:ext4", "label:twice");
+    let found = cautions(&program, "fs:ext4", "label:twice");
     let (_, message) = found.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
     assert!(
         message.contains("single by 'ext4'") && message.contains("dup by 'twice'"),
@@ -125,7 +127,7 @@ fn metadata_that_is_kept_twice_is_doubted_until_it_is_not() {
 }
 
 #[test]
-fn partitions_of_one_disk_are_doubted() {
+fn partitions_of_one_disk_are_cautioned() {
     require_loop_fs!("ext4");
     let mut disk = match Partitioned::new(&[2048, 264_192], 262_144) {
         Ok(disk) => disk,
@@ -151,7 +153,7 @@ fn partitions_of_one_disk_are_doubted() {
 }
 
 #[test]
-fn machines_that_are_set_or_limited_otherwise_are_doubted() {
+fn machines_that_are_set_or_limited_otherwise_are_cautioned() {
     require_root!();
     let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
     let program = prepared();
@@ -176,7 +178,7 @@ fn machines_that_are_set_or_limited_otherwise_are_doubted() {
 }
 
 #[test]
-fn queues_that_are_set_otherwise_are_doubted() {
+fn queues_that_are_set_otherwise_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -195,7 +197,7 @@ fn queues_that_are_set_otherwise_are_doubted() {
 }
 
 /// Compares a trial while a setting of the machine is changed with one before and one after it.
-fn doubted_while_changed(name: &str, change: impl FnOnce() -> (Setting, String)) {
+fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String)) {
     let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
     let program = prepared();
     let place = program.home().join("place");
@@ -210,7 +212,7 @@ fn doubted_while_changed(name: &str, change: impl FnOnce() -> (Setting, String))
         assert!(seen.contains(&value), "{seen}");
         value
     };
-    let found = doubts(&program, "base", "changed");
+    let found = cautions(&program, "base", "changed");
     let said = found.iter().find(|(code, _)| code == "kernel_settings_differ");
     let (_, message) = said.unwrap_or_else(|| panic!("{name}: {found:?}"));
     assert!(message.contains(name) && message.contains(&value), "{message}");
@@ -219,27 +221,27 @@ fn doubted_while_changed(name: &str, change: impl FnOnce() -> (Setting, String))
 }
 
 #[test]
-fn huge_pages_that_are_set_otherwise_are_doubted() {
+fn huge_pages_that_are_set_otherwise_are_cautioned() {
     require_root!();
     let file = "/sys/kernel/mm/transparent_hugepage/enabled";
     if let Err(reason) = Setting::present(file) {
         return skip(&reason);
     }
-    doubted_while_changed("memory.transparent_hugepages", || {
+    cautioned_while_changed("memory.transparent_hugepages", || {
         let other = if Setting::present(file).unwrap() == "always" { "never" } else { "always" };
         (Setting::new(file, other), format!("[{other}]"))
     });
 }
 
 #[test]
-fn limits_of_dirty_memory_that_are_set_otherwise_are_doubted() {
+fn limits_of_dirty_memory_that_are_set_otherwise_are_cautioned() {
     require_root!();
     let pair = ["dirty_ratio", "dirty_bytes"];
     for (name, fact, values) in [
         ("dirty_ratio", "memory.dirty_ratio", ["31", "32"]),
         ("dirty_bytes", "memory.dirty_limit_bytes", ["805306368", "939524096"]),
     ] {
-        doubted_while_changed(fact, || {
+        cautioned_while_changed(fact, || {
             let present = Setting::present(&format!("/proc/sys/vm/{name}")).unwrap();
             let other = values.into_iter().find(|value| *value != present).unwrap();
             (Setting::of_pair(pair, name, other), other.to_owned())
@@ -249,7 +251,7 @@ fn limits_of_dirty_memory_that_are_set_otherwise_are_doubted() {
 
 /// Compares a trial while the queue of its loop device is set otherwise with one before and one
 /// after it; the doctor is asked, too, of a plan with this place and another.
-fn doubted_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
+fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
     let _settled = settled();
     let program = prepared();
     let (place, other_place) = (LoopFs::new("ext4", 64), LoopFs::new("ext4", 64));
@@ -276,7 +278,7 @@ fn doubted_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
         assert!(said.contains(&foreseen) && said.contains("(devices_differ)"), "{said}");
     }
     assert_eq!(of_places(&program, "base", "changed"), only("devices_differ"));
-    let found = doubts(&program, "base", "changed");
+    let found = cautions(&program, "base", "changed");
     let (_, message) = found.iter().find(|(code, _)| code == "devices_differ").unwrap();
     let difference = format!("{fact} is {present} for 'base' and {other} for 'changed'");
     assert_eq!(*message, difference);
@@ -285,21 +287,21 @@ fn doubted_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
 }
 
 #[test]
-fn queues_of_another_length_are_doubted() {
+fn queues_of_another_length_are_cautioned() {
     require_loop_fs!("ext4");
-    doubted_while_queue_changed("nr_requests", "device.nr_requests", ["64", "32"]);
+    cautioned_while_queue_changed("nr_requests", "device.nr_requests", ["64", "32"]);
 }
 
 #[test]
-fn queues_that_merge_otherwise_are_doubted() {
+fn queues_that_merge_otherwise_are_cautioned() {
     require_loop_fs!("ext4");
-    doubted_while_queue_changed("nomerges", "device.nomerges", ["2", "1"]);
+    cautioned_while_queue_changed("nomerges", "device.nomerges", ["2", "1"]);
 }
 
 #[test]
-fn queues_that_hold_writing_back_otherwise_are_doubted() {
+fn queues_that_hold_writing_back_otherwise_are_cautioned() {
     require_loop_fs!("ext4");
-    doubted_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
+    cautioned_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
 }
 
 /// What the doctor says of a plan of these variants, in one line.
@@ -312,7 +314,7 @@ fn doctor(program: &Program, variants: &str) -> String {
 }
 
 #[test]
-fn the_doctor_foresees_what_a_comparison_would_doubt() {
+fn the_doctor_foresees_what_a_comparison_would_caution() {
     let program = prepared();
     let said = |variants: &str| doctor(&program, variants);
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";

@@ -286,7 +286,7 @@ fn both_ways_do_the_same_work_by_the_same_requests() {
 }
 
 #[test]
-fn what_differs_is_told_and_is_an_exit_code() {
+fn what_differs_is_reported_and_is_an_exit_code() {
     if is_missing() {
         return;
     }

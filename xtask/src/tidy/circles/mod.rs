@@ -45,16 +45,16 @@ fn circles_of(tree: &Tree, folder: &str) -> Vec<Problem> {
     let graph: Graph =
         uses(&files.iter().map(|(module, (_, rust))| (module.clone(), *rust)).collect());
     let mut problems = Vec::new();
-    let mut told: BTreeSet<&Module> = BTreeSet::new();
+    let mut reported: BTreeSet<&Module> = BTreeSet::new();
     for module in graph.keys() {
         let Some(circle) = circle(&graph, module) else { continue };
-        if !circle.iter().any(|one| told.contains(one)) {
+        if !circle.iter().any(|one| reported.contains(one)) {
             let names: Vec<String> = circle.iter().map(|one| one.join("::")).collect();
             let what = format!("files use one another in a circle: {}", names.join(" → "));
             let right = "move what both need into a file of its own";
             problems.push(Problem::new(files[module].0, 1, what, right));
         }
-        told.extend(circle);
+        reported.extend(circle);
     }
     problems
 }

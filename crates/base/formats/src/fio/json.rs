@@ -17,7 +17,7 @@ pub fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> {
     let version = document.get("fio version").and_then(Value::as_str).unwrap_or_default();
     let mut run = Run {
         version: version.trim_start_matches("fio-").to_owned(),
-        told_unix_ms: told(document),
+        reported_unix_ms: reported(document),
         has_all_options: true,
         ..Run::default()
     };
@@ -51,7 +51,7 @@ pub fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> {
     Some(run)
 }
 
-fn told(document: &Value) -> Option<i64> {
+fn reported(document: &Value) -> Option<i64> {
     let ms = document.get("timestamp_ms").and_then(Value::as_i64);
     let seconds = || document.get("timestamp")?.as_i64()?.checked_mul(1000);
     // No later than the year 9999.
@@ -67,9 +67,9 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
     of.get(name)?.as_u64()
 }
 
-/// The options but for places, which are told by themselves, and for where results go.
+/// The options but for places, which are reported by themselves, and for where results go.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let all = of.and_then(Value::as_object).into_iter().flatten();
     for (name, value) in all.take(OPTIONS_MOST) {
         let value = match value {
@@ -82,10 +82,10 @@ fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)
             }
             "directory" | "filename" | "name" => {}
             name if name.starts_with("write_") && name.ends_with("_log") => {}
-            name => told.push((name.to_owned(), value)),
+            name => reported.push((name.to_owned(), value)),
         }
     }
-    told
+    reported
 }
 
 fn job(of: &Value, places: &mut Vec<String>, say: &mut dyn FnMut(String)) -> Job {
@@ -102,15 +102,18 @@ fn job(of: &Value, places: &mut Vec<String>, say: &mut dyn FnMut(String)) -> Job
         let Some(value) = of.get(name) else { continue };
         let direction = direction(name, value);
         if let Some((_, bins)) = &direction.bins
-            && let Some(told) = whole(time_of(value, "clat").map_or(value, |(own, _)| own), "N")
-            && told
+            && let Some(reported) = whole(time_of(value, "clat").map_or(value, |(own, _)| own), "N")
+            && reported
                 != bins
                     .iter()
                     .map(|(_, count)| count)
                     .fold(0, |sum, n| u64::saturating_add(sum, *n))
             && direction.bins.as_ref().is_some_and(|(of, _)| *of == "clat")
         {
-            say(format!("{} {name}: the counts of its latencies are not {told} in all", job.name));
+            say(format!(
+                "{} {name}: the counts of its latencies are not {reported} in all",
+                job.name
+            ));
         }
         if direction.is_there() {
             job.directions.push(direction);
@@ -150,8 +153,8 @@ fn level(of: &Value) -> Option<String> {
     // Keys come in the order of letters.
     let key = |level: &str| number::whole(level.trim_start_matches(">=")).unwrap_or(0);
     there.sort_by_key(|(level, _)| key(level));
-    let told = there.iter().map(|(level, share)| format!("{level}={share:.1}%"));
-    Some(told.collect::<Vec<_>>().join(", "))
+    let reported = there.iter().map(|(level, share)| format!("{level}={share:.1}%"));
+    Some(reported.collect::<Vec<_>>().join(", "))
 }
 
 /// The times of a kind, in nanoseconds since 3.0 and in microseconds before; and their unit.

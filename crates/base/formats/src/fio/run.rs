@@ -15,18 +15,18 @@ pub struct Run {
     /// As `3.33`; empty when the output does not say.
     pub version: String,
     /// When the output was written, in milliseconds since 1970.
-    pub told_unix_ms: Option<i64>,
+    pub reported_unix_ms: Option<i64>,
     /// How long all of it took; 0 when the output does not say.
     pub elapsed_ns: u64,
     /// Directories and files it worked in.
     pub places: Vec<String>,
     /// Options of all jobs.
     pub options: Vec<(String, String)>,
-    /// Whether options that are not told have their defaults.
+    /// Whether options that are not reported have their defaults.
     pub has_all_options: bool,
     /// What its jobs did.
     pub jobs: Vec<Job>,
-    /// The devices, where it told of them.
+    /// The devices, where it reported of them.
     pub disks: Vec<Disk>,
     /// Whether it, or a job, did not come to its end.
     pub is_interrupted: bool,

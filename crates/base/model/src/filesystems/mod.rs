@@ -19,7 +19,7 @@ pub use recognised::{FAT, ZFS};
 pub use xfs::XFS;
 
 /// Every family, in the order in which its members are listed. Of filesystems with one number the
-/// first is the one that is told from the number alone.
+/// first is the one that is distinguished from the number alone.
 const FAMILIES: &[&[Filesystem]] =
     &[ext::ALL, xfs::ALL, btrfs::ALL, f2fs::ALL, tmpfs::ALL, nilfs2::ALL, recognised::ALL];
 

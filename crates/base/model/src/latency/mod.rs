@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The longest latency told apart from longer ones: one hour. Longer ones count as one hour.
+/// The longest latency distinguished from longer ones: one hour. Longer ones count as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Latencies of one kind of operation, in nanoseconds.

@@ -22,8 +22,9 @@ pub struct FreshCopy {
     pub same_order: bool,
     /// The reads, in the order in which they were done.
     pub reads: Vec<ColdRead>,
-    /// What makes the figures doubtful.
-    pub doubts: Vec<String>,
+    /// What makes the figures questionable.
+    #[serde(alias = "doubts")]
+    pub cautions: Vec<String>,
 }
 
 /// What a copy has.

@@ -1,4 +1,5 @@
-//! A layout on disk, as it is told, kept and shown: one object of JSON, documented in docs/json.md.
+//! A layout on disk, as it is reported, kept and shown: one object of JSON, documented in
+//! docs/json.md.
 //!
 //! What each number means is defined in docs/layout.md; how it is found out is not known here.
 
@@ -61,9 +62,9 @@ pub struct Layout {
     pub gap_bytes: Option<LayoutQuantiles>,
     /// Median over the directories of the stretch over which their files lie, by their bytes.
     pub span_median: Option<f64>,
-    /// Free space, where it is told.
+    /// Free space, where it is reported.
     pub free_space: Option<LayoutFree>,
-    /// Why free space is not told.
+    /// Why free space is not reported.
     pub free_space_problem: Option<String>,
     /// How full the filesystem is.
     pub fullness: LayoutFullness,
@@ -211,7 +212,7 @@ pub struct LayoutInodes {
 pub struct LayoutMap {
     /// Bytes of a cell.
     pub cell_bytes: u64,
-    /// Directories whose files are told apart. The first, without a name, is for files beside
+    /// Directories whose files are distinguished. The first, without a name, is for files beside
     /// them.
     pub groups: Vec<LayoutMapGroup>,
     /// The cells.

@@ -28,7 +28,7 @@ impl Noise {
             Self::Normal => "normal",
             Self::Skewed => "skewed (exponential)",
             Self::Outliers => "10 % outliers of +6 sigma",
-            Self::Serial => "each side has a memory of its own, AR(1) phi .5",
+            Self::Serial => "each variant has a memory of its own, AR(1) phi .5",
             Self::SharedDrift => "shared by the round, AR(1) phi .9 of 3 sigma",
             Self::SerialInterleaved => {
                 "machine with memory, AR(1) phi .5; random order in each round"

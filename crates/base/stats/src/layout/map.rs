@@ -7,7 +7,7 @@ use super::{Extent, Placement};
 const CELLS: usize = 4096;
 /// Bytes of a cell at the beginning.
 const SMALLEST_CELL: u64 = 4096;
-/// Groups that are told apart; all others are one.
+/// Groups that are distinguished; all others are one.
 const GROUPS: usize = 255;
 
 /// A map that is being drawn.

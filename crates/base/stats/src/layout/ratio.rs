@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_that_are_alike_leave_no_doubt() {
+    fn clusters_that_are_alike_leave_no_caution() {
         let share = of(&[(3, 4); 20], 0.1).share(0.1).unwrap();
         let interval = share.interval.unwrap();
         assert!((interval.low - 0.75).abs() < 1e-9 && (interval.high - 0.75).abs() < 1e-9);

@@ -7,7 +7,7 @@ const LARGEST: u64 = 1 << 62;
 /// Significant decimal digits.
 const DIGITS: u8 = 3;
 
-/// What is told of a spread.
+/// What is reported about a spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
     /// How many values there are; above zero.
@@ -44,7 +44,7 @@ impl Spread {
         }
     }
 
-    /// What is told of the values; `None` where there are none.
+    /// What is reported about the values; `None` where there are none.
     pub fn quantiles(&self) -> Option<Quantiles> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
         // A bucket's upper end; what lies in the last bucket is not above the largest value.
@@ -73,9 +73,9 @@ mod tests {
     fn zeroes_and_giants_are_values() {
         let mut spread = Spread::default();
         [0, 0, u64::MAX].into_iter().for_each(|value| spread.add(value));
-        let told = spread.quantiles().unwrap();
-        assert_eq!((told.count, told.p50), (3, 0));
-        assert!(told.max > 1 << 61 && told.p99 <= told.max);
+        let reported = spread.quantiles().unwrap();
+        assert_eq!((reported.count, reported.p50), (3, 0));
+        assert!(reported.max > 1 << 61 && reported.p99 <= reported.max);
     }
 
     proptest! {
@@ -89,12 +89,13 @@ mod tests {
                 spread.add(*value);
             });
             values.sort_unstable();
-            let told = spread.quantiles().unwrap();
-            for (percent, told) in [(50, told.p50), (90, told.p90), (99, told.p99)] {
+            let reported = spread.quantiles().unwrap();
+            let percentiles = [(50, reported.p50), (90, reported.p90), (99, reported.p99)];
+            for (percent, reported) in percentiles {
                 let rank = (percent * values.len()).div_ceil(100);
                 let exact = values[rank.max(1) - 1] as f64;
-                let off = (told as f64 - exact).abs();
-                assert!(off <= exact / 1000.0 + 1.0, "{percent} %: {told} for {exact}");
+                let off = (reported as f64 - exact).abs();
+                assert!(off <= exact / 1000.0 + 1.0, "{percent} %: {reported} for {exact}");
             }
         }
     }

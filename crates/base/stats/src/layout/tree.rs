@@ -19,7 +19,7 @@ impl ExtentTotals {
     }
 }
 
-/// Files of a tree that are told one by one: directory by directory, each with its own files in
+/// Files of a tree that are reported one by one: directory by directory, each with its own files in
 /// the order of its entries.
 #[derive(Clone, Debug)]
 pub struct TreeMeasures {
@@ -61,7 +61,7 @@ struct Range {
     high: u64,
 }
 
-/// A file whose extents are being told.
+/// A file whose extents are being reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenFile {
     has_inline: bool,
@@ -120,7 +120,7 @@ pub struct TreeLayout {
 }
 
 /// Whether a reader of `before` finds `after` right behind it. How long an encoded extent is on
-/// the device is not told, but never longer than in the file.
+/// the device is not reported, but never longer than in the file.
 fn follows(before: &Extent, after: &Extent) -> bool {
     if before.encoded {
         return before.physical < after.physical && after.physical <= before.end();
@@ -175,7 +175,7 @@ impl TreeMeasures {
         self.directory = Range::default();
     }
 
-    /// All files of the directory were told. Its span counts when none was left out.
+    /// All files of the directory were reported. Its span counts when none was left out.
     pub fn end_directory(&mut self, is_whole: bool) {
         let Range { bytes, low, high } = self.directory;
         if is_whole && bytes > 0 {
@@ -264,7 +264,7 @@ impl TreeMeasures {
         }
     }
 
-    /// All extents of the file were told.
+    /// All extents of the file were reported.
     pub fn end_file(&mut self) {
         self.files += 1;
         let file = self.file;
@@ -283,8 +283,8 @@ impl TreeMeasures {
         }
     }
 
-    /// What there is to say. `sampled` is the share of the files that was told: of less than all,
-    /// shares get intervals.
+    /// What there is to say. `sampled` is the share of the files that was reported: of less than
+    /// all, shares get intervals.
     pub fn layout(&self, sampled: f64) -> TreeLayout {
         TreeLayout {
             block_bytes: self.block_bytes,
@@ -353,21 +353,24 @@ mod tests {
             vec![blocks(0, 5, 1)],
         ];
         let other = vec![vec![blocks(0, 6, 2)]];
-        let told = measure(&[one, other]);
-        assert_eq!((told.files, told.directories, told.empty_files), (5, 2, 1));
-        assert_eq!((told.placed_files, told.fragmented_files, told.most_extents), (4, 1, 2));
-        assert_eq!(share(told.extents_per_file), (5, 4));
+        let reported = measure(&[one, other]);
+        assert_eq!((reported.files, reported.directories, reported.empty_files), (5, 2, 1));
+        assert_eq!(
+            (reported.placed_files, reported.fragmented_files, reported.most_extents),
+            (4, 1, 2)
+        );
+        assert_eq!(share(reported.extents_per_file), (5, 4));
         // Within files: 3 and 1 of 5, none of none, none of none, 1 of 1.
-        assert_eq!(share(told.layout_score), (5, 6));
+        assert_eq!(share(reported.layout_score), (5, 6));
         // 10 11 12 13 | 20 21 22 | 5 6 7: seven of nine follow.
-        assert_eq!(share(told.traversal_score), (7, 9));
+        assert_eq!(share(reported.traversal_score), (7, 9));
         // 21 -> 22 yes, 22 -> 5 no; the empty file between is no sibling.
-        assert_eq!(share(told.adjacent_siblings), (1, 2));
-        let gaps = told.gap_bytes.unwrap();
+        assert_eq!(share(reported.adjacent_siblings), (1, 2));
+        let gaps = reported.gap_bytes.unwrap();
         assert_eq!((gaps.count, gaps.p50), (2, 0));
         assert!(gaps.max.abs_diff(18 * BLOCK) <= 18 * BLOCK / 1000);
         // 5 to 22 with 8 blocks: 18/8; 6 to 7 with two: 1.
-        let spans = told.span_permille.unwrap();
+        let spans = reported.span_permille.unwrap();
         assert_eq!((spans.count, spans.p50), (2, 1000));
         assert!(spans.max.abs_diff(2250) <= 3);
     }
@@ -379,38 +382,45 @@ mod tests {
         // Written and unwritten side by side: one piece; a hole that lies on the disk too: the
         // same piece; then a jump.
         let file = vec![blocks(0, 10, 2), unwritten, blocks(6, 16, 1), blocks(7, 40, 1)];
-        let told = measure(&[vec![file]]);
-        assert_eq!(share(told.extents_per_file), (2, 1));
-        assert_eq!(told.placed.extents, 4);
-        assert_eq!((told.unwritten.extents, told.unwritten.bytes), (1, 2 * BLOCK));
+        let reported = measure(&[vec![file]]);
+        assert_eq!(share(reported.extents_per_file), (2, 1));
+        assert_eq!(reported.placed.extents, 4);
+        assert_eq!((reported.unwritten.extents, reported.unwritten.bytes), (1, 2 * BLOCK));
         // 10 11 12 13 follow; 16 and 40 do not.
-        assert_eq!(share(told.layout_score), (3, 5));
+        assert_eq!(share(reported.layout_score), (3, 5));
     }
 
     #[test]
     fn what_has_no_place_is_only_counted() {
         let inline = Extent { placement: Placement::Inline, ..Extent::placed(0, 0, 100) };
         let delayed = Extent { placement: Placement::Delayed, ..Extent::placed(0, 0, BLOCK) };
-        let told = measure(&[vec![
+        let reported = measure(&[vec![
             vec![blocks(0, 1, 1)],
             vec![inline],
             vec![delayed],
             vec![blocks(0, 2, 1)],
         ]]);
-        assert_eq!((told.inline_files, told.delayed_files, told.empty_files), (1, 1, 0));
-        assert_eq!((told.inline.bytes, told.delayed.bytes), (100, BLOCK));
-        assert_eq!(share(told.extents_per_file), (2, 2));
-        assert_eq!(share(told.adjacent_siblings), (1, 1), "what has no block is no sibling");
-        assert_eq!(told.layout_score, None);
+        assert_eq!(
+            (reported.inline_files, reported.delayed_files, reported.empty_files),
+            (1, 1, 0)
+        );
+        assert_eq!((reported.inline.bytes, reported.delayed.bytes), (100, BLOCK));
+        assert_eq!(share(reported.extents_per_file), (2, 2));
+        assert_eq!(share(reported.adjacent_siblings), (1, 1), "what has no block is no sibling");
+        assert_eq!(reported.layout_score, None);
     }
 
     #[test]
     fn compressed_extents_follow_within_their_length() {
         let packed = |logical, physical| Extent { encoded: true, ..blocks(logical, physical, 32) };
-        let told = measure(&[vec![vec![packed(0, 100), packed(32, 105), packed(64, 104)]]]);
+        let reported = measure(&[vec![vec![packed(0, 100), packed(32, 105), packed(64, 104)]]]);
         // 31 + 31 + 31 within, 105 follows 100, 104 does not follow 105.
-        assert_eq!(share(told.layout_score), (94, 95));
-        assert_eq!(share(told.extents_per_file), (3, 1), "filefrag takes their length as it is");
+        assert_eq!(share(reported.layout_score), (94, 95));
+        assert_eq!(
+            share(reported.extents_per_file),
+            (3, 1),
+            "filefrag takes their length as it is"
+        );
     }
 
     #[test]
@@ -427,10 +437,10 @@ mod tests {
         }
         tree.break_off();
         tree.end_directory(false);
-        let told = tree.layout(0.5);
-        assert_eq!(share(told.adjacent_siblings), (2, 2));
-        assert_eq!(share(told.traversal_score), (2, 2));
-        assert_eq!(told.span_permille, None);
+        let reported = tree.layout(0.5);
+        assert_eq!(share(reported.adjacent_siblings), (2, 2));
+        assert_eq!(share(reported.traversal_score), (2, 2));
+        assert_eq!(reported.span_permille, None);
     }
 
     fn any_tree() -> impl Strategy<Value = Vec<Vec<Vec<Extent>>>> {
@@ -453,15 +463,17 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_extents_there_are_shares_are_shares(tree in any_tree()) {
-            let told = measure(&tree);
+            let reported = measure(&tree);
             let files: usize = tree.iter().map(Vec::len).sum();
-            prop_assert_eq!(told.files, files as u64);
-            prop_assert_eq!(told.directories, tree.len() as u64);
-            for share in [told.layout_score, told.traversal_score, told.adjacent_siblings] {
+            prop_assert_eq!(reported.files, files as u64);
+            prop_assert_eq!(reported.directories, tree.len() as u64);
+            let shares =
+                [reported.layout_score, reported.traversal_score, reported.adjacent_siblings];
+            for share in shares {
                 prop_assert!(share.is_none_or(|share| share.part <= share.of && share.of > 0));
             }
-            prop_assert!(told.extents_per_file.is_none_or(|share| share.part >= share.of));
-            prop_assert!(told.placed_files + told.empty_files <= told.files);
+            prop_assert!(reported.extents_per_file.is_none_or(|share| share.part >= share.of));
+            prop_assert!(reported.placed_files + reported.empty_files <= reported.files);
         }
 
         #[test]
@@ -474,12 +486,14 @@ mod tests {
                 next += count;
                 vec![blocks(0, at, count)]
             });
-            let told = measure(&[files.collect()]);
-            for share in [told.traversal_score, told.adjacent_siblings, told.extents_per_file] {
+            let reported = measure(&[files.collect()]);
+            let shares =
+                [reported.traversal_score, reported.adjacent_siblings, reported.extents_per_file];
+            for share in shares {
                 prop_assert_eq!(share.unwrap().value(), 1.0);
             }
-            prop_assert_eq!(told.gap_bytes.unwrap().max, 0);
-            prop_assert!(told.span_permille.unwrap().max.abs_diff(1000) <= 1);
+            prop_assert_eq!(reported.gap_bytes.unwrap().max, 0);
+            prop_assert!(reported.span_permille.unwrap().max.abs_diff(1000) <= 1);
         }
 
         #[test]
@@ -504,12 +518,12 @@ mod tests {
             let follow = |blocks: &[u64]| blocks.windows(2).filter(|p| p[0] + 1 == p[1]).count();
             let files: Vec<Vec<u64>> = tree.iter().flatten().map(list).collect();
             let all: Vec<u64> = files.iter().flatten().copied().collect();
-            let told = measure(&tree);
+            let reported = measure(&tree);
             let traversal = (follow(&all) as u64, all.len().saturating_sub(1) as u64);
-            prop_assert_eq!(share(told.traversal_score), traversal);
+            prop_assert_eq!(share(reported.traversal_score), traversal);
             let within: usize = files.iter().map(|file| follow(file)).sum();
             let of: usize = files.iter().map(|file| file.len().saturating_sub(1)).sum();
-            prop_assert_eq!(share(told.layout_score), (within as u64, of as u64));
+            prop_assert_eq!(share(reported.layout_score), (within as u64, of as u64));
         }
     }
 }

@@ -65,7 +65,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_are_distinguished() {
         assert_eq!(
             DropCachesError::from(Errno::ACCESS),
             DropCachesError::NotPermitted(Errno::ACCESS)

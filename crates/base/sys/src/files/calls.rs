@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_lead_elsewhere_are_told_apart() {
+    fn names_that_could_lead_elsewhere_are_distinguished() {
         for plain in ["a", "..a", "...", "inode.c", "with space"] {
             assert!(is_single_name(plain.as_bytes()), "{plain}");
         }

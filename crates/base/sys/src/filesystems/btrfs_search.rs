@@ -191,8 +191,8 @@ pub fn btrfs_spaces(filesystem: impl AsFd) -> Result<Vec<BtrfsSpace>, Errno> {
     retry_on_intr(|| unsafe {
         ioctl(filesystem.as_fd(), Updater::<SPACE_INFO, SpacePage>::new(&mut page))
     })?;
-    let told = usize::try_from(page.head.total).unwrap_or(usize::MAX).min(SPACES);
-    Ok(page.spaces[..told].to_vec())
+    let reported = usize::try_from(page.head.total).unwrap_or(usize::MAX).min(SPACES);
+    Ok(page.spaces[..reported].to_vec())
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_many_pieces_is_told_whole() {
+    fn a_file_of_many_pieces_is_reported_whole() {
         // Beside the program, where it is built: hardly ever a filesystem in memory.
         let place = tempfile::tempdir_in(".").unwrap();
         let file = File::create_new(place.path().join("pieces")).unwrap();

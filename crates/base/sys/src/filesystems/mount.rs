@@ -1,8 +1,8 @@
 //! Mounting and unmounting with `mount(2)`: no program is needed on the machine.
 //!
-//! Mount options are told apart as mount(8) does it: words for the kernel's flag word, and the rest
-//! for the filesystem. Why a mount failed is asked of the kernel's own log of a mount (`fsopen`).
-//! Which filesystem needs what is not known here.
+//! Mount options are distinguished as mount(8) does it: words for the kernel's flag word, and the
+//! rest for the filesystem. Why a mount failed is asked of the kernel's own log of a mount
+//! (`fsopen`). Which filesystem needs what is not known here.
 
 use std::ffi::{CString, OsStr};
 use std::fmt;
@@ -67,7 +67,7 @@ const NOT_FOR_THE_KERNEL: [&str; 17] = [
     "encryption",
 ];
 
-/// Mount options, told apart.
+/// Mount options, distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptions {
     flags: MountFlags,
@@ -254,7 +254,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn flags_and_data_are_told_apart() {
+    fn flags_and_data_are_distinguished() {
         let options = MountOptions::parse(&["noatime,discard", "lazytime", "", "data=ordered"]);
         let options = options.unwrap();
         assert_eq!(options.flags, MountFlags::NOATIME | MountFlags::LAZYTIME);

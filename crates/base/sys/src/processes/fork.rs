@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn children_answer_and_lost_ones_are_told() {
+    fn children_answer_and_lost_ones_are_reported() {
         let all = vec![
             fork_worker(None, || vec![7; 1_000_000]).unwrap(),
             fork_worker(None, Vec::new).unwrap(),

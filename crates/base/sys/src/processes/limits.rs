@@ -22,7 +22,7 @@ pub fn open_files() -> OpenFiles {
 
 /// Raises the number of files we may have open as far as we may, and says what it is then.
 ///
-/// A refusal is no error: what is in force is told, and a call that meets it says `EMFILE`.
+/// A refusal is no error: what is in force is reported, and a call that meets it says `EMFILE`.
 pub fn raise_open_files() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     if before.current != before.maximum {

@@ -40,8 +40,8 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
         }
         _ => 1,
     };
-    let told = TracePage { lost, bytes: length };
-    let Some(mut rest) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return told };
+    let reported = TracePage { lost, bytes: length };
+    let Some(mut rest) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return reported };
     let mut time = first_time;
     while let Some(word) = narrow(rest, 0) {
         let (kind, delta) = (word & 31, word >> 5);
@@ -75,7 +75,7 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
         let Some(after) = rest.get(used..).filter(|_| used > 0) else { break };
         rest = after;
     }
-    told
+    reported
 }
 
 /// Records are aligned to four bytes. No page has more than a record can say.
@@ -107,8 +107,8 @@ mod tests {
 
     fn events(page: &[u8]) -> (Vec<(u64, usize)>, u64) {
         let mut seen = Vec::new();
-        let told = trace_page(page, |time, fields| seen.push((time, fields.len())));
-        (seen, told.lost)
+        let reported = trace_page(page, |time, fields| seen.push((time, fields.len())));
+        (seen, reported.lost)
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told() {
+    fn losses_are_reported() {
         assert_eq!(events(&page(0, 1 << 31, &[1, 9])).1, 1);
         let mut counted = page(0, 1 << 31 | 1 << 30, &[1, 9]);
         counted.extend(77u64.to_ne_bytes());

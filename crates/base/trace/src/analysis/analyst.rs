@@ -300,7 +300,7 @@ impl Analyst {
         self.place(event);
     }
 
-    /// Takes requests whose end was never told out of the account of what was under way.
+    /// Takes requests whose end was never reported out of the account of what was under way.
     fn forget(&mut self, now_ns: u64) {
         for issued_ns in self.flight.forgotten(now_ns) {
             let part = &mut self.part;
@@ -349,7 +349,7 @@ impl Analyst {
         let (kept, part) =
             self.uncompleted.entry(device).or_insert_with(|| (by, Part::begun(begin_ns)));
         if by < *kept {
-            // The better event is told, too.
+            // The better event is reported, too.
             (*kept, *part) = (by, Part::begun(begin_ns));
         }
         if by == *kept {
@@ -371,7 +371,7 @@ impl Analyst {
         worst
     }
 
-    /// Where the request goes, if it is told by what orders requests here.
+    /// Where the request goes, if it is reported by what orders requests here.
     fn place(&mut self, event: &Event) {
         let Some(direction) = Direction::of(event.action) else { return };
         if event.bytes == 0 {
@@ -404,8 +404,8 @@ impl Analyst {
         self.digest(at_ns, false)
     }
 
-    /// Ends the last part. What devices got whose completions were never told is counted as it was
-    /// issued, else as it was queued.
+    /// Ends the last part. What devices got whose completions were never reported is counted as it
+    /// was issued, else as it was queued.
     pub fn end(&mut self, at_ns: u64) -> Digest {
         self.digest(at_ns, true)
     }

@@ -11,7 +11,7 @@ use crate::event::{DeviceNumber, Event, Operation};
 /// Requests that are held at most. More are never under way; the events that ended them were lost.
 const HELD_MAX: usize = 1 << 20;
 
-/// Completions that are held for issues that come late: an event may be told after one that
+/// Completions that are held for issues that come late: an event may be reported after one that
 /// happened later on another CPU.
 const EARLY_MAX: usize = 1024;
 
@@ -22,13 +22,13 @@ const FORGOTTEN_LATER: u64 = 1024;
 /// One of this age is in any case: the block layer itself gives up after 30 s.
 const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
 
-/// Devices that are told apart.
+/// Devices that are distinguished.
 const DEVICES_MAX: usize = 4096;
 
 /// Where a request begins.
 type Place = (DeviceNumber, u64);
 
-/// Several may begin at a place, told apart by a number.
+/// Several may begin at a place, distinguished by a number.
 type Key = (DeviceNumber, u64, u64);
 
 /// Requests between their events.
@@ -45,7 +45,7 @@ pub(super) struct Flight {
     number: u64,
     /// Requests that each device gave back.
     done: BTreeMap<DeviceNumber, u64>,
-    /// Devices whose issues are told.
+    /// Devices whose issues are reported.
     issuing: BTreeSet<DeviceNumber>,
     /// Devices that complete what was never issued: they take bios as they are queued, as zram, md
     /// and device mapper do. What is queued is with them.
@@ -87,7 +87,7 @@ impl Flight {
         self.bio_based.contains(&device)
     }
 
-    /// Whether any completion was told.
+    /// Whether any completion was reported.
     pub(super) fn has_completions(&self) -> bool {
         !self.done.is_empty()
     }
@@ -96,7 +96,7 @@ impl Flight {
         self.queued.range((device, 0, 0)..=(device, u64::MAX, u64::MAX)).count() as u64
     }
 
-    /// A completion of a device whose issues were never told.
+    /// A completion of a device whose issues were never reported.
     fn completes_bios(&mut self, device: DeviceNumber) {
         if !self.issuing.contains(&device)
             && self.bio_based.len() < DEVICES_MAX
@@ -106,7 +106,7 @@ impl Flight {
         }
     }
 
-    /// A device's issues are told.
+    /// A device's issues are reported.
     fn issues(&mut self, device: DeviceNumber) {
         if self.issuing.len() < DEVICES_MAX
             && self.issuing.insert(device)
@@ -191,7 +191,7 @@ impl Flight {
         None
     }
 
-    /// Lets go of requests whose end was never told: when each was issued.
+    /// Lets go of requests whose end was never reported: when each was issued.
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
         let Self { issued, again, done, .. } = self;
         let mut all = Vec::new();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_one_place_are_told_apart() {
+    fn two_at_one_place_are_distinguished() {
         let mut flight = Flight::default();
         flight.issue(&event(10, 100, 8));
         flight.issue(&event(15, 100, 8));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issue_that_is_told_late_is_known_to_be_done() {
+    fn an_issue_that_is_reported_late_is_known_to_be_done() {
         let mut flight = Flight::default();
         assert_eq!(flight.complete(&event(30, 100, 8)), None);
         assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_whose_end_is_never_told_does_not_stay() {
+    fn a_request_whose_end_is_never_reported_does_not_stay() {
         let mut flight = Flight::default();
         flight.issue(&event(10, 100, 8));
         for time in 0..2000 {

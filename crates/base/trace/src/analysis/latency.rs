@@ -1,5 +1,5 @@
 //! How long requests took in each slice of time: the median, the 99th percentile and the longest.
-//! Slices become twice as long when there are too many; what is told is of finished slices.
+//! Slices become twice as long when there are too many; what is reported is of finished slices.
 
 use serde::{Deserialize, Serialize};
 
@@ -106,11 +106,14 @@ mod tests {
         }
         let bins = timeline.finish();
         assert_eq!((bins.bin_ns, bins.bins.len()), (1_000_000, 6));
-        let told = |place: usize| {
+        let reported = |place: usize| {
             let bin = &bins.bins[place];
             (bin.samples, bin.p50_ns, bin.p99_ns, bin.max_ns)
         };
-        assert_eq!((told(0), told(1), told(5)), ((100, 8, 8, 8), (0, 0, 0, 0), (100, 8, 14, 14)));
+        assert_eq!(
+            (reported(0), reported(1), reported(5)),
+            ((100, 8, 8, 8), (0, 0, 0, 0), (100, 8, 14, 14))
+        );
     }
 
     #[test]

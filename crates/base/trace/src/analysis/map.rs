@@ -21,8 +21,8 @@ const READ: u8 = 1;
 const WRITE: u8 = 2;
 const DISCARD: u8 = 4;
 
-/// A finished map of a device. Cells of a kind are told as pairs of numbers: cells to skip, cells
-/// to mark, from the lowest offset of a column up, and column by column.
+/// A finished map of a device. Cells of a kind are reported as pairs of numbers: cells to skip,
+/// cells to mark, from the lowest offset of a column up, and column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
     /// The name of the device.

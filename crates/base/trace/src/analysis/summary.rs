@@ -5,7 +5,7 @@ use super::digest::Digest;
 use crate::error::TraceFileError;
 use crate::event::{Entry, Event};
 
-/// Phases of a trace that are told apart; more are one.
+/// Phases of a trace that are distinguished; more are one.
 const PHASES_MAX: usize = 1000;
 
 /// What of a trace is wanted.
@@ -26,7 +26,7 @@ pub struct Summary {
     pub phases: Vec<(String, Digest)>,
     /// Nanoseconds of the trace's clock at its beginning.
     pub begin_ns: u64,
-    /// Nanoseconds from there to where the window begins: what is told begins there.
+    /// Nanoseconds from there to where the window begins: what is reported begins there.
     pub from_ns: u64,
 }
 
@@ -78,7 +78,7 @@ struct Work {
     notes: Notes,
 }
 
-/// What is told of the recording as a whole.
+/// What is reported about the recording as a whole.
 #[derive(Debug, Default)]
 struct Notes {
     end_ns: Option<u64>,

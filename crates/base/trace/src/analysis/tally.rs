@@ -202,8 +202,8 @@ mod tests {
             values.iter().for_each(|value| sizes.add(*value));
             values.sort_unstable();
             let place = (values.len() * eighths).div_ceil(8).max(1) - 1;
-            let (exact, told) = (values[place], sizes.quantile(eighths as f64 / 8.0));
-            assert!(told >= exact && told - exact <= exact / 8, "{told} {exact}");
+            let (exact, reported) = (values[place], sizes.quantile(eighths as f64 / 8.0));
+            assert!(reported >= exact && reported - exact <= exact / 8, "{reported} {exact}");
             assert_eq!(sizes.max(), *values.last().unwrap());
         }
     }

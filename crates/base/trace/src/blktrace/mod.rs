@@ -107,7 +107,7 @@ mod tests {
         let action = (1 << 7 | 1 << 8 | 1) << 16 | 8;
         if second {
             put(77, 4);
-            // Bits of categories beyond the first form's, and that a cgroup is told.
+            // Bits of categories beyond the first form's, and that a cgroup is reported.
             put(1 << 33 | action | 1 << 8, 8);
         } else {
             put(action, 4);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_told_with_its_place() {
+    fn what_is_no_record_is_reported_with_its_place() {
         let mut bytes = record(false, false);
         bytes.extend_from_slice(&[0; 60]);
         let mut reader = BlktraceReader::new(vec![bytes.as_slice()]).unwrap();

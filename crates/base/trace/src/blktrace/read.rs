@@ -11,7 +11,7 @@ use crate::event::{Device, DeviceNumber, Entry};
 /// Records of a file that are held: so far may a file be out of order.
 const HELD: usize = 4096;
 
-/// Devices that are told; more are in no honest trace.
+/// Devices that are reported; more are in no honest trace.
 const DEVICES_MAX: usize = 4096;
 
 /// Reads the files of a trace.

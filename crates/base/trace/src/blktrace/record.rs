@@ -140,7 +140,7 @@ impl Record {
         }
     }
 
-    /// That a process has this name, or what else is told beside the events.
+    /// That a process has this name, or what else is reported beside the events.
     pub(super) fn note(number: u64, process: u32, device: DeviceNumber, data: Vec<u8>) -> Self {
         let action = NOTIFY << 16 | number;
         Self { action, process, device: device.0, data, ..Self::default() }

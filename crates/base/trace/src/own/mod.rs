@@ -42,7 +42,7 @@ pub fn is_trace(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING) || beginning.starts_with(BEGINNING_1)
 }
 
-/// What entries are told as differences from.
+/// What entries are reported as differences from.
 #[derive(Debug, Default)]
 struct Before {
     time_ns: u64,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn what_is_wrong_is_reported_with_its_place() {
         let wrong = |bytes: &[u8]| {
             let mut file = super::BEGINNING.to_vec();
             file.extend(bytes);

@@ -44,7 +44,7 @@ pub(super) fn trial(
     telling.parameters();
     telling.rows();
     telling.scores();
-    telling.doubts();
+    telling.cautions();
     (Some(telling.trial), telling.remarks)
 }
 
@@ -159,7 +159,7 @@ impl Telling<'_> {
         }
     }
 
-    fn doubts(&mut self) {
+    fn cautions(&mut self) {
         let run = self.run;
         if self.seconds().is_none() {
             self.remark(

@@ -216,7 +216,7 @@ fn head(text: &str, most: usize) -> &str {
 }
 
 /// One result, from one form of it or both.
-struct Told {
+struct Reported {
     run: Run,
     /// The name of the file that was shown.
     name: String,
@@ -228,7 +228,7 @@ struct Told {
 /// What was read from one line on.
 #[derive(Default)]
 struct Results {
-    told: Vec<Told>,
+    reported: Vec<Reported>,
     /// The first that could not be read, and how many.
     torn: Option<(usize, usize)>,
     /// Lines with results, the last one not included.
@@ -238,7 +238,7 @@ struct Results {
 
 impl Results {
     fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.torn.is_none()
+        self.reported.is_empty() && self.torn.is_none()
     }
 
     fn take(&mut self, piece: Piece, name: Option<String>) {
@@ -249,7 +249,7 @@ impl Results {
         };
         self.known.push(piece.from.line..piece.to.line + 1);
         self.end = self.end.max(piece.to.line + 1);
-        if let Some(last) = self.told.last_mut()
+        if let Some(last) = self.reported.last_mut()
             && let Some(differences) = last.also(&run)
         {
             last.has_both = true;
@@ -259,7 +259,7 @@ impl Results {
             }
             return;
         }
-        self.told.push(Told {
+        self.reported.push(Reported {
             run,
             name: name.unwrap_or_default(),
             line: piece.from.line,
@@ -270,7 +270,7 @@ impl Results {
 
     /// The other form of the last result, in one of the next lines.
     fn partner(&self, log: &Log<'_>, line: usize) -> Option<Piece> {
-        let last = self.told.last().filter(|last| !last.has_both)?;
+        let last = self.reported.last().filter(|last| !last.has_both)?;
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
         let found = piece(log, &Starts::of(log, next), 0)?;
         let run = found.run.as_ref()?;
@@ -295,11 +295,11 @@ impl Results {
             remarks.push(Remark { line: line + 1, what });
         }
         let mut outputs = Vec::new();
-        for told in self.told {
-            let (mut trial, said) = trial::trial(&told.run);
-            trial.name = told.name;
-            for what in said.into_iter().chain(told.differences) {
-                remarks.push(Remark { line: told.line + 1, what });
+        for reported in self.reported {
+            let (mut trial, said) = trial::trial(&reported.run);
+            trial.name = reported.name;
+            for what in said.into_iter().chain(reported.differences) {
+                remarks.push(Remark { line: reported.line + 1, what });
             }
             outputs.push(Content::Foreign(Box::new(trial)));
         }
@@ -307,7 +307,7 @@ impl Results {
     }
 }
 
-impl Told {
+impl Reported {
     /// What the two forms say differently, when this is the other form of the same run.
     fn also(&self, other: &Run) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {

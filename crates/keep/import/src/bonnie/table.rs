@@ -112,7 +112,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
         }
         None => {
             all.first()?.0.clone_into(&mut run.name);
-            let what = "the size of the file cannot be told from the table";
+            let what = "the size of the file cannot be distinguished from the table";
             run.remarks.push(what.to_owned());
             1
         }
@@ -124,7 +124,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
         8 => tests.filter(|test| !PER_CHAR.contains(test)).collect(),
         other => {
             run.remarks.push(format!(
-                "{other} of 12 figures stand in a row of the table: which, cannot be told"
+                "{other} of 12 figures stand in a row of the table: which, cannot be determined"
             ));
             Vec::new()
         }
@@ -149,7 +149,7 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     let mut tests: Vec<usize> = (FILES..TESTS).collect();
     if figures.len() != 2 * tests.len() {
         let what = format!("{} of 12 figures stand in the row of files", figures.len());
-        run.remarks.push(format!("{what}: which, cannot be told"));
+        run.remarks.push(format!("{what}: which, cannot be determined"));
         tests.clear();
     }
     take(run, &tests, &figures);
@@ -219,7 +219,7 @@ fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize)
         }
     } else if !found.is_empty() {
         let what = format!("{} latencies for {} tests", found.len(), tests.len());
-        run.remarks.push(format!("{what} stand in the table: which, cannot be told"));
+        run.remarks.push(format!("{what} stand in the table: which, cannot be determined"));
     }
     row + "Latency".len() + whole - rest.len()
 }
@@ -339,7 +339,7 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
     }
 
     #[test]
-    fn what_cannot_be_told_is_remarked() {
+    fn what_cannot_be_reported_is_remarked() {
         let torn = OLD.replace("  104   4", "").replace("12s", "");
         let (run, _) = read(&torn).unwrap();
         assert_eq!(shown(&run.rates[..6]), "- - - - - -");

@@ -127,11 +127,11 @@ impl Run {
             native.push(TaskTotals { kind, ..task });
             return;
         }
-        let told = self.states.follow(&kind, &task.subject);
-        if told.is_surprising {
+        let reported = self.states.follow(&kind, &task.subject);
+        if reported.is_surprising {
             let what = format!(
                 "{kind} of {}, which the lines before do not explain: taken as {}",
-                task.subject, told.state
+                task.subject, reported.state
             );
             self.remarks.push(Remark { line: at + 1, what });
         }
@@ -146,12 +146,12 @@ impl Run {
         let (kind, tally) = if is_initial {
             ("initial create", "intial create")
         } else {
-            (kind.as_str(), told.tally)
+            (kind.as_str(), reported.tally)
         };
         let task = TaskTotals {
             kind: kind.to_owned(),
             tally: tally.to_owned(),
-            state: told.state.to_owned(),
+            state: reported.state.to_owned(),
             ..task
         };
         self.summary.count(&task, mib_per_second);

@@ -34,7 +34,7 @@ pub(super) struct States {
 
 /// What is known of an operation's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Reported {
     /// Its state before, in words; of a new tree, the state it has then.
     pub(super) state: &'static str,
     /// The row of the summary in which the original counts the operation.
@@ -45,12 +45,12 @@ pub(super) struct Told {
 
 impl States {
     /// Follows an operation on a tree.
-    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Told {
+    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Reported {
         use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
         if kind == "create" {
             let before = self.trees.insert(tree.to_owned(), Unpatched);
             let is_surprising = before.is_some();
-            return Told { state: Unpatched.name(), tally: "create", is_surprising };
+            return Reported { state: Unpatched.name(), tally: "create", is_surprising };
         }
         let known = self.trees.get(tree).copied();
         let state = known.unwrap_or(match kind {
@@ -83,7 +83,7 @@ impl States {
             _ if self.counts_as_compiled(state) => "delete compiled tree",
             _ => "delete tree",
         };
-        Told { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
+        Reported { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
     }
 
     /// Whether the original takes a tree that was just deleted for a compiled one: it compares
@@ -100,12 +100,12 @@ mod tests {
     use super::States;
 
     #[test]
-    fn plain_and_compiled_trees_are_told_apart() {
+    fn plain_and_compiled_trees_are_distinguished() {
         let mut states = States::default();
         let mut tally = |kind: &str, tree: &str| {
-            let told = states.follow(kind, tree);
-            assert!(!told.is_surprising, "{kind} {tree}");
-            (told.tally, told.state)
+            let reported = states.follow(kind, tree);
+            assert!(!reported.is_surprising, "{kind} {tree}");
+            (reported.tally, reported.state)
         };
         assert_eq!(tally("create", "a"), ("create", "unpatched"));
         assert_eq!(tally("create", "b"), ("create", "unpatched"));

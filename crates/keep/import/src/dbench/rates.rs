@@ -27,7 +27,7 @@ pub(super) fn intervals(ticks: &[Tick], lines_before: Option<u64>) -> Option<(Ve
         }
         let until = tick.mb_per_second * MB * tick.seconds as f64;
         let moved = (until - bytes).max(0.0).round();
-        // A load that starts again counts on; should it not, nothing can be told.
+        // A load that starts again counts on; should it not, nothing can be determined.
         if let Some(before) = lines {
             let calls = tick.lines.saturating_sub(before).saturating_mul(tick.clients);
             #[expect(
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_cannot_be_told_are_not() {
+    fn seconds_that_cannot_be_reported_are_not() {
         assert_eq!(intervals(&[], None), None);
         assert_eq!(intervals(&[tick(1, 100.0, 1), tick(3, 100.0, 2)], None), None);
         assert_eq!(intervals(&[tick(1, 0.04, 1)], None), None, "two digits are too few");

@@ -139,7 +139,7 @@ impl<'r> Telling<'r> {
                 ));
             }
             None => self.remark(
-                "what each second moved cannot be told from the means that dbench prints: some \
+                "what each second moved cannot be distinguished from the means that dbench prints: some \
                  are missing, or their digits too few",
             ),
         }

@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn the_command_above_an_output_is_read() {
         let read = |text: &str| above(&Log::of(text), text.lines().count());
-        let told = |text: &str| -> Vec<String> {
+        let reported = |text: &str| -> Vec<String> {
             let command = read(text).unwrap();
             command.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
         let all =
             "me@oak:~# ./fio --name=a --rw=read \\\n  --numjobs=4 --group_reporting --minimal";
-        assert_eq!(told(all), ["rw=read", "numjobs=4", "group_reporting=1"]);
+        assert_eq!(reported(all), ["rw=read", "numjobs=4", "group_reporting=1"]);
         assert!(read(all).unwrap().is_all);
         let file = read("fio --directory=/m --minimal job.fio").unwrap();
         assert!(!file.is_all);

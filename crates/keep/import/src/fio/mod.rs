@@ -1,11 +1,11 @@
 //! Output of fio 1.38 to 3.x in each of its forms: text, JSON and JSON+, terse lines.
 //!
-//! A run told in two forms is one trial: of JSON, which is exact, before a terse line before text.
-//! A group that reports itself as one, and else each clone of a job, is one job here; its reads,
-//! writes and syncs are kinds of their own.
+//! A run reported in two forms is one trial: of JSON, which is exact, before a terse line before
+//! text. A group that reports itself as one, and else each clone of a job, is one job here; its
+//! reads, writes and syncs are kinds of their own.
 
+mod cautions;
 mod command;
-mod doubts;
 mod json;
 mod size;
 mod terse;
@@ -36,7 +36,7 @@ enum Form {
 }
 
 /// A run in one form.
-struct Told {
+struct Reported {
     form: Form,
     run: Option<Run>,
     end: usize,
@@ -53,37 +53,37 @@ impl Importer for Fio {
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let Some(mut told) = told(log, at) else {
+        let Some(mut reported) = reported(log, at) else {
             return Reading { end: at + 1, outputs: Vec::new(), remarks: Vec::new() };
         };
-        let mut is_told_twice = false;
-        while let Some(other) = next(log, told.end).and_then(|next| self::told(log, next)) {
-            let Some(how) = together(&told, &other) else { break };
-            told.end = other.end;
+        let mut is_reported_twice = false;
+        while let Some(other) = next(log, reported.end).and_then(|next| self::reported(log, next)) {
+            let Some(how) = together(&reported, &other) else { break };
+            reported.end = other.end;
             match how {
                 Together::First => {
-                    is_told_twice = true;
+                    is_reported_twice = true;
                 }
                 Together::Second => {
-                    is_told_twice = told.run.is_some();
-                    told = Told { end: other.end, ..other };
+                    is_reported_twice = reported.run.is_some();
+                    reported = Reported { end: other.end, ..other };
                 }
                 Together::Later => {
                     let what = "an earlier status of the same run was skipped: a later one follows";
-                    let mut remarks = told.remarks;
+                    let mut remarks = reported.remarks;
                     remarks.push(Remark { line: at + 1, what: what.to_owned() });
                     remarks.extend(other.remarks);
-                    told = Told { remarks, ..other };
+                    reported = Reported { remarks, ..other };
                 }
             }
         }
-        let mut remarks = told.remarks;
-        if is_told_twice {
-            let what = "this run is told in two forms, and taken once".to_owned();
+        let mut remarks = reported.remarks;
+        if is_reported_twice {
+            let what = "this run is reported in two forms, and taken once".to_owned();
             remarks.push(Remark { line: at + 1, what });
         }
         let mut outputs = Vec::new();
-        match told.run.filter(|run| !run.jobs.is_empty()) {
+        match reported.run.filter(|run| !run.jobs.is_empty()) {
             Some(mut run) => {
                 if let Some(command) = command::above(log, at) {
                     command.teach(&mut run);
@@ -99,7 +99,7 @@ impl Importer for Fio {
             }
             None => {}
         }
-        Reading { end: told.end, outputs, remarks }
+        Reading { end: reported.end, outputs, remarks }
     }
 }
 
@@ -113,15 +113,15 @@ fn form(log: &Log<'_>, at: usize) -> Option<Form> {
     }
 }
 
-fn told(log: &Log<'_>, at: usize) -> Option<Told> {
+fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
     Some(match form(log, at)? {
         form @ Form::Json => {
             let json::Document { run, end, remarks } = json::read(log, at);
-            Told { form, run, end, remarks }
+            Reported { form, run, end, remarks }
         }
         form @ Form::Terse => {
             let terse::Lines { run, end, remarks } = terse::read(log, at);
-            Told { form, run: Some(run), end, remarks }
+            Reported { form, run: Some(run), end, remarks }
         }
         form @ Form::Text => {
             let is_other = |at: usize| {
@@ -131,7 +131,7 @@ fn told(log: &Log<'_>, at: usize) -> Option<Told> {
                     || others.into_iter().any(|importer| importer.begins(log, at))
             };
             let text::Text { run, end, remarks } = text::read(log, at, is_other);
-            Told { form, run: Some(run), end, remarks }
+            Reported { form, run: Some(run), end, remarks }
         }
     })
 }
@@ -152,18 +152,18 @@ enum Together {
     Later,
 }
 
-fn together(told: &Told, other: &Told) -> Option<Together> {
-    let (run, next) = (told.run.as_ref()?, other.run.as_ref()?);
-    if told.form == other.form {
-        let is_later = told.form == Form::Json && is_status(run, next);
+fn together(reported: &Reported, other: &Reported) -> Option<Together> {
+    let (run, next) = (reported.run.as_ref()?, other.run.as_ref()?);
+    if reported.form == other.form {
+        let is_later = reported.form == Form::Json && is_status(run, next);
         return is_later.then_some(Together::Later);
     }
     // The jobs that were to be run stand in text before all else.
-    let is_heading = told.form == Form::Text && run.jobs.is_empty();
+    let is_heading = reported.form == Form::Text && run.jobs.is_empty();
     if is_heading {
         return Some(Together::Second);
     }
-    run.is_same(next).then_some(if told.form > other.form {
+    run.is_same(next).then_some(if reported.form > other.form {
         Together::First
     } else {
         Together::Second
@@ -173,13 +173,13 @@ fn together(told: &Told, other: &Told) -> Option<Together> {
 /// Whether a document tells of the same run as the one before it, some time later.
 fn is_status(run: &Run, later: &Run) -> bool {
     let began =
-        |run: &Run| Some(run.told_unix_ms? - i64::try_from(run.elapsed_ns / 1_000_000).ok()?);
+        |run: &Run| Some(run.reported_unix_ms? - i64::try_from(run.elapsed_ns / 1_000_000).ok()?);
     let names = |run: &Run| -> Vec<(String, u64)> {
         run.jobs.iter().map(|job| (job.name.clone(), job.group)).collect()
     };
     let (Some(first), Some(second)) = (began(run), began(later)) else { return false };
     run.elapsed_ns <= later.elapsed_ns
-        && run.told_unix_ms < later.told_unix_ms
+        && run.reported_unix_ms < later.reported_unix_ms
         && (first - second).abs() <= BEGINNING_SLACK_MS
         && names(run) == names(later)
 }

@@ -154,8 +154,8 @@ fn job(layout: Layout, fields: &[&str]) -> Option<Job> {
     }
     let (depths, rest) = rest.split_at_checked(DEPTHS.len())?;
     let there = DEPTHS.into_iter().zip(depths).filter(|(_, share)| percent(share) > Some(0.0));
-    let told: Vec<String> = there.map(|(level, share)| format!("{level}={share}")).collect();
-    job.levels.push(("io_depths", told.join(", ")));
+    let reported: Vec<String> = there.map(|(level, share)| format!("{level}={share}")).collect();
+    job.levels.push(("io_depths", reported.join(", ")));
     let limits = MICROSECONDS.map(|limit| limit * 1_000).into_iter();
     let limits = limits.chain(MILLISECONDS.map(|limit| limit.saturating_mul(1_000_000)));
     let shares = limits.zip(rest).filter_map(|(limit, share)| Some((limit, percent(share)?)));

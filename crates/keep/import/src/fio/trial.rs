@@ -13,7 +13,7 @@ use treering_model::metrics::fio::{
 use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Work};
 
-use super::doubts;
+use super::cautions;
 use crate::trial::ForeignTrial;
 use treering_formats::fio::{Direction, Disk, Job, Run, Spread};
 
@@ -28,15 +28,15 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         target: run.places.join(" "),
         is_interrupted: run.is_interrupted,
         wall_ns: run.elapsed_ns,
-        cautions: doubts::cautions(run),
+        cautions: cautions::cautions(run),
         ..ForeignTrial::default()
     };
     let mut remarks = Vec::new();
     trial.fact(IMPORT_FACT, format!("{} {}", super::TOOL, run.version).trim_end());
     let longest = run.jobs.iter().flat_map(|job| &job.directions).map(|one| one.runtime_ms).max();
     let ran_ms = if run.elapsed_ns > 0 { run.elapsed_ns / 1_000_000 } else { longest.unwrap_or(0) };
-    let began = |told: i64| told.checked_sub_unsigned(ran_ms);
-    trial.started_unix_ms = run.told_unix_ms.and_then(began);
+    let began = |reported: i64| reported.checked_sub_unsigned(ran_ms);
+    trial.started_unix_ms = run.reported_unix_ms.and_then(began);
     parameters(run, &mut trial);
     amount(run, &mut trial, &mut remarks);
     let names = names(&run.jobs);
@@ -45,14 +45,14 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         trial.phases.extend(totals(job, phase, &name.own));
     }
     sums(&run.jobs, &names, &mut trial);
-    let mut told = BTreeSet::new();
-    for disk in run.disks.iter().filter(|disk| told.insert(disk.name.as_str())) {
+    let mut reported = BTreeSet::new();
+    for disk in run.disks.iter().filter(|disk| reported.insert(disk.name.as_str())) {
         of_disk(disk, &mut trial);
     }
-    if run.jobs.iter().flat_map(|job| &job.directions).any(doubts::is_of_completion) {
+    if run.jobs.iter().flat_map(|job| &job.directions).any(cautions::is_of_completion) {
         trial.fact("import.latency", "completion (clat), without submission");
     }
-    if let Some(names) = doubts::ended_within_submission(run) {
+    if let Some(names) = cautions::ended_within_submission(run) {
         remarks.push(format!(
             "{names}: asynchronous without direct=1, so that much of each was done while it was \
              submitted; its histogram is of completion only"
@@ -95,18 +95,18 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
     for (name, value) in &run.options {
         trial.parameter(name, value);
     }
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
     for job in &run.jobs {
         *clones.entry(&job.name).or_default() += job.clones.max(1);
     }
-    for job in run.jobs.iter().filter(|job| told.insert(job.name.as_str())) {
+    for job in run.jobs.iter().filter(|job| reported.insert(job.name.as_str())) {
         for (name, value) in &job.options {
             trial.parameter(&format!("{} {name}", job.name), value);
         }
         // Text tells it; of terse lines nothing else tells the jobs.
-        let is_told = job.clones > 0 || job.options.is_empty();
-        if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_told) {
+        let is_reported = job.clones > 0 || job.options.is_empty();
+        if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_reported) {
             trial.parameter(&format!("{} jobs", job.name), clones);
         }
     }
@@ -115,7 +115,7 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
 /// Whether size or time decides how much it does.
 fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     if run.has_all_options {
-        let is_timed = |job: &Job| doubts::option(run, job, "runtime").is_some();
+        let is_timed = |job: &Job| cautions::option(run, job, "runtime").is_some();
         if run.jobs.iter().any(is_timed) {
             trial.fact(Work::FACT, Work::Timed.name());
         }
@@ -161,10 +161,10 @@ fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
         trial.metrics.push(WITHIN_PERCENT.of_member(&[&duration(limit)], scope(), share));
     }
     if !job.shares.is_empty() {
-        trial.fact(&format!("import.{}.latency_shares", name.own), told(&job.shares));
+        trial.fact(&format!("import.{}.latency_shares", name.own), reported(&job.shares));
     }
-    for (what, told) in job.levels.iter().filter(|(_, told)| !told.is_empty()) {
-        trial.fact(&format!("import.{}.{what}", name.own), told);
+    for (what, reported) in job.levels.iter().filter(|(_, reported)| !reported.is_empty()) {
+        trial.fact(&format!("import.{}.{what}", name.own), reported);
     }
 }
 
@@ -185,7 +185,7 @@ fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
 }
 
 /// All shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
-fn told(shares: &[(u64, f64)]) -> String {
+fn reported(shares: &[(u64, f64)]) -> String {
     let limit = |limit: u64| if limit == u64::MAX { "more".to_owned() } else { duration(limit) };
     let share = |(at, share): &(u64, f64)| format!("{}={share:.2}%", limit(*at));
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
@@ -318,8 +318,8 @@ fn percentile(level: &str) -> String {
     }
 }
 
-/// Its time, data and CPU. Where CPU is only told as a share of a time that is not told, there is
-/// nothing to put in: zero would be wrong.
+/// Its time, data and CPU. Where CPU is only reported as a share of a time that is not reported,
+/// there is nothing to put in: zero would be wrong.
 fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
     if job.clones_ms == 0 {
         return None;
@@ -420,7 +420,7 @@ fn of_disk(disk: &Disk, trial: &mut ForeignTrial) {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, percentile, told, within};
+    use super::{duration, percentile, reported, within};
 
     #[test]
     fn names_say_percentiles_and_limits() {
@@ -434,7 +434,7 @@ mod tests {
     fn shares_are_put_together_with_those_below() {
         let shares = [(4_000, 1.0), (20_000, 50.0), (100_000, 9.5), (u64::MAX, 39.5)];
         assert_eq!(within(&shares), [(10_000, 1.0), (100_000, 60.5)]);
-        assert_eq!(told(&shares), "4us=1.00%, 20us=50.00%, 100us=9.50%, more=39.50%");
+        assert_eq!(reported(&shares), "4us=1.00%, 20us=50.00%, 100us=9.50%, more=39.50%");
         assert_eq!(within(&[(u64::MAX, 1.0)]), []);
     }
 }

@@ -200,7 +200,7 @@ pub(super) fn events(log: &mut Log<'_>, at: usize) -> Reading {
         }
         end = line + 1;
         log.forget_before(line);
-        let told = match from_str::<TrialEvent>(log.line(line)) {
+        let reported = match from_str::<TrialEvent>(log.line(line)) {
             Ok(TrialEvent::Began(beginning)) if beginning.event_version > EVENT_VERSION => {
                 Err(format!(
                     "these events have version {}, and {EVENT_VERSION} is the newest that is \
@@ -211,7 +211,7 @@ pub(super) fn events(log: &mut Log<'_>, at: usize) -> Reading {
             Ok(event) => builder.push(&event).map_err(|error| error.to_string()),
             Err(error) => Err(format!("this event cannot be read: {error}")),
         };
-        if let Err(what) = told {
+        if let Err(what) = reported {
             remarks.push(Remark { line: line + 1, what });
         }
     }

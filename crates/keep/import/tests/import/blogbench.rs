@@ -112,7 +112,7 @@ fn scores_alone_are_a_trial_of_unknown_length() {
 }
 
 #[test]
-fn torn_full_and_contradicting_outputs_are_told() {
+fn torn_full_and_contradicting_outputs_are_reported() {
     let (torn, _) = BLOGBENCH.split_once("\nFinal").unwrap();
     let imported = import(format!("{torn}\nBye\n{BLOGBENCH}").as_bytes());
     assert_eq!(imported.found.len(), 2);

@@ -122,7 +122,7 @@ fn each_form_stands_for_itself() {
 }
 
 #[test]
-fn runs_that_a_page_glued_are_told_apart() {
+fn runs_that_a_page_glued_are_distinguished() {
     let glued: String = BONNIE.lines().collect();
     let other = glued.replace("106.5", "99.5").replace("2048", "3000");
     let page = format!(

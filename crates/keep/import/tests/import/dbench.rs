@@ -232,7 +232,7 @@ fn parts_of_outputs_in_a_mail_are_trials() {
 }
 
 #[test]
-fn several_runs_and_torn_ones_are_told_apart() {
+fn several_runs_and_torn_ones_are_distinguished() {
     let torn = DBENCH.split(" Operation").next().unwrap();
     let failed = torn.replace("   2  cleanup   3 sec\n", "Child failed with status 1\n");
     let imported = import(format!("{DBENCH}{torn}{DBENCH}{failed}rest\n").as_bytes());

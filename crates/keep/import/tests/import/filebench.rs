@@ -50,7 +50,7 @@ fn near(left: f64, right: f64) {
     assert!((left - right).abs() <= right.abs() * 1e-9, "{left} {right}");
 }
 
-fn told(text: &str) -> Vec<String> {
+fn reported(text: &str) -> Vec<String> {
     let said = import(text.as_bytes()).remarks.into_iter();
     said.map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
 }
@@ -108,11 +108,11 @@ fn outputs_of_1_4_are_read() {
 #[test]
 fn runs_without_valid_figures_are_interrupted() {
     let (before, _) = FILEBENCH.split_once("11.770: Per").unwrap();
-    assert_eq!(told(before), ["1: it has no summary; kept as interrupted"]);
+    assert_eq!(reported(before), ["1: it has no summary; kept as interrupted"]);
     assert!(only(&import(before.as_bytes())).is_interrupted);
     let early =
         FILEBENCH.replace("1.620: Running...", "9.1: WARNING! Run stopped early: NO VALID RESULTS");
-    assert!(told(&early)[0].contains("ran out of files"), "{:?}", told(&early));
+    assert!(reported(&early)[0].contains("ran out of files"), "{:?}", reported(&early));
     assert!(only(&import(early.as_bytes())).is_interrupted);
 }
 
@@ -130,16 +130,16 @@ fn tables(all: &[(u64, u64)]) -> String {
 }
 
 #[test]
-fn tables_of_all_so_far_and_of_periods_are_told_apart() {
+fn tables_of_all_so_far_and_of_periods_are_distinguished() {
     let of_all = tables(&[(10_000, 1000), (21_000, 1050), (30_000, 1000)]);
     let imported = import(of_all.as_bytes());
     let trial = only(&imported);
-    assert_eq!(told(&of_all), ["1: of 3 tables of all so far the last is taken"]);
+    assert_eq!(reported(&of_all), ["1: of 3 tables of all so far the last is taken"]);
     near(value(trial, &Scope::Trial, "operations"), 30_000.0);
     let periods = tables(&[(10_000, 1000), (11_000, 1100), (9_000, 900)]);
     let imported = import(periods.as_bytes());
     let trial = only(&imported);
-    assert_eq!(told(&periods), [""; 0]);
+    assert_eq!(reported(&periods), [""; 0]);
     near(value(trial, &Scope::Trial, "operations_per_second"), 1000.0);
     let row = Scope::Phase("iteration 2".to_owned());
     near(value(trial, &row, "operations_per_second"), 1100.0);

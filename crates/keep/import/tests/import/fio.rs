@@ -159,7 +159,7 @@ fn parameter<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
     found.map(|(_, value)| value.as_str())
 }
 
-fn told(imported: &Imported) -> Vec<String> {
+fn reported(imported: &Imported) -> Vec<String> {
     imported.remarks.iter().map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
 }
 
@@ -170,7 +170,7 @@ fn a_text_of_an_old_version_is_joined_and_read_to_its_end() {
     assert_eq!(imported.found[0].lines, (3, 3 + FIO_OLD.lines().count() - 1));
     assert_eq!(imported.skipped_lines, 2);
     let timed = "3: what it moved is no whole number of MiB: taken for a run that was given a time";
-    assert_eq!(told(&imported), [timed]);
+    assert_eq!(reported(&imported), [timed]);
     assert_eq!(fact(trial, "work.amount"), Some("timed"));
     assert_eq!(parameter(trial, "rnd iodepth"), Some("8"));
     assert_eq!(parameter(trial, "seq jobs"), Some("4"));
@@ -202,7 +202,7 @@ fn a_text_of_an_old_version_is_joined_and_read_to_its_end() {
     assert_eq!((trial.phases[0].bytes, trial.phases[0].tasks), (8141 * 8192, 4));
     // 2.19 % of four threads for 120.381 s.
     assert_eq!(trial.phases[0].cpu.system_ns, 10_545_375_600);
-    assert_eq!(trial.cautions, [], "no option is told, and none is guessed");
+    assert_eq!(trial.cautions, [], "no option is reported, and none is guessed");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_text_of_a_new_version_is_read() {
     near(trial, &sync, "sync_requests", 7.0);
     near(trial, &kind("disk dm-0"), "read_sectors", 8.0);
     near(trial, &kind("disk vda"), "busy_percent", 0.5);
-    assert_eq!(told(&imported), [""; 0]);
+    assert_eq!(reported(&imported), [""; 0]);
     assert_eq!(fact(trial, "work.amount"), None, "177 MiB are a size that somebody asked for");
 }
 
@@ -234,7 +234,7 @@ fn a_text_of_a_new_version_is_read() {
 fn json_with_its_counts_is_read_whole() {
     let imported = import(format!("note: both iodepth\n{FIO_JSON}").as_bytes());
     let trial = only(&imported);
-    assert_eq!(told(&imported), [""; 0]);
+    assert_eq!(reported(&imported), [""; 0]);
     assert_eq!((trial.target.as_str(), trial.wall_ns), ("/m", 2_000_000_000));
     assert_eq!(trial.started_unix_ms, Some(1_795_314_702_250));
     let names: Vec<&str> = trial.parameters.iter().map(|(name, _)| name.as_str()).collect();
@@ -254,10 +254,10 @@ fn json_with_its_counts_is_read_whole() {
     let direct = FIO_JSON.replace(r#""bs" : "4k""#, r#""direct" : "1""#);
     assert_eq!(only(&import(direct.as_bytes())).cautions, []);
     let buffered = FIO_JSON.replace(r#""bs" : "4k""#, r#""ioengine" : "libaio""#);
-    let said = told(&import(buffered.as_bytes()));
+    let said = reported(&import(buffered.as_bytes()));
     assert!(said[0].starts_with("1: w read: asynchronous without direct=1"), "{said:?}");
     let counts = FIO_JSON.replace(r#""1064" : 312"#, r#""1064" : 313"#);
-    let said = told(&import(counts.as_bytes()));
+    let said = reported(&import(counts.as_bytes()));
     assert_eq!(said, ["1: w read: the counts of its latencies are not 35312 in all"]);
 }
 
@@ -280,8 +280,8 @@ fn json_of_old_versions_is_in_kib_and_microseconds() {
     near(trial, &read, "read_clat_p50_nanoseconds", 99_000.0);
     let percentiles = trial.metrics.iter().filter(|metric| metric.name.contains("_p"));
     assert_eq!(percentiles.filter(|metric| metric.name.starts_with("read_clat")).count(), 1);
-    assert!(trial.phases.is_empty(), "the time of the clones is not told");
-    assert_eq!(trial.cautions, [], "options are told since 2.3");
+    assert!(trial.phases.is_empty(), "the time of the clones is not reported");
+    assert_eq!(trial.cautions, [], "options are reported since 2.3");
 }
 
 /// A terse line of this version: a read with these KiB, and a device with so many reads.
@@ -368,7 +368,7 @@ fn a_run_in_two_forms_is_one_trial() {
     let both = format!("{heads}\n{FIO_JSON}\n{results}");
     let imported = import(both.as_bytes());
     let trial = only(&imported);
-    assert_eq!(told(&imported), ["1: this run is told in two forms, and taken once"]);
+    assert_eq!(reported(&imported), ["1: this run is reported in two forms, and taken once"]);
     assert_eq!(trial.phases[0].ops.len(), 1, "that of JSON stands");
     let other = FIO_JSON.replace("\"runtime\" : 1002", "\"runtime\" : 1003");
     assert_eq!(import(format!("{FIO_NEW}\n{other}").as_bytes()).found.len(), 2);
@@ -387,7 +387,7 @@ fn a_status_meanwhile_is_no_run_of_its_own() {
     let (_, results) = FIO_NEW.split_once("\n\n").unwrap();
     let imported = import(format!("{FIO_NEW}\n{results}").as_bytes());
     only(&imported);
-    let said = told(&imported);
+    let said = reported(&imported);
     assert!(said.iter().any(|said| said.contains("an earlier status")), "{said:?}");
     let other = results.replace("pid=5", "pid=6");
     assert_eq!(import(format!("{FIO_NEW}\n{other}").as_bytes()).found.len(), 2);
@@ -410,27 +410,27 @@ fn clones_and_groups_are_summed_up() {
 }
 
 #[test]
-fn what_failed_or_was_cut_is_told_and_interrupted() {
+fn what_failed_or_was_cut_is_reported_and_interrupted() {
     let failed = FIO_OLD
         .replace("jobs=4): err= 0: pid=77\n  write", "jobs=4): err=28 (file:x): pid=77\n  write");
     let imported = import(failed.as_bytes());
     assert!(only(&imported).is_interrupted);
-    assert!(told(&imported).iter().any(|said| said.contains("rnd ended with error 28")));
+    assert!(reported(&imported).iter().any(|said| said.contains("rnd ended with error 28")));
     let cut = FIO_OLD.split("rnd: (groupid").next().unwrap();
     let imported = import(cut.as_bytes());
     assert!(only(&imported).is_interrupted);
-    assert!(told(&imported)[0].contains("no result of group 1"), "{:?}", told(&imported));
+    assert!(reported(&imported)[0].contains("no result of group 1"), "{:?}", reported(&imported));
     let heads = FIO_OLD.split("\n\n").next().unwrap();
     let imported = import(heads.as_bytes());
     assert_eq!(imported.found, []);
-    assert_eq!(told(&imported), ["1: fio has no result: its run failed or its output was cut"]);
+    assert_eq!(reported(&imported), ["1: fio has no result: its run failed or its output was cut"]);
     let stopped = FIO_NEW.replace("Jobs: 1", "fio: terminating on signal 2\nJobs: 1");
     assert!(only(&import(stopped.as_bytes())).is_interrupted);
     let sum = FIO_OLD.replace("READ: io=65,128KB", "READ: io=75,128KB");
-    let said = told(&import(sum.as_bytes()));
+    let said = reported(&import(sum.as_bytes()));
     assert!(said[1].starts_with("35: group 0 read: 75,128KB in its sum"), "{said:?}");
     let torn = FIO_JSON.replace("\"error\" : 0", "\"error\" : ");
-    let said = told(&import(torn.as_bytes()));
+    let said = reported(&import(torn.as_bytes()));
     assert!(said[0].starts_with("9: this JSON of fio cannot be read"), "{said:?}");
 }
 
@@ -448,7 +448,7 @@ fn a_run_keeps_its_figures_through_a_mail() {
 }
 
 #[test]
-fn passes_of_a_script_are_told_apart_by_their_command_lines() {
+fn passes_of_a_script_are_distinguished_by_their_command_lines() {
     let pass = |jobs: u32, reads: u64| {
         let command = format!("fio --directory=/m --name=a --rw=read --direct=1 --numjobs={jobs}");
         format!("{command} --runtime=15\n{}\n", terse(5, "a", 1 << 14, reads))
@@ -461,7 +461,7 @@ fn passes_of_a_script_are_told_apart_by_their_command_lines() {
         assert_eq!((trial.target.as_str(), fact(trial, "work.amount")), ("/m", Some("timed")));
         assert_eq!(trial.cautions, []);
     }
-    assert_eq!(told(&imported), [""; 0]);
+    assert_eq!(reported(&imported), [""; 0]);
 }
 
 #[test]
@@ -491,7 +491,7 @@ Run status group 0 (all jobs):
 ";
     let imported = import(text.as_bytes());
     let trial = only(&imported);
-    assert_eq!(told(&imported), [""; 0]);
+    assert_eq!(reported(&imported), [""; 0]);
     assert_eq!(fact(trial, "import.tool"), Some("fio 2.1.11"));
     near(trial, &kind("t"), "read_mib_per_second", 1.0 / 10.24);
     near(trial, &kind("t"), "write_operations_per_second", 50.0);
@@ -499,7 +499,7 @@ Run status group 0 (all jobs):
     near(trial, &kind("t"), "read_sample_mib_per_second_mean", 99.5 / 1024.0);
     let older = text.replace("fio-2.1.11", "fio 1.59");
     assert_eq!(fact(only(&import(older.as_bytes())), "import.tool"), Some("fio 1.59"));
-    // Told by powers of 1000, as `kb_base=1000` has it since 2.18.
+    // Reported by powers of 1000, as `kb_base=1000` has it since 2.18.
     let base = FIO_NEW.replace("io=138MiB (145MB)", "io=145MB (138MiB)");
-    assert_eq!(told(&import(base.as_bytes())), [""; 0]);
+    assert_eq!(reported(&import(base.as_bytes())), [""; 0]);
 }

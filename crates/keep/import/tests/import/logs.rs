@@ -101,29 +101,33 @@ fn compilebench_is_read_line_by_line_and_its_summary_checked() {
 }
 
 #[test]
-fn what_does_not_agree_is_told_with_its_line() {
-    let told = |text: &str| -> Vec<String> {
+fn what_does_not_agree_is_reported_with_its_line() {
+    let reported = |text: &str| -> Vec<String> {
         let imported = import(text.as_bytes());
         imported.remarks.iter().map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
     };
     let wrong = COMPILEBENCH.replace("runs 1 avg 17.02", "runs 1 avg 18.02");
     assert_eq!(
-        told(&wrong),
+        reported(&wrong),
         ["17: summary of 'compile': 18.02 on average, the lines come to 17.02"]
     );
     let fewer = COMPILEBENCH.replace("read dir kernel-0 in 20.00 11.12 MB/s\n", "");
-    assert_eq!(told(&fewer), ["18: summary of 'read tree': 1 runs, the lines have 0"]);
+    assert_eq!(reported(&fewer), ["18: summary of 'read tree': 1 runs, the lines have 0"]);
     let strange = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-9");
-    let said = told(&strange);
+    let said = reported(&strange);
     assert!(said[0].starts_with("8: stat of kernel-9, which the lines before do not explain"));
     assert_eq!(said.len(), 3, "{said:?}");
     let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{7}31m");
-    assert!(told(&hidden)[0].starts_with("8: stat of kernel- 31m, which"), "{:?}", told(&hidden));
+    assert!(
+        reported(&hidden)[0].starts_with("8: stat of kernel- 31m, which"),
+        "{:?}",
+        reported(&hidden)
+    );
     let dmesg = COMPILEBENCH.replace("stat dir", "[ 12.3] XFS (loop0): what\nstat dir");
-    assert_eq!(told(&dmesg), ["8: not understood and skipped: `XFS (loop0): what`"]);
+    assert_eq!(reported(&dmesg), ["8: not understood and skipped: `XFS (loop0): what`"]);
     let cut = COMPILEBENCH.split("\nrun complete").next().unwrap();
     assert_eq!(
-        told(cut),
+        reported(cut),
         ["1: the run is not complete: the log has no summary; kept as interrupted"]
     );
     assert!(only(&import(cut.as_bytes())).is_interrupted);

@@ -41,8 +41,8 @@ fn the_published_mail_holds_eight_outputs() {
         assert_eq!(trial(place).tasks.len(), 133);
         assert!(!trial(place).is_interrupted);
     }
-    // The summary agrees with the lines; only blktrace spoke between them. Of fio it is told that
-    // it is taken for a run of a given time.
+    // The summary agrees with the lines; only blktrace spoke between them. Of fio it is reported
+    // that it is taken for a run of a given time.
     let remarks: Vec<usize> = imported.remarks.iter().map(|remark| remark.line).collect();
     assert_eq!(remarks, [463, 574, 722, 877], "{:?}", imported.remarks);
 }

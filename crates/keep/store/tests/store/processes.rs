@@ -1,6 +1,6 @@
 //! Several processes and one store: writers that are killed, writers at the same time.
 //!
-//! The other processes are this test binary again, told by an environment variable what to do.
+//! The other processes are this test binary again, reported by an environment variable what to do.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,7 +21,7 @@ const STORE: &str = "TREERING_STORE_TEST_STORE";
 const TRIALS: usize = 12;
 
 #[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
-fn told(name: &str) -> Option<std::ffi::OsString> {
+fn reported(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn command(action: &str, store: &Path) -> Command {
 /// Does nothing but in a child.
 #[test]
 fn what_children_do() {
-    let (Some(action), Some(store)) = (told(ACTION), told(STORE)) else { return };
+    let (Some(action), Some(store)) = (reported(ACTION), reported(STORE)) else { return };
     let store = Path::new(&store);
     match action.to_str().unwrap() {
         "record for ever" => record_for_ever(store),

@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 struct OpenDirectory {
     node: NodeId,
-    /// The first place that was not told yet; `None` at the end of all places.
+    /// The first place that was not reported yet; `None` at the end of all places.
     next: Option<u64>,
 }
 

@@ -11,8 +11,8 @@ const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
 /// Files beyond these, and ranges of all files together, are counted in the total only.
 const FILES_MAX: usize = 1 << 20;
 const RANGES_MAX: usize = 1 << 22;
-/// So many of the hottest are told.
-const TOLD: usize = 100;
+/// So many of the hottest are reported.
+const SHOWN: usize = 100;
 /// Points of the curve of concentration.
 const POINTS: usize = 100;
 
@@ -219,7 +219,7 @@ impl HeatBook {
             })
             .collect();
         let whole = |(path, file): &'_ (String, FileHeat)| -> HotData {
-            self.told(&Part { path, file, offset: 0, heat: &file.all })
+            self.reported(&Part { path, file, offset: 0, heat: &file.all })
         };
         let mut hottest_files: Vec<HotData> = Vec::new();
         for file in touched() {
@@ -227,11 +227,11 @@ impl HeatBook {
         }
         let mut hottest_ranges: Vec<HotData> = Vec::new();
         for part in ranges() {
-            keep_hottest(&mut hottest_ranges, self.told(&part));
+            keep_hottest(&mut hottest_ranges, self.reported(&part));
         }
         for list in [&mut hottest_files, &mut hottest_ranges] {
             sort(list);
-            list.truncate(TOLD);
+            list.truncate(SHOWN);
         }
         HeatReport {
             half_life_seconds: self.half_life_ns as f64 / 1e9,
@@ -247,7 +247,7 @@ impl HeatBook {
         }
     }
 
-    fn told(&self, part: &Part<'_>) -> HotData {
+    fn reported(&self, part: &Part<'_>) -> HotData {
         HotData {
             path: part.path.to_owned(),
             offset: part.offset,
@@ -278,9 +278,9 @@ fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = Part<'
 /// Adds one, and now and then lets the cool ones go.
 fn keep_hottest(list: &mut Vec<HotData>, one: HotData) {
     list.push(one);
-    if list.len() >= 16 * TOLD {
+    if list.len() >= 16 * SHOWN {
         sort(list);
-        list.truncate(TOLD);
+        list.truncate(SHOWN);
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_told_apart_once_there_are_several() {
+    fn ranges_are_distinguished_once_there_are_several() {
         let mut book = HeatBook::new(10 * SECOND);
         let file = book.file("a");
         book.access(file, 0, read(1, 4096));
@@ -320,9 +320,9 @@ mod tests {
         assert_eq!((report.total.reads, report.total.read_bytes), (3, 4216));
         let mut ranges: Vec<_> = report.hottest_ranges.iter().collect();
         ranges.sort_by_key(|range| range.offset);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             ranges.iter().map(|range| (range.offset, range.counts.read_bytes)).collect();
-        assert_eq!(told, [(0, 4106), (RANGE_BYTES, 10), (5 * RANGE_BYTES, 100)]);
+        assert_eq!(reported, [(0, 4106), (RANGE_BYTES, 10), (5 * RANGE_BYTES, 100)]);
         assert_eq!(report.hottest_ranges[0].offset, 0, "two accesses are hotter than one");
     }
 

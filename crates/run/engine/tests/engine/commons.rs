@@ -44,7 +44,7 @@ struct Ticking {
     boards: Vec<Board>,
     deadline: Deadline,
     elapsed: Vec<u64>,
-    told: Vec<u64>,
+    reported: Vec<u64>,
 }
 
 impl Ticking {
@@ -60,8 +60,8 @@ impl Ticking {
             tick_every: Some(Duration::from_millis(5)),
             ..ParallelGroup::default()
         };
-        let (elapsed, told) = (Vec::new(), Vec::new());
-        Self { group: Some(group), begun: false, boards, deadline, elapsed, told }
+        let (elapsed, reported) = (Vec::new(), Vec::new());
+        Self { group: Some(group), begun: false, boards, deadline, elapsed, reported }
     }
 }
 
@@ -86,7 +86,7 @@ impl Session for Ticking {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        self.told.extend(totals.counters.read::<u64>());
+        self.reported.extend(totals.counters.read::<u64>());
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -111,7 +111,7 @@ fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
         assert!(session.elapsed.len() >= 3 && session.elapsed.is_sorted(), "{workers:?}");
         let counts: Vec<u64> =
             session.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
-        assert_eq!(session.told, counts, "{workers:?}");
+        assert_eq!(session.reported, counts, "{workers:?}");
         let calls: u64 = heard.tasks().iter().map(|task| task.ops[0].calls).sum();
         assert_eq!(calls + tasks as u64, counts.iter().sum::<u64>(), "{workers:?}");
         let ticks = heard.0.iter().filter_map(|event| match event {

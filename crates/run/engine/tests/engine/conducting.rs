@@ -42,7 +42,7 @@ fn calls(task: &TaskTotals, op: Op) -> u64 {
     task.ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.calls)
 }
 
-fn check_two_phases(heard: &Heard, told: &[TaskTotals]) {
+fn check_two_phases(heard: &Heard, reported: &[TaskTotals]) {
     assert_eq!(
         heard.order(),
         [
@@ -59,7 +59,7 @@ fn check_two_phases(heard: &Heard, told: &[TaskTotals]) {
         ]
     );
     let tasks = heard.tasks();
-    assert!(told.iter().eq(tasks.iter().copied()));
+    assert!(reported.iter().eq(tasks.iter().copied()));
     let first = tasks[0];
     assert_eq!((first.files, first.bytes, first.listed_bytes), (10, 50_000, 77));
     assert_eq!((first.kind.as_str(), first.subject.as_str()), ("create", "tree-0"));
@@ -95,11 +95,11 @@ fn a_session_on_a_directory_and_in_memory_leaves_the_same() {
     let mut play = two_phases();
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    check_two_phases(&heard, &play.told);
+    check_two_phases(&heard, &play.reported);
     let mut play = two_phases();
     let (result, heard) = perform(&mut play, &memory, &StopFlag::new());
     result.unwrap();
-    check_two_phases(&heard, &play.told);
+    check_two_phases(&heard, &play.reported);
     let tree = memory.snapshot();
     assert_eq!(tree, Snapshot::of_directory(place.path()).unwrap());
     let files = tree.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
@@ -122,7 +122,7 @@ fn progress_counts_everything() {
 }
 
 #[test]
-fn a_signal_stops_and_what_was_done_is_told() {
+fn a_signal_stops_and_what_was_done_is_reported() {
     let memory = MemoryFilesystem::default();
     let stop = StopFlag::new();
     let first = group(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
@@ -166,7 +166,7 @@ fn a_failing_call_names_its_path_and_its_task() {
     assert_eq!((phase.tasks, phase.files, phase.bytes), (0, 3, 30));
     let creates = phase.ops.iter().find(|op| op.op == Op::Create).unwrap();
     assert_eq!((creates.calls, creates.errors), (4, 1));
-    assert!(heard.tasks().is_empty() && play.told.is_empty());
+    assert!(heard.tasks().is_empty() && play.reported.is_empty());
 }
 
 #[test]
@@ -210,7 +210,7 @@ impl Place for Unprivileged {
 }
 
 #[test]
-fn caches_that_stay_are_told_once_and_not_asked_for_again() {
+fn caches_that_stay_are_reported_once_and_not_asked_for_again() {
     let place = Unprivileged { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
     let dropping = |subject: &str| ParallelGroup {
         caches: Caches::Drop,

@@ -1,4 +1,4 @@
-//! ParallelGroups of several workers: side by side, told in order, stopped together.
+//! ParallelGroups of several workers: side by side, reported in order, stopped together.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn trees(count: u32) -> Vec<treering_script::Task> {
 }
 
 #[test]
-fn workers_work_side_by_side_and_are_told_in_order() {
+fn workers_work_side_by_side_and_are_reported_in_order() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let mut play = Play::new(vec![("create", vec![group(trees(2)), group(trees_from(2, 6))])]);
@@ -57,7 +57,7 @@ fn trees_from(first: u32, end: u32) -> Vec<treering_script::Task> {
 }
 
 #[test]
-fn one_that_fails_stops_the_others_and_the_finished_are_told() {
+fn one_that_fails_stops_the_others_and_the_finished_are_reported() {
     let failing = vec![Operation::Open(0, name("missing"), 0)];
     let tasks = vec![endless("a"), task("failing", failing), endless("b")];
     let mut play = Play::new(vec![("p", vec![group(tasks)])]);
@@ -86,7 +86,7 @@ impl Script for FailsLate {
 }
 
 #[test]
-fn what_was_finished_before_a_failure_is_told() {
+fn what_was_finished_before_a_failure_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let quick = task("quick", vec![Operation::MakeDir(0, name("sign"))]);
@@ -96,7 +96,7 @@ fn what_was_finished_before_a_failure_is_told() {
     assert!(matches!(result, Err(EngineError::Call { .. })));
     let done: Vec<_> = heard.tasks().iter().map(|task| task.subject.clone()).collect();
     assert_eq!(done, ["quick"]);
-    assert_eq!(play.told.len(), 1);
+    assert_eq!(play.reported.len(), 1);
 }
 
 #[test]

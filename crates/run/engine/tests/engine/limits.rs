@@ -1,6 +1,6 @@
 //! What ends a group beside its scripts, what becomes of it then, and what a group has beyond its
-//! tasks: a time limit, tasks told although they were cut short, a command, several roots, direct
-//! files.
+//! tasks: a time limit, tasks reported although they were cut short, a command, several roots,
+//! direct files.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ fn a_deadline_ends_all_workers_of_a_group() {
         let timed = ParallelGroup { time_limit, ..group(tasks.collect()) };
         let mut play = Play::new(vec![("p", vec![timed])]);
         perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
-        assert_eq!(play.told.len(), workers);
+        assert_eq!(play.reported.len(), workers);
         assert!(deadline.is_reached());
     }
 }
@@ -74,18 +74,18 @@ fn a_deadline_does_not_ring_for_a_group_that_is_over() {
 }
 
 #[test]
-fn what_was_cut_short_is_told_where_it_counts() {
+fn what_was_cut_short_is_reported_where_it_counts() {
     let failing =
         task("failing", vec![Operation::MakeDir(0, name("x")), Operation::Open(0, name("y"), 0)]);
-    let side_by_side = SideBySide { unfinished: Unfinished::Told, ..SideBySide::default() };
+    let side_by_side = SideBySide { unfinished: Unfinished::Reported, ..SideBySide::default() };
     let tasks = vec![endless("a"), failing];
     let mut play = Play::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { task, .. }) if task == "create failing"));
-    let told: Vec<_> = play.told.iter().map(|task| task.subject.as_str()).collect();
-    assert_eq!(told, ["a", "failing"]);
+    let reported: Vec<_> = play.reported.iter().map(|task| task.subject.as_str()).collect();
+    assert_eq!(reported, ["a", "failing"]);
     assert_eq!(heard.tasks().len(), 2);
-    assert_eq!(play.told[1].ops.iter().map(|op| op.calls).sum::<u64>(), 2);
+    assert_eq!(play.reported[1].ops.iter().map(|op| op.calls).sum::<u64>(), 2);
 }
 
 #[test]

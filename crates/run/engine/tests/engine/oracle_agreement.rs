@@ -94,7 +94,8 @@ fn operations() -> impl Strategy<Value = Operation> {
 }
 
 /// What a step came to, in a form that can be compared. Entries are only counted at the end of a
-/// directory: their order, and what is told of changes made meanwhile, is the filesystem's affair.
+/// directory: their order, and what is reported about changes made meanwhile, is the filesystem's
+/// affair.
 fn result(caller: &mut impl Caller, operation: &Operation) -> String {
     match caller.call(&operation.call()) {
         Ok(reply) => format!("{:?}", reply.done),

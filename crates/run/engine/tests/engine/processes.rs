@@ -55,7 +55,7 @@ impl Script for Noting {
 fn processes_do_and_tell_what_threads_do() {
     for start in [GroupStart::Together, GroupStart::AsMade] {
         let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (place, kind) in places.iter().zip([WorkerKind::Thread, WorkerKind::Process]) {
             let target = Target::open(place.path()).unwrap();
             let side_by_side = SideBySide { workers: kind, start, ..SideBySide::default() };
@@ -77,9 +77,9 @@ fn processes_do_and_tell_what_threads_do() {
                 let samples: u64 = task.ops.iter().map(|op| op.latency.samples()).sum();
                 (task.subject.clone(), task.worker, task.files, task.bytes, ops, samples)
             };
-            told.push(heard.tasks().into_iter().map(figures).collect::<Vec<_>>());
+            reported.push(heard.tasks().into_iter().map(figures).collect::<Vec<_>>());
         }
-        assert_eq!(told[0], told[1]);
+        assert_eq!(reported[0], reported[1]);
         let [threads, processes] =
             places.each_ref().map(|place| Snapshot::of_directory(place.path()).unwrap());
         assert_eq!(threads, processes);
@@ -94,7 +94,7 @@ fn one_task_has_a_process_too_and_its_counters_come_back() {
     let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    let noted: u64 = play.told[0].counters.read().unwrap();
+    let noted: u64 = play.reported[0].counters.read().unwrap();
     assert!(noted > 0 && noted != u64::from(id()));
 }
 
@@ -129,7 +129,7 @@ fn a_process_that_is_killed_is_a_failed_task() {
 }
 
 #[test]
-fn a_panic_in_a_process_is_told() {
+fn a_panic_in_a_process_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking))];

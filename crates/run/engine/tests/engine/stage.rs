@@ -18,13 +18,13 @@ use crate::operations::{Operation, OperationScript};
 pub(crate) struct Play {
     phases: VecDeque<(String, VecDeque<ParallelGroup>)>,
     groups: VecDeque<ParallelGroup>,
-    pub(crate) told: Vec<TaskTotals>,
+    pub(crate) reported: Vec<TaskTotals>,
 }
 
 impl Play {
     pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
         let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups.into()));
-        Self { phases: phases.collect(), groups: VecDeque::new(), told: Vec::new() }
+        Self { phases: phases.collect(), groups: VecDeque::new(), reported: Vec::new() }
     }
 }
 
@@ -41,7 +41,7 @@ impl Session for Play {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        self.told.push(totals.clone());
+        self.reported.push(totals.clone());
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_files_in_the_register_are_left_alone_or_told() {
+    fn strange_files_in_the_register_are_left_alone_or_reported() {
         let top = tempfile::tempdir().unwrap();
         let register = Register::open(top.path()).unwrap();
         for (name, text) in [

@@ -82,7 +82,7 @@ pub(crate) enum Kind {
         /// The number of the loop device, for people: it is looked for by its file and mark.
         number: Option<u32>,
     },
-    /// A mounted filesystem; where is told by the record's name.
+    /// A mounted filesystem; where is reported by the record's name.
     Mount {
         /// Its type.
         fs_type: String,
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_records_are_told_exactly() {
+    fn names_of_records_are_reported_exactly() {
         let id = RecordId::new(1, 2, "9F3c-77aa-b", 3);
         assert_eq!(id.as_str(), "9f3c77aa-2-1-3");
         assert_eq!(RecordId::parse(id.as_str()), Some(id.clone()));

@@ -12,7 +12,7 @@ use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 use crate::device::unfit;
 use crate::machine::{Machine, block_number, word};
 use crate::sight::{Sight, SightKind};
-use crate::{Doubt, LabError};
+use crate::{DeviceCaution, LabError};
 
 /// How a filesystem can be made like another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,11 +147,14 @@ impl Likeness {
         self.mkfs.chunks(2).filter(|pair| !is_sized(pair)).flatten().cloned().collect()
     }
 
-    /// What makes times on it doubtful.
-    pub fn doubts(&self) -> Vec<Doubt> {
+    /// What makes times on it questionable.
+    pub fn cautions(&self) -> Vec<DeviceCaution> {
         let cached = self.image.iter().filter(|(_, direct)| !direct);
         cached
-            .map(|(image, _)| Doubt::HostCacheAnswers { image: image.clone(), asked: false })
+            .map(|(image, _)| DeviceCaution::HostCacheAnswers {
+                image: image.clone(),
+                asked: false,
+            })
             .collect()
     }
 

@@ -12,7 +12,7 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::open_top;
 
 use crate::device::unfit;
-use crate::{Device, Doubt, EraseList, Lab, LabError, Mounted, Workplace};
+use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, Workplace};
 
 pub use copy::{Copier, CopyError};
 pub use likeness::Likeness;
@@ -130,10 +130,10 @@ impl Scratch {
         }
     }
 
-    /// What makes times on it doubtful.
-    pub fn doubts(&self) -> &[Doubt] {
+    /// What makes times on it questionable.
+    pub fn cautions(&self) -> &[DeviceCaution] {
         match &self.held {
-            Some(Held::Ours(mounted)) => mounted.device().map_or(&[], Device::doubts),
+            Some(Held::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
             _ => &[],
         }
     }

@@ -10,14 +10,14 @@ use treering_lab::{Device, EraseList, Inspection, Obstacle, inspect};
 use treering_sys::{DeviceUse, MountOptions, mount, open_device, unmount};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, told, words,
+    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
 };
 
 /// Tries to take it with and without naming it, and gives the words of both refusals.
 fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
     let variant = on_blocks("ext4", &[disk]);
-    let plain = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
-    let named = told(Device::acquire(&variant, &erasing(disk), &bench.lab));
+    let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = reported(Device::acquire(&variant, &erasing(disk), &bench.lab));
     assert_eq!(plain, named);
     plain
 }
@@ -67,7 +67,7 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
     let disk = Disk::new(128 * MIB);
     let node = disk.node.to_str().unwrap();
     run(&sfdisk, &words(&["-q", "--no-tell-kernel", node]), "label: gpt\n,64M\n").unwrap();
-    // A kernel that knows no GPT is told of it; one that does has found it already.
+    // A kernel that knows no GPT is reported about it; one that does has found it already.
     let _found_already = run(&partx, &words(&["-a", node]), "");
     let partition = Path::new(&format!("{node}p1")).to_owned();
     let began = Instant::now();
@@ -79,10 +79,10 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
         return;
     }
     let variant = on_blocks("ext4", &[&disk.node]);
-    let words = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
     assert!(words.contains("has partitions (loop") && words.contains("GPT"), "{words}");
     // Naming the partition does not name the disk.
-    let words = told(Device::acquire(&variant, &erasing(&partition), &bench.lab));
+    let words = reported(Device::acquire(&variant, &erasing(&partition), &bench.lab));
     assert!(words.contains("has partitions"), "{words}");
     assert!(format(&partition));
     let point = bench.top.path().join("mounted");
@@ -244,14 +244,14 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             let device = device.format("ext4", &[]).unwrap().into_device();
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
-            let again = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+            let again = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
             assert!(again.contains("carries ext4"), "{again}");
         }
     }
 }
 
 #[test]
-fn only_the_device_that_is_named_is_erased_and_a_link_is_told() {
+fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
     if !can_make_devices() {
         return;
     }
@@ -263,7 +263,7 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_told() {
     let link = bench.top.path().join("by-name");
     symlink(&one.node, &link).unwrap();
     let both = on_blocks("btrfs", &[&link, &other.node]);
-    let words = told(Device::acquire(&both, &erasing(&one.node), &bench.lab));
+    let words = reported(Device::acquire(&both, &erasing(&one.node), &bench.lab));
     assert!(words.starts_with(&other.node.display().to_string()), "{words}");
     // The second was refused: so the first was not touched.
     let carries = |found: Inspection| match found.obstacles.as_slice() {
@@ -272,15 +272,15 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_told() {
     };
     assert!(carries(inspect(&one.node).unwrap()) && carries(inspect(&other.node).unwrap()));
     let variant = on_blocks("ext4", &[&link]);
-    let words = told(Device::acquire(&variant, &erasing(&other.node), &bench.lab));
+    let words = reported(Device::acquire(&variant, &erasing(&other.node), &bench.lab));
     assert!(words.contains(&format!("(that is {})", one.node.display())), "{words}");
     let twice = on_blocks("btrfs", &[&link, &one.node]);
-    let words = told(Device::acquire(&twice, &erasing(&one.node), &bench.lab));
+    let words = reported(Device::acquire(&twice, &erasing(&one.node), &bench.lab));
     assert!(words.contains("are the same device"), "{words}");
     let device = Device::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
     assert_eq!(device.members()[0].node, one.node);
     // While one run has it, another does not get it.
-    let words = told(Device::acquire(&variant, &erasing(&link), &bench.lab));
+    let words = reported(Device::acquire(&variant, &erasing(&link), &bench.lab));
     assert!(words.contains("another run of treering"), "{words}");
     device.release().unwrap();
     assert_eq!(inspect(&one.node).unwrap().obstacles, []);
@@ -301,12 +301,12 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
         image.write_all_at(words, at).unwrap();
     };
     write(b"XFSB", 0);
-    let words = told(device.format("ext4", &[]));
+    let words = reported(device.format("ext4", &[]));
     assert!(words.contains("carries XFS"), "{words}");
     write(&[0; 4], 0);
     let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"a table of somebody's", 32 * MIB);
-    let words = told(device.format("ext4", &[]));
+    let words = reported(device.format("ext4", &[]));
     assert!(words.contains("data of an unknown kind at byte 33554432"), "{words}");
 }
 
@@ -332,8 +332,8 @@ fn a_device_that_cannot_be_read_is_refused() {
     }
     let mapped = Path::new("/dev/mapper").join(&name);
     let variant = on_blocks("ext4", &[&mapped]);
-    let plain = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
-    let named = told(Device::acquire(&variant, &erasing(&mapped), &bench.lab));
+    let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = reported(Device::acquire(&variant, &erasing(&mapped), &bench.lab));
     run(&dmsetup, &words(&["remove", "--noudevsync", "--retry", &name]), "").unwrap();
     assert!(plain.starts_with("cannot read") && plain == named, "{plain}, {named}");
 }
@@ -346,7 +346,7 @@ fn what_is_no_usable_device_is_refused_before_anything_is_made() {
     let bench = Workbench::new();
     for (path, why) in [("/dev/null", "no block device"), ("/dev/no-such-disk", "cannot find")] {
         let variant = on_blocks("ext4", &[Path::new(path)]);
-        let words = told(Device::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
+        let words = reported(Device::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
         assert!(words.contains(why), "{words}");
     }
     let detached = Disk::new(16 * MIB);
@@ -356,6 +356,6 @@ fn what_is_no_usable_device_is_refused_before_anything_is_made() {
     assert!(found.is_err() || found.is_ok_and(|obstacles| obstacles == [Obstacle::Empty]));
     let small = Disk::new(16 * MIB);
     let variant = on_blocks("xfs", &[&small.node]);
-    let words = told(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
     assert!(words.contains("xfs needs"), "{words}");
 }

@@ -1,5 +1,5 @@
 //! SIGKILL at any moment: what is left is listed, and freed with nothing forgotten.
-#![expect(clippy::disallowed_methods, reason = "the child is told by its environment what to do")]
+#![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

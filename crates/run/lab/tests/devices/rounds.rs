@@ -5,14 +5,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use treering_lab::{
-    Availability, CacheDrop, Device, DeviceError, Doubt, EraseList, LabError, Obstacle,
+    Availability, CacheDrop, Device, DeviceCaution, DeviceError, EraseList, LabError, Obstacle,
     SettleLimits, drop_and_verify, filesystems, settle,
 };
 use treering_model::DeviceSpec;
 use treering_sys::{StopFlag, residency};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, on_blocks, on_images, told, variant, words,
+    Disk, MIB, Workbench, can_make_devices, on_blocks, on_images, reported, variant, words,
 };
 
 fn acquire(bench: &Workbench, filesystem: &str, count: u16, bytes: u64) -> Option<Device> {
@@ -116,13 +116,16 @@ fn btrfs_spans_four_devices() {
     let mounted = mounted.remount_cold().unwrap();
     mounted.release().unwrap().release().unwrap();
     assert!(bench.is_empty());
-    let words =
-        told(Device::acquire(&on_images("ext4", 2, 64 * MIB), &EraseList::default(), &bench.lab));
+    let words = reported(Device::acquire(
+        &on_images("ext4", 2, 64 * MIB),
+        &EraseList::default(),
+        &bench.lab,
+    ));
     assert!(words.contains("takes one device, 2 are given"), "{words}");
 }
 
 #[test]
-fn what_is_missing_is_told_before_anything_is_made() {
+fn what_is_missing_is_reported_before_anything_is_made() {
     let bench = Workbench::new();
     let none = EraseList::default();
     for filesystem in filesystems::makeable() {
@@ -136,10 +139,12 @@ fn what_is_missing_is_told_before_anything_is_made() {
     let error = Device::acquire(&on_images("ext5", 1, MIB), &none, &bench.lab).unwrap_err();
     let mut wrong = on_images("tmpfs", 1, MIB);
     wrong.mkfs = words(&["-q"]);
-    assert!(told(Device::acquire(&wrong, &none, &bench.lab)).contains("`-q` is refused"));
+    assert!(reported(Device::acquire(&wrong, &none, &bench.lab)).contains("`-q` is refused"));
     wrong = on_images("tmpfs", 1, MIB);
     wrong.mount = words(&["remount"]);
-    assert!(told(Device::acquire(&wrong, &none, &bench.lab)).contains("`remount` is for mount(8)"));
+    assert!(
+        reported(Device::acquire(&wrong, &none, &bench.lab)).contains("`remount` is for mount(8)")
+    );
     assert!(error.hint().unwrap().contains("ext4, ext3, ext2, xfs, btrfs, f2fs, tmpfs"));
     assert!(bench.is_empty());
 }
@@ -178,12 +183,12 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
     };
     let huge =
         DeviceSpec::Loop { bytes: 1 << 60, count, sparse, direct_io, sector_bytes, directory };
-    let words = told(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
+    let words = reported(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
     assert!(words.contains("bytes free, the images need"), "{words}");
 }
 
 #[test]
-fn images_in_memory_and_behind_the_cache_are_doubted() {
+fn images_in_memory_and_behind_the_cache_are_cautioned() {
     if !can_make_devices() || !Path::new("/dev/shm").is_dir() {
         return;
     }
@@ -199,22 +204,25 @@ fn images_in_memory_and_behind_the_cache_are_doubted() {
     };
     let device = Device::acquire(&variant("ext4", spec), &EraseList::default(), &bench.lab);
     let device = device.unwrap();
-    let in_memory = |doubt: &Doubt| matches!(doubt, Doubt::ImageInMemory { .. });
-    let cached = |doubt: &Doubt| matches!(doubt, Doubt::HostCacheAnswers { asked: false, .. });
-    assert!(device.doubts().iter().any(in_memory) && device.doubts().iter().any(cached));
+    let in_memory =
+        |caution: &DeviceCaution| matches!(caution, DeviceCaution::ImageInMemory { .. });
+    let cached = |caution: &DeviceCaution| {
+        matches!(caution, DeviceCaution::HostCacheAnswers { asked: false, .. })
+    };
+    assert!(device.cautions().iter().any(in_memory) && device.cautions().iter().any(cached));
     device.release().unwrap();
     let direct = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
-    assert!(!direct.doubts().iter().any(in_memory));
-    // Where the host filesystem takes direct I/O, there is no doubt left.
+    assert!(!direct.cautions().iter().any(in_memory));
+    // Where the host filesystem takes direct I/O, there is no caution left.
     let node = direct.members()[0].node.clone();
     let flag = Path::new("/sys/block").join(node.file_name().unwrap()).join("loop/dio");
     let is_direct = std::fs::read_to_string(flag).unwrap().trim() == "1";
-    assert_eq!(direct.doubts().iter().all(|doubt| !is_cache(doubt)), is_direct);
+    assert_eq!(direct.cautions().iter().all(|caution| !is_cache(caution)), is_direct);
     direct.release().unwrap();
 }
 
-fn is_cache(doubt: &Doubt) -> bool {
-    matches!(doubt, Doubt::HostCacheAnswers { .. })
+fn is_cache(caution: &DeviceCaution) -> bool {
+    matches!(caution, DeviceCaution::HostCacheAnswers { .. })
 }
 
 #[test]
@@ -284,7 +292,7 @@ fn options_that_reach_for_other_devices_are_refused() {
         let Some(device) = acquire(&bench, name, 1, 320 * MIB) else {
             continue;
         };
-        let words = told(device.format(name, &[option]));
+        let words = reported(device.format(name, &[option]));
         assert!(words.contains("is refused"), "{name}: {words}");
     }
     let Some(device) = acquire(&bench, "btrfs", 1, 320 * MIB) else {
@@ -293,7 +301,7 @@ fn options_that_reach_for_other_devices_are_refused() {
     let mut device = device;
     for option in [format!("device={node}"), "a\nb".to_owned(), "loop".to_owned()] {
         let volume = device.format("btrfs", &[]).unwrap();
-        let words = told(volume.mount(&[option]));
+        let words = reported(volume.mount(&[option]));
         assert!(words.contains("refused"), "{words}");
         device = acquire(&bench, "btrfs", 1, 320 * MIB).unwrap();
     }
@@ -309,18 +317,18 @@ fn failures_tell_the_words_of_the_tool_and_of_the_kernel_and_leave_nothing() {
     }
     let bench = Workbench::new();
     let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
-    let words_of_tool = told(device.format("ext4", &words(&["-b", "999"])));
+    let words_of_tool = reported(device.format("ext4", &words(&["-b", "999"])));
     assert!(
         words_of_tool.contains("mkfs.ext4") && words_of_tool.contains("999"),
         "{words_of_tool}"
     );
     assert!(bench.is_empty());
     let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
-    let nothing = told(device.format("ext4", &words(&["-n"])));
+    let nothing = reported(device.format("ext4", &words(&["-n"])));
     assert!(nothing.contains("made no ext4"), "{nothing}");
     let device = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
     let volume = device.format("ext4", &[]).unwrap();
-    let of_kernel = told(volume.mount(&words(&["no-such-option=1"])));
+    let of_kernel = reported(volume.mount(&words(&["no-such-option=1"])));
     assert!(of_kernel.contains("cannot mount ext4") && of_kernel.contains("no-such-option"));
     // Kernels before 5.2 give no words, some filesystems learned to speak later.
     let spoke = of_kernel.contains("nknown parameter") || of_kernel.contains("nrecognized mount");
@@ -344,7 +352,7 @@ fn a_mount_in_use_is_named_kept_in_the_register_and_freed_later() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let words = told(mounted.release());
+    let words = reported(mounted.release());
     assert!(words.contains("is still in use by sh (process"), "{words}");
     let left = bench.lab.list().unwrap();
     assert_eq!(left.len(), 2, "{left:?}");

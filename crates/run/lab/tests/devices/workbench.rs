@@ -91,7 +91,7 @@ pub(crate) fn erasing(path: &Path) -> EraseList {
 }
 
 /// What went wrong, in words.
-pub(crate) fn told<T>(result: Result<T, LabError>) -> String {
+pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => "nothing went wrong".to_owned(),
         Err(error) => error.to_string(),

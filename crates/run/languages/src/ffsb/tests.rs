@@ -198,8 +198,8 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     assert_eq!(zero, "f:1:1: size_weight: every weight is 0");
     assert!(filesystem_refused("min_filesize=8k").contains("is above max_filesize, 0 bytes"));
     for empty in ["min_filesize=0\nmax_filesize=1", "size_weight 0 3\nsize_weight 4k 0"] {
-        let told = filesystem_refused(&format!("init_size=1m\n{empty}"));
-        assert_eq!(told, "f:3:11: init_size: files of 0 bytes never come to that");
+        let reported = filesystem_refused(&format!("init_size=1m\n{empty}"));
+        assert_eq!(reported, "f:3:11: init_size: files of 0 bytes never come to that");
         assert!(filesystem_refused(&format!("init_util=.5\n{empty}")).contains("init_util: "));
         read(&format!("{}\n", FS.replace("[end0]", &format!("num_files=3\n{empty}\n[end]"))));
     }
@@ -232,15 +232,18 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
 }
 
 #[test]
-fn writes_that_o_direct_refuses_are_told_before() {
+fn writes_that_o_direct_refuses_are_reported_before() {
     let warned = |group: &str| {
         let text = GROUP.replace("[end0]", &format!("write_blocksize=4k\n{group}\n[end]"));
         read(&format!("time=2\ndirectio=1\n{FS}{text}")).warnings
     };
     assert_eq!(warned("write_size=10000"), <[String; 0]>::default(), "nothing is written");
     assert_eq!(warned("write_size=512\nappend_weight=1"), <[String; 0]>::default());
-    let told = warned("write_size=10000\nappend_weight=1");
-    assert!(told[0].contains("write_size: with directio, 10000 is no multiple of 512"), "{told:?}");
+    let reported = warned("write_size=10000\nappend_weight=1");
+    assert!(
+        reported[0].contains("write_size: with directio, 10000 is no multiple of 512"),
+        "{reported:?}"
+    );
 }
 
 #[test]

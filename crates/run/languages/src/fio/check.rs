@@ -2,7 +2,7 @@
 
 use crate::faults::{Fault, Faults, shown};
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::distribution::Distribution;
 use super::keys::WITH_FIO;
 use super::section::{Engine, Section};
@@ -160,8 +160,8 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.time_based && job.runtime_us == 0 {
         return refuse("time_based without a runtime", "write runtime=...");
     }
-    for way in job.ways() {
-        let blocks = job.blocks(way);
+    for direction in job.directions() {
+        let blocks = job.blocks(direction);
         let aligned = blocks.least.is_multiple_of(512) && blocks.most.is_multiple_of(512);
         if job.direct && (!aligned || job.unaligned) {
             return refuse(
@@ -283,7 +283,8 @@ fn settle(job: &mut Section) {
         job.open_files = job.files;
     }
     // As the original: with other alignments, or where places are not alike, no map is kept.
-    let [reads, writes] = [Way::Read, Way::Write].map(|way| job.blocks(way));
+    let [reads, writes] =
+        [Direction::Read, Direction::Write].map(|direction| job.blocks(direction));
     let writes = [writes.least, writes.most];
     let reads = job.rw.reads.then_some(reads.least);
     job.extras.verify.settle(writes, reads);
@@ -292,7 +293,7 @@ fn settle(job: &mut Section) {
     }
     // The original has no map beside a register.
     job.draws.random_map &= !job.draws.register;
-    if job.ways().any(|way| job.align(way) != job.blocks(way).least) {
+    if job.directions().any(|direction| job.align(direction) != job.blocks(direction).least) {
         job.draws.random_map = false;
     }
     if job.batch == 0 || job.batch > job.depth {

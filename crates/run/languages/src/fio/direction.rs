@@ -2,7 +2,7 @@
 
 /// Which way data goes. The numbers are the places in arrays of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// From the file.
     Read = 0,
     /// To the file.
@@ -11,7 +11,7 @@ pub enum Way {
     Trim = 2,
 }
 
-impl Way {
+impl Direction {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
     /// Their names in reports, in the same order.

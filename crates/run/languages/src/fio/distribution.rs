@@ -3,7 +3,7 @@
 
 use crate::faults::Fault;
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::values::Given;
 
 /// What the original takes where nothing is given.
@@ -43,9 +43,9 @@ pub enum Distribution {
         /// As for Zipf's.
         center: Option<f64>,
     },
-    /// Parts of the file in percent, by [`Way::place`].
+    /// Parts of the file in percent, by [`Direction::place`].
     Zoned([Vec<Zone>; 3]),
-    /// Parts of the file in bytes, by [`Way::place`].
+    /// Parts of the file in bytes, by [`Direction::place`].
     ZonedAbs([Vec<Zone>; 3]),
 }
 
@@ -111,11 +111,11 @@ impl Distribution {
             None => format!("{name}:{number}"),
         };
         let parts = |name: &str, zones: &[Vec<Zone>; 3]| {
-            let of = |way: Way| -> Vec<String> {
-                let zones = zones[way.place()].iter();
+            let of = |direction: Direction| -> Vec<String> {
+                let zones = zones[direction.place()].iter();
                 zones.map(|zone| format!("{}/{}", zone.accesses, zone.size)).collect()
             };
-            let [reads, writes, trims] = Way::ALL.map(|way| of(way).join(":"));
+            let [reads, writes, trims] = Direction::ALL.map(|direction| of(direction).join(":"));
             match (reads == writes, writes == trims) {
                 (true, true) => format!("{name}:{reads}"),
                 (_, true) => format!("{name}:{reads},{writes}"),

@@ -1,11 +1,11 @@
-//! What few jobs say: what steers them, what their requests carry, and how they are told.
+//! What few jobs say: what steers them, what their requests carry, and how they are reported.
 
 use super::pattern::Pattern;
 use super::replay::Replay;
 use super::steering::{Flow, LatencyTarget, LowestRates, RangeSync, Running, Strides, Tolerance};
 use super::verifying::Verifying;
 
-/// Whether directions are told apart: `unified_rw_reporting`.
+/// Whether directions are distinguished: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unified {
     /// Each by itself.
@@ -17,7 +17,7 @@ pub enum Unified {
     Both,
 }
 
-/// What the page cache is told of a file that is opened.
+/// What the page cache is reported about a file that is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// How the job reads.
@@ -70,7 +70,7 @@ pub struct Extras {
     pub running: Running,
     /// Whether an error of its ends others too, as `exit_what` says.
     pub exits_on_error: bool,
-    /// Whether it is told in the report.
+    /// Whether it is reported in the report.
     pub tells_stats: bool,
     /// A request that takes longer ends the job; 0 for no limit.
     pub max_latency_us: u64,

@@ -30,7 +30,7 @@ use crate::faults::{Fault, Faults, Place};
 
 pub use check::WORKERS_MAX;
 pub use command_line::command_line;
-pub use direction::Way;
+pub use direction::Direction;
 pub use distribution::{Distribution, Zone};
 pub use expand::{Environment, Machine};
 pub use extras::{Advice, Content, Numbers, Unified};

@@ -1,6 +1,6 @@
 //! Job files on their way to the original: what the user wrote, but for where the files are.
 //!
-//! Keys are not looked at, but for those that lead out of the target or decide who is told with
+//! Keys are not looked at, but for those that lead out of the target or decide who is reported with
 //! whom. Every `[global]` setting stands in the jobs after it.
 
 use std::fmt::Write;
@@ -20,7 +20,8 @@ const MARK: &str = "treering ";
 /// A job as the original gets it.
 #[derive(Clone, Debug, Default)]
 pub struct Relayed {
-    /// Its name, its files and its directories; of the rest only what decides who is told together.
+    /// Its name, its files and its directories; of the rest only what decides who is reported
+    /// together.
     pub section: Section,
     /// The settings that are handed on, in their order.
     pub settings: Vec<(String, Option<String>)>,

@@ -1,7 +1,7 @@
 //! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
 //! 2 and 3. Which request comes when stands in the log; nothing is drawn.
 
-use super::direction::Way;
+use super::direction::Direction;
 
 /// The longest log, and the most of its lines.
 pub const BYTES_MAX: u64 = 256 << 20;
@@ -18,7 +18,7 @@ pub enum Asked {
         /// The number of the file.
         file: usize,
         /// In which direction.
-        way: Way,
+        direction: Direction,
         /// Where it begins.
         offset: u64,
         /// How long it is.
@@ -96,24 +96,25 @@ impl Replay {
             [_, "wait", ms, _] if !is_timed => number(ms).map(Asked::Wait),
             [name, what, offset, bytes] => {
                 let (file, offset, bytes) = (known(name)?, number(offset)?, number(bytes)?);
-                let way = match what {
-                    "read" => Way::Read,
-                    "write" => Way::Write,
-                    "trim" => Way::Trim,
+                let direction = match what {
+                    "read" => Direction::Read,
+                    "write" => Direction::Write,
+                    "trim" => Direction::Trim,
                     "sync" => return Some(Asked::Sync { file, data_only: false }),
                     "datasync" => return Some(Asked::Sync { file, data_only: true }),
                     _ => return None,
                 };
                 let fits = (1..=1 << 30).contains(&bytes) && offset <= i64::MAX.unsigned_abs();
-                fits.then_some(Asked::Move { file, way, offset, bytes })
+                fits.then_some(Asked::Move { file, direction, offset, bytes })
             }
             _ => None,
         }
     }
 
     /// Whether requests of this direction are asked for.
-    pub(super) fn goes(&self, asked: Way) -> bool {
-        let is_it = |one: &Entry| matches!(one.asked, Asked::Move { way, .. } if way == asked);
+    pub(super) fn goes(&self, asked: Direction) -> bool {
+        let is_it =
+            |one: &Entry| matches!(one.asked, Asked::Move { direction, .. } if direction == asked);
         self.entries.iter().any(is_it)
     }
 
@@ -132,7 +133,7 @@ impl Replay {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Entry, Replay, Way};
+    use super::{Asked, Direction, Entry, Replay};
 
     #[test]
     fn both_versions_are_read() {
@@ -140,14 +141,14 @@ mod tests {
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
         let asked: Vec<Asked> =
             Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
-        let read = Asked::Move { file: 0, way: Way::Read, offset: 0, bytes: 4096 };
+        let read = Asked::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
         assert_eq!(asked, [Asked::Open(0), read, Asked::Wait(10), Asked::Close(0)]);
         let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
         let replay = Replay::read(three).unwrap();
-        let write = Asked::Move { file: 0, way: Way::Write, offset: 8, bytes: 16 };
+        let write = Asked::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
         assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
-        assert!(replay.goes(Way::Write) && !replay.goes(Way::Read));
+        assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));
         assert!(Replay::read("rubbish").is_err() && Replay::read("").is_err());
     }
 }

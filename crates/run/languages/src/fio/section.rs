@@ -4,7 +4,7 @@ use treering_script::Synchronous;
 
 use crate::faults::Place;
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::distribution::Distribution;
 use super::extras::Extras;
 use super::logs::Wanted;
@@ -112,7 +112,7 @@ impl Engine {
         matches!(self, Self::Libaio | Self::IoUring | Self::PosixAio)
     }
 
-    /// Whether opening a file is the work, and what is told of latencies.
+    /// Whether opening a file is the work, and what is reported about latencies.
     pub const fn works_by_opening(self) -> bool {
         matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
     }
@@ -192,7 +192,7 @@ impl Blocks {
 /// Who ends early when a job is done: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exits {
-    /// The jobs that are told together with it.
+    /// The jobs that are reported together with it.
     Group,
     /// The jobs that run at the same time.
     Stonewall,
@@ -211,9 +211,9 @@ pub struct Think {
     pub io_us: u64,
 }
 
-/// What is told of the latencies, and what is not taken.
+/// What is reported about the latencies, and what is not taken.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Reported {
     pub percentiles: Vec<f64>,
     pub disable_lat: bool,
     pub disable_clat: bool,
@@ -224,8 +224,8 @@ pub struct Told {
     pub slat_percentiles: bool,
 }
 
-impl Told {
-    /// Nothing is told of latencies and rates.
+impl Reported {
+    /// Nothing is reported about latencies and rates.
     pub const NONE: Self = Self {
         percentiles: Vec::new(),
         disable_lat: true,
@@ -238,7 +238,7 @@ impl Told {
     };
 }
 
-impl Default for Told {
+impl Default for Reported {
     fn default() -> Self {
         Self {
             percentiles: PERCENTILES.to_vec(),
@@ -315,7 +315,7 @@ pub struct Section {
     pub hole: i64,
     /// Whether requests between the draws repeat the last place: `rw_sequencer=identical`.
     pub repeats: bool,
-    /// By [`Way::place`].
+    /// By [`Direction::place`].
     pub blocks: [Blocks; 3],
     /// Whether sizes may be any number of bytes.
     pub unaligned: bool,
@@ -420,7 +420,7 @@ pub struct Section {
     /// `thinktime`.
     pub think: Think,
     /// What is reported of latencies and rates.
-    pub told: Told,
+    pub reported: Reported,
     /// The logs that it asks for.
     pub logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
@@ -507,7 +507,7 @@ impl Section {
             rate: [0; 3],
             rate_iops: [0; 3],
             think: Think { us: 0, blocks: 1, io_us: 0 },
-            told: Told::default(),
+            reported: Reported::default(),
             logs: Wanted::default(),
             extras: Extras::default(),
             given: Vec::new(),
@@ -531,7 +531,7 @@ impl Section {
 
     /// Takes over what a log asks for: its files, directions and sizes.
     pub fn replay(&mut self, replay: Replay) {
-        let [reads, writes, trims] = Way::ALL.map(|way| replay.goes(way));
+        let [reads, writes, trims] = Direction::ALL.map(|direction| replay.goes(direction));
         self.rw = ReadWrite { reads, writes, trims: trims && !reads && !writes, random: false };
         self.filenames.clone_from(&replay.files);
         self.directories.clear();
@@ -568,17 +568,17 @@ impl Section {
     }
 
     /// Sizes of requests in a way.
-    pub const fn blocks(&self, way: Way) -> &Blocks {
-        &self.blocks[way.place()]
+    pub const fn blocks(&self, direction: Direction) -> &Blocks {
+        &self.blocks[direction.place()]
     }
 
     /// The ways in which it moves data.
-    pub fn ways(&self) -> impl Iterator<Item = Way> + use<> {
+    pub fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
         let ReadWrite { reads, writes, trims, .. } = self.rw;
-        Way::ALL.into_iter().filter(move |way| match way {
-            Way::Read => reads,
-            Way::Write => writes,
-            Way::Trim => trims,
+        Direction::ALL.into_iter().filter(move |direction| match direction {
+            Direction::Read => reads,
+            Direction::Write => writes,
+            Direction::Trim => trims,
         })
     }
 
@@ -593,8 +593,8 @@ impl Section {
     }
 
     /// What offsets in a way are multiples of.
-    pub fn align(&self, way: Way) -> u64 {
-        let blocks = self.blocks(way);
+    pub fn align(&self, direction: Direction) -> u64 {
+        let blocks = self.blocks(direction);
         blocks.align.unwrap_or(blocks.least).max(1)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use treering_script::Synchronous;
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::logs::Wanted;
 use super::section::{Allocation, Blocks, Engine, Exits, Section, Service};
 use super::steering::RangeSync;
@@ -38,8 +38,8 @@ fn amount(amount: Amount) -> String {
     }
 }
 
-fn both(of: impl Fn(Way) -> String) -> String {
-    let all = Way::ALL.map(of);
+fn both(of: impl Fn(Direction) -> String) -> String {
+    let all = Direction::ALL.map(of);
     // Trims are as writes where nothing else is said.
     if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
 }
@@ -106,11 +106,11 @@ impl Section {
             if self.repeats { "identical" } else { "sequential" }.to_owned(),
         ));
         let split = |blocks: &Blocks| !blocks.split.is_empty();
-        all.push(("bsrange", both(|way| range(self.blocks(way)))));
+        all.push(("bsrange", both(|direction| range(self.blocks(direction)))));
         if self.blocks.iter().any(split) {
-            all.push(("bssplit", both(|way| splits(self.blocks(way)))));
+            all.push(("bssplit", both(|direction| splits(self.blocks(direction)))));
         }
-        all.push(("ba", both(|way| self.align(way).to_string())));
+        all.push(("ba", both(|direction| self.align(direction).to_string())));
         all.push(("bs_unaligned", switch(self.unaligned)));
         all.push(("bs_is_seq_rand", switch(self.blocks_by_order)));
         all.push(("ioengine", name_of(&Engine::NAMES, &self.engine)));
@@ -201,8 +201,8 @@ impl Section {
         all.push(("stonewall", switch(self.stonewall)));
         all.push(("exitall", switch(self.exits.is_some())));
         all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
-        all.push(("rate", both(|way| self.rate[way.place()].to_string())));
-        all.push(("rate_iops", both(|way| self.rate_iops[way.place()].to_string())));
+        all.push(("rate", both(|direction| self.rate[direction.place()].to_string())));
+        all.push(("rate_iops", both(|direction| self.rate_iops[direction.place()].to_string())));
         let latency = self.extras.latency;
         if latency.ns > 0 {
             all.push(("latency_target", time(latency.ns / 1000)));
@@ -236,17 +236,18 @@ impl Section {
         all.push(("randseed", self.draws.seed.to_string()));
         all.push((
             "percentage_random",
-            both(|way| self.draws.percent_random[way.place()].to_string()),
+            both(|direction| self.draws.percent_random[direction.place()].to_string()),
         ));
-        let percentiles: Vec<String> = self.told.percentiles.iter().map(f64::to_string).collect();
+        let percentiles: Vec<String> =
+            self.reported.percentiles.iter().map(f64::to_string).collect();
         all.push(("percentile_list", percentiles.join(":")));
-        all.push(("clat_percentiles", switch(self.told.clat_percentiles)));
-        all.push(("lat_percentiles", switch(self.told.lat_percentiles)));
-        all.push(("slat_percentiles", switch(self.told.slat_percentiles)));
-        all.push(("disable_lat", switch(self.told.disable_lat)));
-        all.push(("disable_clat", switch(self.told.disable_clat)));
-        all.push(("disable_slat", switch(self.told.disable_slat)));
-        all.push(("disable_bw", switch(self.told.disable_bw)));
+        all.push(("clat_percentiles", switch(self.reported.clat_percentiles)));
+        all.push(("lat_percentiles", switch(self.reported.lat_percentiles)));
+        all.push(("slat_percentiles", switch(self.reported.slat_percentiles)));
+        all.push(("disable_lat", switch(self.reported.disable_lat)));
+        all.push(("disable_clat", switch(self.reported.disable_clat)));
+        all.push(("disable_slat", switch(self.reported.disable_slat)));
+        all.push(("disable_bw", switch(self.reported.disable_bw)));
         let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
             &self.logs;
         for (key, prefix) in

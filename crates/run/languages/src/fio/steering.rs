@@ -3,7 +3,7 @@
 
 use treering_script::{Identity, Scheduling};
 
-use super::direction::Way;
+use super::direction::Direction;
 
 /// A share of what several jobs do together: `flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,10 +79,10 @@ impl Tolerance {
     }
 
     /// Whether a job goes on after this error.
-    pub fn bears(&self, way: Way, errno: i32) -> bool {
-        let kind = match (errno, way) {
+    pub fn bears(&self, direction: Direction, errno: i32) -> bool {
+        let kind = match (errno, direction) {
             (84, _) => 2,
-            (_, Way::Read) => 0,
+            (_, Direction::Read) => 0,
             _ => 1,
         };
         let named = &self.numbers[kind];
@@ -160,7 +160,7 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Running, Tolerance, Way};
+    use super::{Direction, Running, Tolerance};
 
     #[test]
     fn clones_share_processors_or_split_them() {
@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn errors_of_the_medium_are_borne_where_none_are_named() {
         let mut borne = Tolerance { kinds: [false, true, false], ..Tolerance::default() };
-        assert!(borne.bears(Way::Write, 5) && borne.bears(Way::Trim, 5));
-        assert!(!borne.bears(Way::Read, 5) && !borne.bears(Way::Write, 28));
+        assert!(borne.bears(Direction::Write, 5) && borne.bears(Direction::Trim, 5));
+        assert!(!borne.bears(Direction::Read, 5) && !borne.bears(Direction::Write, 28));
         borne.numbers[1] = vec![28];
-        assert!(borne.bears(Way::Write, 28) && !borne.bears(Way::Write, 5));
-        assert!(!borne.bears(Way::Write, 84));
+        assert!(borne.bears(Direction::Write, 28) && !borne.bears(Direction::Write, 5));
+        assert!(!borne.bears(Direction::Write, 84));
     }
 }

@@ -4,7 +4,7 @@ use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::keys::KNOWN;
 use super::section::{Allocation, Blocks, Engine, ReadWrite, Service};
 use super::values::Amount;
@@ -44,7 +44,7 @@ fn global_sections_hold_for_the_jobs_after_them() {
                 [b]\nrw=randrw\nbs=4k,8k\nrwmixread=70\nstonewall\n[global]\nbs=16k\n[c]\nbs=,2k\n\
                 rw=write\nthread\n";
     let jobs = read(text).unwrap();
-    let blocks = |job: usize| Way::ALL.map(|way| jobs[job].blocks(way).least);
+    let blocks = |job: usize| Direction::ALL.map(|direction| jobs[job].blocks(direction).least);
     assert_eq!(
         jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
         ["seq read", "b", "c"]
@@ -64,7 +64,7 @@ fn defaults_are_the_originals() {
     let job = one("");
     assert_eq!(job.rw.name(), "read");
     assert_eq!(
-        job.blocks(Way::Read),
+        job.blocks(Direction::Read),
         &Blocks { least: 4096, most: 4096, split: vec![], align: None }
     );
     assert_eq!((job.engine, job.depth, job.direct), (Engine::Psync, 1, false));
@@ -82,15 +82,18 @@ fn defaults_are_the_originals() {
 #[test]
 fn block_sizes_are_ranges_and_splits() {
     let job = one("bsrange=1k-4k,8k-16k\nrw=randrw:8");
-    assert_eq!((job.blocks(Way::Read).most, job.blocks(Way::Write).least), (4096, 8192));
+    assert_eq!(
+        (job.blocks(Direction::Read).most, job.blocks(Direction::Write).least),
+        (4096, 8192)
+    );
     assert_eq!(job.sequence, 8);
     let job = one("bssplit=4k/60:8k/40");
-    assert_eq!(job.blocks(Way::Write).split, [(8192, 40), (4096, 60)]);
-    assert_eq!((job.blocks(Way::Read).least, job.blocks(Way::Read).most), (4096, 8192));
+    assert_eq!(job.blocks(Direction::Write).split, [(8192, 40), (4096, 60)]);
+    assert_eq!((job.blocks(Direction::Read).least, job.blocks(Direction::Read).most), (4096, 8192));
     let job = one("bssplit=1k/50:2k:4k");
-    assert_eq!(job.blocks(Way::Read).split, [(2048, 25), (4096, 25), (1024, 50)]);
+    assert_eq!(job.blocks(Direction::Read).split, [(2048, 25), (4096, 25), (1024, 50)]);
     let job = one("bssplit=,4k/60:8k/40\nbs=64k");
-    assert!(job.blocks(Way::Write).split.is_empty());
+    assert!(job.blocks(Direction::Write).split.is_empty());
     assert_eq!(job.least_block(), 65536);
     assert_eq!(one("rw=write:4k").hole, 4096);
     assert_eq!(one("rw=write:-4k").hole, -4096);

@@ -335,7 +335,7 @@ pub struct Load {
     pub drawn: Vec<Drawn>,
     /// The random strings, by their number.
     pub texts: Vec<RandomText>,
-    /// What was accepted but is doubtful, with line and column.
+    /// What was accepted but is questionable, with line and column.
     pub warnings: Vec<String>,
     /// Lines of the file that were taken.
     pub lines: u32,

@@ -132,7 +132,7 @@ SLEEP 17
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn what_is_wrong_is_reported_with_its_place() {
     refused("", "f:1:1: there is no operation");
     refused("# nothing\nSLEEP 1\n", "f:1:1: there is no operation");
     refused("\n Foo 1 *", "f:2:2: 'Foo' is no operation");

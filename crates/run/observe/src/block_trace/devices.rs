@@ -1,8 +1,8 @@
 //! The block devices below a directory: those whose requests the kernel's block layer tells.
 //!
-//! A partition is told apart from the rest of its disk; of a filesystem on several devices, and of
-//! what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is one:
-//! what its backing file costs elsewhere is not looked at.
+//! A partition is distinguished from the rest of its disk; of a filesystem on several devices, and
+//! of what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is
+//! one: what its backing file costs elsewhere is not looked at.
 
 use std::collections::BTreeSet;
 use std::fs::{DirEntry, File, read_dir, read_to_string};
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_from_the_beginning_of_a_partition() {
+    fn places_are_distinguished_from_the_beginning_of_a_partition() {
         let (part, disk) = (partition(), DeviceNumber::new(8, 0));
         assert_eq!(part.place(disk, 2048, 8), Some(0));
         assert_eq!(part.place(disk, 3047, 1), Some(999));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_no_device_is_told() {
+    fn what_is_on_no_device_is_reported() {
         let none = devices_under(Path::new("/proc")).unwrap_err();
         assert!(matches!(none, BlockTraceError::NoDevice { .. }), "{none}");
         let none = devices_under(Path::new("/nowhere/at/all")).unwrap_err();

@@ -31,7 +31,7 @@ pub(super) struct Layout {
 
 /// An event as the kernel tells it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct Reported<'a> {
     pub(super) action: Action,
     pub(super) device: DeviceNumber,
     pub(super) sector: u64,
@@ -39,7 +39,7 @@ pub(super) struct Told<'a> {
     pub(super) operation: Operation,
     pub(super) flags: Flags,
     pub(super) process: u32,
-    /// The name of the process, with zeros behind it; empty where it is not told.
+    /// The name of the process, with zeros behind it; empty where it is not reported.
     pub(super) name: &'a [u8],
     pub(super) error: u16,
 }
@@ -64,7 +64,7 @@ impl Layout {
     }
 
     /// Reads an event; `None` when it is too short.
-    pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Told<'a>> {
+    pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Reported<'a>> {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
         let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
         let sectors = self.sectors.number(event)?;
@@ -74,7 +74,7 @@ impl Layout {
             known => known,
         };
         let error = low(number(&self.error).unwrap_or(0)).cast_signed().unsigned_abs();
-        Some(Told {
+        Some(Reported {
             action: self.action,
             device: DeviceNumber(low(self.device.number(event)?)),
             sector: self.sector.number(event)?,
@@ -110,10 +110,13 @@ mod tests {
         event[24..28].copy_from_slice(&8u32.to_ne_bytes());
         event[28..32].copy_from_slice(&(-5i32).to_ne_bytes());
         event[32..34].copy_from_slice(b"RA");
-        let told = layout.read(&event).unwrap();
-        assert_eq!((told.sector, told.sectors, told.error, told.process), (1 << 40, 8, 5, 99));
-        assert_eq!((told.operation, told.flags.ahead), (Operation::Read, true));
-        assert_eq!(told.device.to_string(), "7:1");
+        let reported = layout.read(&event).unwrap();
+        assert_eq!(
+            (reported.sector, reported.sectors, reported.error, reported.process),
+            (1 << 40, 8, 5, 99)
+        );
+        assert_eq!((reported.operation, reported.flags.ahead), (Operation::Read, true));
+        assert_eq!(reported.device.to_string(), "7:1");
         for (letters, expected) in
             [(b"N\0\0", Operation::WriteZeroes), (b"WZS", Operation::WriteZeroes)]
         {

@@ -25,14 +25,14 @@ pub(crate) use observer::BlockTrace;
 
 /// How events are got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// Rings of `perf_event_open`.
     PerfEvent,
     /// An instance of tracefs of our own.
     Tracefs,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PerfEvent => "perf_event",

@@ -162,24 +162,24 @@ impl Watch for Watching {
 
     fn end(self: Box<Self>) -> Seen {
         let mut seen = Seen::default();
-        let way = match &self.recorder {
-            Recorder::Events(recorder) => recorder.way().to_string(),
+        let method = match &self.recorder {
+            Recorder::Events(recorder) => recorder.method().to_string(),
             Recorder::Counters(_) => "statistics".to_owned(),
             Recorder::Nothing => "none".to_owned(),
         };
-        seen.facts.push(fact("trace.way", way));
+        seen.facts.push(fact("trace.way", method));
         seen.facts.push(fact("trace.devices", self.devices.join(" ")));
-        let mut doubt =
+        let mut caution =
             |message| seen.cautions.push(Caution { code: CautionCode::TraceIncomplete, message });
         if let Some(missing) = &self.missing {
             let instead = match &self.recorder {
                 Recorder::Counters(_) => "; the device's counters tell rates only",
                 _ => "",
             };
-            doubt(format!("{missing}{instead}"));
+            caution(format!("{missing}{instead}"));
         }
         if let Some(why) = &self.cold {
-            doubt(format!("which data are hot is told by the calls only: {why}"));
+            caution(format!("which data are hot is reported by the calls only: {why}"));
         }
         let mut lost = self.lost;
         if let Recorder::Events(recorder) = self.recorder
@@ -187,7 +187,7 @@ impl Watch for Watching {
         {
             lost = lost.max(recorded.lost_events);
         }
-        losses(lost, self.missing_bytes).into_iter().for_each(doubt);
+        losses(lost, self.missing_bytes).into_iter().for_each(caution);
         seen.facts.push(fact("trace.lost_events", lost));
         seen
     }

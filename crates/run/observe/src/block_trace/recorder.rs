@@ -15,7 +15,7 @@ use treering_trace::{Analyst, Digest, Entry, EntrySink, Event};
 use super::layout::Layout;
 use super::source::{Opened, Source, open};
 use super::statistics::moved_bytes;
-use super::{BlockTraceError, TracedDevice, Way};
+use super::{BlockTraceError, Method, TracedDevice};
 
 /// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000
 /// requests a second, each queued, issued and completed, one CPU that does it all fills its ring in
@@ -41,12 +41,12 @@ pub struct RecorderOptions {
     /// Bytes of the ring of a CPU.
     pub ring_bytes: usize,
     /// The only way to be tried, where one is wanted.
-    pub way: Option<Way>,
+    pub method: Option<Method>,
 }
 
 impl Default for RecorderOptions {
     fn default() -> Self {
-        Self { ring_bytes: RING_BYTES, way: None }
+        Self { ring_bytes: RING_BYTES, method: None }
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Recorded {
     pub missing_bytes: u64,
 }
 
-/// What the recording is told.
+/// What the recording is reported.
 enum Command {
     /// A phase begins, or ends where it has no name.
     Phase { at_ns: u64, name: String },
@@ -98,7 +98,7 @@ pub struct BlockRecorder {
     commands: Sender<Command>,
     thread: JoinHandle<Recorded>,
     devices: Vec<TracedDevice>,
-    way: Way,
+    method: Method,
 }
 
 impl BlockRecorder {
@@ -113,7 +113,7 @@ impl BlockRecorder {
     ) -> Result<Self, BlockTraceError> {
         let cpus = treering_sys::online_cpus().len().max(1);
         let ring_bytes = options.ring_bytes.min(RINGS_BYTES_MAX / cpus);
-        let Opened { source, layouts, way } = open(devices, ring_bytes, options.way)?;
+        let Opened { source, layouts, method } = open(devices, ring_bytes, options.method)?;
         let (commands, heard) = channel();
         let moment = Moment::now(devices);
         let now = moment.at_ns;
@@ -136,12 +136,12 @@ impl BlockRecorder {
             .name("block trace".to_owned())
             .spawn(move || work.run(&heard))
             .map_err(BlockTraceError::Thread)?;
-        Ok(Self { commands, thread, devices: devices.to_vec(), way })
+        Ok(Self { commands, thread, devices: devices.to_vec(), method })
     }
 
     /// How events are got.
-    pub fn way(&self) -> Way {
-        self.way
+    pub fn method(&self) -> Method {
+        self.method
     }
 
     /// A phase begins now; with an empty name the one before ends.
@@ -246,7 +246,7 @@ impl Work {
         for (process, name) in std::mem::take(&mut self.named.new) {
             self.tell(&Entry::Process { process, name });
         }
-        self.tell_lost(self.source.told_lost());
+        self.tell_lost(self.source.reported_lost());
     }
 
     /// Events were lost, in all so many.
@@ -334,13 +334,13 @@ impl Work {
     }
 }
 
-/// The names of processes, each told once.
+/// The names of processes, each reported once.
 #[derive(Default)]
 struct Names {
     known: BTreeSet<u32>,
     /// Those seen last, by their lowest bits: nearly every event is of one of them.
     recent: [u32; RECENT],
-    /// Those to be told.
+    /// Those to be reported.
     new: Vec<(u32, String)>,
 }
 
@@ -367,24 +367,25 @@ fn read(
 ) -> Option<Event> {
     let id = u16::from_ne_bytes([*sample.fields.first()?, *sample.fields.get(1)?]);
     let layout = layouts.iter().find(|layout| layout.id == u32::from(id))?;
-    let told = layout.read(sample.fields)?;
-    let place = |device: &TracedDevice| device.place(told.device, told.sector, told.sectors);
+    let reported = layout.read(sample.fields)?;
+    let place =
+        |device: &TracedDevice| device.place(reported.device, reported.sector, reported.sectors);
     let (device, sector) =
         devices.iter().find_map(|device| Some((device.device.number, place(device)?)))?;
-    if !told.name.is_empty() {
-        name(told.process, told.name);
+    if !reported.name.is_empty() {
+        name(reported.process, reported.name);
     }
     Some(Event {
         time_ns: sample.time_ns,
         sector,
-        bytes: u32::try_from(told.sectors.saturating_mul(512)).unwrap_or(u32::MAX),
+        bytes: u32::try_from(reported.sectors.saturating_mul(512)).unwrap_or(u32::MAX),
         device,
-        action: told.action,
-        operation: told.operation,
-        flags: told.flags,
-        process: told.process,
+        action: reported.action,
+        operation: reported.operation,
+        flags: reported.flags,
+        process: reported.process,
         cpu: sample.cpu,
-        error: told.error,
+        error: reported.error,
     })
 }
 
@@ -461,7 +462,7 @@ mod tests {
             requests.for_each(|request| tell(1, 3, TOOK_NS, request));
         }
 
-        fn told_lost(&self) -> u64 {
+        fn reported_lost(&self) -> u64 {
             self.lost
         }
 

@@ -11,7 +11,7 @@ use treering_sys::{
 
 use super::instances::{LeftInstance, next_name};
 use super::layout::{Layout, POINTS};
-use super::{BlockTraceError, TracedDevice, Way};
+use super::{BlockTraceError, Method, TracedDevice};
 
 /// A filter is no longer than a page. Without one every event comes, and is looked at here.
 const FILTER_BYTES_MAX: usize = 4000;
@@ -34,7 +34,7 @@ pub(super) trait Source: Send {
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>));
 
     /// How many were lost so far, as far as what was drained tells.
-    fn told_lost(&self) -> u64;
+    fn reported_lost(&self) -> u64;
 
     /// How many were lost so far, by the kernel's own count, which takes longer.
     fn lost(&self) -> u64;
@@ -44,30 +44,30 @@ pub(super) trait Source: Send {
 pub(super) struct Opened {
     pub(super) source: Box<dyn Source>,
     pub(super) layouts: Vec<Layout>,
-    pub(super) way: Way,
+    pub(super) method: Method,
 }
 
 /// Opens the best source there is.
 pub(super) fn open(
     devices: &[TracedDevice],
     ring_bytes: usize,
-    only: Option<Way>,
+    only: Option<Method>,
 ) -> Result<Opened, BlockTraceError> {
     let traces = Tracefs::open().map_err(BlockTraceError::Tracefs)?;
     let layouts = layouts(&traces)?;
     let filter = filter(devices);
     // What the rings of tracefs lose they tell. Those of perf were seen to miss completions on a
     // busy machine (Linux 6.18, a task preempted within its event) without counting them.
-    if only != Some(Way::PerfEvent)
+    if only != Some(Method::PerfEvent)
         && let Ok(instance) = Instance::open(traces, &filter, ring_bytes)
     {
-        return Ok(Opened { source: Box::new(instance), layouts, way: Way::Tracefs });
+        return Ok(Opened { source: Box::new(instance), layouts, method: Method::Tracefs });
     }
-    if only == Some(Way::Tracefs) {
+    if only == Some(Method::Tracefs) {
         return Err(BlockTraceError::Tracefs(Errno::OPNOTSUPP));
     }
     let points = perf(&layouts, &filter, ring_bytes).map_err(BlockTraceError::PerfEvent)?;
-    Ok(Opened { source: Box::new(points), layouts, way: Way::PerfEvent })
+    Ok(Opened { source: Box::new(points), layouts, method: Method::PerfEvent })
 }
 
 fn layouts(traces: &Tracefs) -> Result<Vec<Layout>, BlockTraceError> {
@@ -111,8 +111,8 @@ impl Source for Tracepoints {
         Tracepoints::drain(self, each);
     }
 
-    fn told_lost(&self) -> u64 {
-        Tracepoints::told_lost(self)
+    fn reported_lost(&self) -> u64 {
+        Tracepoints::reported_lost(self)
     }
 
     fn lost(&self) -> u64 {
@@ -198,20 +198,20 @@ impl Source for Instance {
             for page in 0..=self.ring_pages {
                 let read = rustix::io::read(pages, &mut self.buffer[..page_bytes()]);
                 let Some(length) = read.ok().filter(|length| *length > 0) else { break };
-                let told = trace_page(&self.buffer[..length], |time_ns, fields| {
+                let reported = trace_page(&self.buffer[..length], |time_ns, fields| {
                     each(&TraceSample { cpu: *cpu, time_ns, fields });
                 });
-                self.lost = self.lost.saturating_add(told.lost);
+                self.lost = self.lost.saturating_add(reported.lost);
                 // The first may be the rest of one that was read before. A later one that is not
                 // full was still being written, and nothing is behind it.
-                if page > 0 && told.bytes < length / 2 {
+                if page > 0 && reported.bytes < length / 2 {
                     break;
                 }
             }
         }
     }
 
-    fn told_lost(&self) -> u64 {
+    fn reported_lost(&self) -> u64 {
         self.lost
     }
 

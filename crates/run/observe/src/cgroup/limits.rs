@@ -78,7 +78,7 @@ impl Limits {
     }
 
     /// Those that make measurements differ, in words; `None` without such.
-    pub(crate) fn doubt(&self, memory_bytes: Option<u64>) -> Option<String> {
+    pub(crate) fn caution(&self, memory_bytes: Option<u64>) -> Option<String> {
         let mut said = Vec::new();
         let mib = |bytes: u64| bytes >> 20;
         if let Some(bytes) = self.memory_bytes() {

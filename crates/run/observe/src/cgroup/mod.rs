@@ -38,7 +38,7 @@ fn seen(places: &Places) -> Seen {
     seen.facts.push(fact("cgroup.limits", limits.words()));
     let usable = limits.memory_bytes().or(memory);
     seen.facts.extend(usable.map(|bytes| fact("memory.usable_bytes", bytes)));
-    if let Some(message) = limits.doubt(memory) {
+    if let Some(message) = limits.caution(memory) {
         seen.cautions.push(Caution { code: CautionCode::CgroupLimits, message });
     }
     seen

@@ -1,4 +1,4 @@
-//! What counters before and after say of the time between, as facts and doubts.
+//! What counters before and after say of the time between, as facts and cautions.
 
 use treering_model::{Caution, CautionCode, Fact};
 
@@ -40,10 +40,10 @@ impl Between<'_> {
         if self.grown(|counters| counters.all_ticks) == 0 {
             return Seen::default();
         }
-        let doubts = [self.cpu(), self.memory(), self.drops(), self.heat()];
+        let cautions = [self.cpu(), self.memory(), self.drops(), self.heat()];
         Seen {
             facts: self.facts(),
-            cautions: doubts.into_iter().flatten().collect(),
+            cautions: cautions.into_iter().flatten().collect(),
             ..Seen::default()
         }
     }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn stolen_time_and_swap_are_doubted() {
+    fn stolen_time_and_swap_are_cautioned() {
         let before = counters(1_000, 0, 10);
         let mut after = counters(3_000, 0, 70);
         after.vm.insert("pswpout".to_owned(), 3);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_again_is_doubted_from_a_large_file_on() {
+    fn what_is_read_again_is_cautioned_from_a_large_file_on() {
         let before = counters(1_000, 0, 0);
         let mut after = counters(3_000, 0, 0);
         let largest = (16 << 20) / rustix::param::page_size() as u64;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drops_that_are_not_ours_are_doubted() {
+    fn only_drops_that_are_not_ours_are_cautioned() {
         let before = counters(1_000, 0, 0);
         let mut after = counters(3_000, 0, 0);
         after.vm.insert("drop_pagecache".to_owned(), 5);

@@ -55,7 +55,7 @@ mod tests {
     use super::slow_in;
 
     #[test]
-    fn only_options_that_are_set_are_told() {
+    fn only_options_that_are_set_are_reported() {
         let text = "CONFIG_KASAN=y\n# CONFIG_KCSAN is not set\nCONFIG_KASAN_INLINE=y\n\
                     CONFIG_PROVE_LOCKING=y\nCONFIG_XFS_DEBUG=m\nCONFIG_HAVE_ARCH_KMSAN=y\n";
         assert_eq!(slow_in(text), ["CONFIG_KASAN", "CONFIG_PROVE_LOCKING"]);

@@ -60,7 +60,7 @@ mod tests {
     use super::warning;
 
     #[test]
-    fn warnings_of_the_kernel_are_told_from_other_lines() {
+    fn warnings_of_the_kernel_are_distinguished_from_other_lines() {
         let text = "4,10,99,-;EXT4-fs (sda): warning\n SUBSYSTEM=block\n";
         assert_eq!(warning(text).as_deref(), Some("EXT4-fs (sda): warning"));
         assert!(warning("3,11,99,-;I/O error\n").is_some());

@@ -2,7 +2,7 @@
 //! and what slows it all along.
 //!
 //! What is counted for the whole machine holds our own work too. Only what is surely not ours is
-//! doubted: time that the host of a virtual machine took away, user time of other programs, swap,
+//! cautioned: time that the host of a virtual machine took away, user time of other programs, swap,
 //! and warnings of the kernel.
 
 mod between;
@@ -48,27 +48,27 @@ impl Observer for Conditions {
     }
 }
 
-/// What is doubtful before a trial begins; `slow` are the options of the kernel that slow it, where
-/// they are known.
+/// What is questionable before a trial begins; `slow` are the options of the kernel that slow it,
+/// where they are known.
 fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
     let mut seen = Seen::default();
-    let mut doubt = |code, message| seen.cautions.push(Caution { code, message });
+    let mut caution = |code, message| seen.cautions.push(Caution { code, message });
     if let Some(slow) = slow {
         let all = if slow.is_empty() { "none".to_owned() } else { slow.join(" ") };
         if !slow.is_empty() {
-            doubt(CautionCode::DebugKernel, format!("the kernel is built with {all}"));
+            caution(CautionCode::DebugKernel, format!("the kernel is built with {all}"));
         }
         seen.facts.push(fact("kernel.debug_options", &all));
     }
     let governor = places.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor");
     if let Some(governor) = governor.filter(|governor| governor != "performance") {
-        doubt(CautionCode::Governor, format!("the CPU frequency governor is '{governor}'"));
+        caution(CautionCode::Governor, format!("the CPU frequency governor is '{governor}'"));
     }
     let to_write = ["Dirty", "Writeback"].map(|key| places.memory_bytes(key).unwrap_or(0));
     let to_write: u64 = to_write.iter().sum();
     if to_write > DIRTY_BYTES {
         let message = format!("{} MiB of before were still to be written", to_write >> 20);
-        doubt(CautionCode::NotQuiet, message);
+        caution(CautionCode::NotQuiet, message);
     }
     seen
 }
@@ -107,7 +107,7 @@ mod tests {
     use treering_model::CautionCode;
 
     #[test]
-    fn what_a_machine_is_before_a_trial_is_doubted() {
+    fn what_a_machine_is_before_a_trial_is_cautioned() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };
         let cpufreq = places.sys.join("devices/system/cpu/cpu0/cpufreq");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_slow_options_is_told_from_one_that_nobody_knows() {
+    fn a_kernel_without_slow_options_is_distinguished_from_one_that_nobody_knows() {
         let value = |slow| look(&Places::default(), slow).facts.pop().map(|fact| fact.value);
         assert_eq!(value(Some(Vec::new())).as_deref(), Some("none"));
         assert_eq!(value(None), None);

@@ -165,9 +165,9 @@ fn add_names(places: &Places, at: &Path, names: &mut BTreeSet<String>, depth: us
     }
     // Ports and controllers have numbers; what only orders devices ("block", "virtual") has none.
     let has_number = |name: &String| name.contains(|one: char| one.is_ascii_digit());
-    let way = at.strip_prefix(&places.sys).unwrap_or(at).components();
-    let way = way.map(|part| part.as_os_str().to_string_lossy().into_owned());
-    names.extend(way.filter(has_number));
+    let parts = at.strip_prefix(&places.sys).unwrap_or(at).components();
+    let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    names.extend(parts.filter(has_number));
     names.extend(at.file_name().map(|name| name.to_string_lossy().into_owned()));
     let own_disk = disk(at);
     names.extend(own_disk.file_name().map(|name| name.to_string_lossy().into_owned()));
@@ -270,18 +270,18 @@ mod tests {
     }
 
     #[test]
-    fn sparse_images_are_told_from_allocated_ones() {
+    fn sparse_images_are_distinguished_from_allocated_ones() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let image = root.path().join("image");
         let file = fs::File::create(&image).unwrap();
         file.set_len(1 << 20).unwrap();
         put(root.path(), &[("block/loop7/loop/backing_file", image.to_str().unwrap())]);
-        let told = || value(&places, "block/loop7", "device.image_allocation");
-        assert_eq!(told().as_deref(), Some("sparse"));
+        let reported = || value(&places, "block/loop7", "device.image_allocation");
+        assert_eq!(reported().as_deref(), Some("sparse"));
         fs::write(&image, vec![1; 1 << 20]).unwrap();
         file.sync_all().unwrap();
-        assert_eq!(told().as_deref(), Some("allocated"));
+        assert_eq!(reported().as_deref(), Some("allocated"));
         put(root.path(), &[("block/sda/queue/nr_requests", "64")]);
         assert_eq!(value(&places, "block/sda", "device.image_allocation"), None);
     }
@@ -306,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_begin_between_blocks_are_doubted() {
+    fn partitions_that_begin_between_blocks_are_cautioned() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
-        let doubts = |start: &str, offset: &str, block: &str| {
+        let cautions = |start: &str, offset: &str, block: &str| {
             let files = [
                 ("block/sda/queue/physical_block_size", block),
                 ("block/sda/sda1/partition", "1\n"),
@@ -319,10 +319,10 @@ mod tests {
             put(root.path(), &files);
             of_folder(&places, &root.path().join("block/sda/sda1")).cautions.len()
         };
-        assert_eq!(doubts("2048", "0", "512"), 0);
-        assert_eq!(doubts("63", "0", "512"), 1, "as DOS made them");
-        assert_eq!(doubts("2048", "3584", "4096"), 1, "the kernel says so");
-        assert_eq!(doubts("8", "0", "16384"), 1, "the blocks are larger than a page");
+        assert_eq!(cautions("2048", "0", "512"), 0);
+        assert_eq!(cautions("63", "0", "512"), 1, "as DOS made them");
+        assert_eq!(cautions("2048", "3584", "4096"), 1, "the kernel says so");
+        assert_eq!(cautions("8", "0", "16384"), 1, "the blocks are larger than a page");
         assert_eq!(of_folder(&places, &root.path().join("block/sda")).cautions.len(), 0);
     }
 }

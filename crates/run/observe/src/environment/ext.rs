@@ -106,7 +106,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_superblock_is_told_from_other_bytes() {
+    fn a_superblock_is_distinguished_from_other_bytes() {
         let place = tempfile::NamedTempFile::new().unwrap();
         let mut image = vec![0_u8; 4096];
         fs::write(place.path(), &image).unwrap();

@@ -170,7 +170,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let told = |made: &super::Made| {
+        let reported = |made: &super::Made| {
             let all = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
             all.collect::<Vec<_>>()
         };
@@ -180,11 +180,11 @@ mod tests {
             "node_bytes=16384, sector_bytes=4096, checksum=crc32c (crc32c-lib), devices=1";
         assert_eq!(made.geometry, geometry);
         let both = ["filesystem.metadata_profile=dup", "filesystem.data_profile=single"];
-        assert_eq!(told(&made), both);
+        assert_eq!(reported(&made), both);
         // Half converted.
         fs::create_dir_all(root.path().join("allocation/metadata/raid1")).unwrap();
         fs::write(root.path().join("allocation/metadata/raid1/total_bytes"), "1").unwrap();
-        let metadata = told(&made_btrfs(root.path())).remove(0);
+        let metadata = reported(&made_btrfs(root.path())).remove(0);
         assert_eq!(metadata, "filesystem.metadata_profile=dup+raid1");
     }
 }

@@ -92,7 +92,7 @@ fn mitigations(places: &Places) -> Vec<Fact> {
     if states.is_empty() {
         return Vec::new();
     }
-    let told = |found: Vec<String>, between: &str| {
+    let reported = |found: Vec<String>, between: &str| {
         if found.is_empty() { "none".to_owned() } else { found.join(between) }
     };
     let mitigated = states.iter().filter_map(|(name, state)| {
@@ -100,8 +100,8 @@ fn mitigations(places: &Places) -> Vec<Fact> {
     });
     let open = states.iter().filter(|(_, state)| state.starts_with("Vulnerable"));
     let mut facts = vec![
-        fact("cpu.mitigations", told(mitigated.collect(), " | ")),
-        fact("cpu.unmitigated", told(open.map(|(name, _)| (*name).clone()).collect(), " ")),
+        fact("cpu.mitigations", reported(mitigated.collect(), " | ")),
+        fact("cpu.unmitigated", reported(open.map(|(name, _)| (*name).clone()).collect(), " ")),
     ];
     let line = places.proc("cmdline").unwrap_or_default();
     let mut asked = line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
@@ -167,30 +167,30 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_preemption_is_told() {
+    fn the_way_of_preemption_is_reported() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };
         fs::create_dir_all(places.proc.join("sys/kernel")).unwrap();
-        let told = |version: &str| -> Vec<String> {
+        let reported = |version: &str| -> Vec<String> {
             fs::write(places.proc.join("sys/kernel/version"), version).unwrap();
             let facts = preemption(&places);
             facts.into_iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect()
         };
-        assert_eq!(told("#1 SMP Debian 6.1"), ["kernel.preemption_built=none or voluntary"]);
-        assert_eq!(told("#1 SMP PREEMPT_RT Mon"), ["kernel.preemption_built=real-time"]);
-        assert_eq!(told("#1 SMP PREEMPT Mon"), ["kernel.preemption_built=full"]);
+        assert_eq!(reported("#1 SMP Debian 6.1"), ["kernel.preemption_built=none or voluntary"]);
+        assert_eq!(reported("#1 SMP PREEMPT_RT Mon"), ["kernel.preemption_built=real-time"]);
+        assert_eq!(reported("#1 SMP PREEMPT Mon"), ["kernel.preemption_built=full"]);
         fs::write(places.proc.join("cmdline"), "quiet preempt=none x").unwrap();
         let dynamic = ["kernel.preemption_built=dynamic", "kernel.preemption=none"];
-        assert_eq!(told("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
+        assert_eq!(reported("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
         let debug = places.sys.join("kernel/debug/sched");
         fs::create_dir_all(&debug).unwrap();
         fs::write(debug.join("preempt"), "none (voluntary) full \n").unwrap();
         let dynamic = ["kernel.preemption_built=dynamic", "kernel.preemption=voluntary"];
-        assert_eq!(told("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
+        assert_eq!(reported("#1 SMP PREEMPT_DYNAMIC Debian"), dynamic);
     }
 
     #[test]
-    fn faults_of_the_cpus_are_told_with_what_is_done_against_them() {
+    fn faults_of_the_cpus_are_reported_with_what_is_done_against_them() {
         let root = tempfile::tempdir().unwrap();
         let places = Places { proc: root.path().to_owned(), sys: root.path().to_owned() };
         assert!(mitigations(&places).is_empty());

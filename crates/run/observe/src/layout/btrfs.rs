@@ -8,7 +8,7 @@ use treering_model::LayoutUse;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
-use super::{space::Space, told};
+use super::{reported, space::Space};
 
 /// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
 const CHUNK_TREE: u64 = 3;
@@ -95,7 +95,7 @@ fn free_space(
             }
         })?;
     }
-    space.free = Some(told::free(&free.layout()));
+    space.free = Some(reported::free(&free.layout()));
     space.fullness.unallocated_bytes = Some(unallocated);
     Ok(())
 }

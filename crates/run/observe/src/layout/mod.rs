@@ -1,12 +1,12 @@
 //! The layout of a tree and of the free space around it: what the kernel tells of every file's
 //! place, and of what is free, put into measures.
 //!
-//! Nothing is written; what programs have just written is only told its place, once, before.
+//! Nothing is written; what programs have just written is only reported its place, once, before.
 
 mod btrfs;
 mod inodes;
+mod reported;
 mod space;
-mod told;
 mod walk;
 mod watch;
 
@@ -92,13 +92,13 @@ pub fn survey(
     let facts = filesystem_facts(top).map_err(failed("look at the filesystem"))?;
     if plan.write_back {
         // A filesystem with an old error of writing is looked at all the same.
-        let _told_by_whoever_wrote = sync_filesystem(top);
+        let _reported_by_whoever_wrote = sync_filesystem(top);
     }
     let map = plan.map.then(MapMeasures::default);
     let confinement = Confinement::probe(top);
     let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, news)?;
-    let mut told = |met: &Met| news(met, total);
-    let mut walk = Walk::new(confinement, facts.block_bytes, purpose, map, &mut told);
+    let mut reported = |met: &Met| news(met, total);
+    let mut walk = Walk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
     let Walk { met, tree, mut map, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
@@ -110,13 +110,13 @@ pub fn survey(
         directories: met.directories,
         sampled_files: is_sample.then_some(tree.files),
         passed: met.passed(),
-        intervals: is_sample.then(|| told::intervals(&tree)),
+        intervals: is_sample.then(|| reported::intervals(&tree)),
         free_space: space.free,
         free_space_problem: space.problem,
         fullness: space.fullness,
-        ..told::of_tree(&tree)
+        ..reported::of_tree(&tree)
     };
-    Ok(Survey { layout, map: map.map(|map| told::map(map.map())) })
+    Ok(Survey { layout, map: map.map(|map| reported::map(map.map())) })
 }
 
 /// The type by which it is mounted: the number of the kernel does not tell ext2 to ext4 apart.
@@ -133,8 +133,8 @@ fn purpose(
     news: SurveyNews<'_>,
 ) -> Result<(Purpose, f64, Option<u64>), SurveyError> {
     let Some(wanted) = plan.sample else { return Ok((Purpose::Measure, 1.0, None)) };
-    let mut told = |met: &Met| news(met, None);
-    let mut walk = Walk::new(confinement, facts.block_bytes, Purpose::Count, None, &mut told);
+    let mut reported = |met: &Met| news(met, None);
+    let mut walk = Walk::new(confinement, facts.block_bytes, Purpose::Count, None, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, facts))?;
     let total = walk.met.files;
     if wanted >= total {

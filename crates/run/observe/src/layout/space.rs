@@ -8,7 +8,7 @@ use treering_model::{LayoutFree, LayoutFullness, LayoutInodes, LayoutUse};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
-use super::{btrfs, told};
+use super::{btrfs, reported};
 
 /// Looks at a mounted filesystem in its own way.
 type Reader = fn(BorrowedFd<'_>, Space, Option<&mut MapMeasures>) -> Space;
@@ -19,9 +19,9 @@ const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
 /// The space of a filesystem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Space {
-    /// What is free for data; `None` where it is not told, and why in [`Space::problem`].
+    /// What is free for data; `None` where it is not reported, and why in [`Space::problem`].
     pub(super) free: Option<LayoutFree>,
-    /// Why free space is not told, and what to do about it.
+    /// Why free space is not reported, and what to do about it.
     pub(super) problem: Option<String>,
     /// How full it is.
     pub(super) fullness: LayoutFullness,
@@ -45,7 +45,7 @@ pub(super) fn look(
         return look(filesystem, space, map);
     }
     match of_map(filesystem, map) {
-        Ok(free) => Space { free: Some(told::free(&free)), ..space },
+        Ok(free) => Space { free: Some(reported::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = name.unwrap_or("this filesystem");
             let problem = format!("{name} does not tell which of its blocks are free");

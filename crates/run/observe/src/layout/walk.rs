@@ -92,8 +92,8 @@ pub(super) struct Walk<'w> {
     pub(super) map: Option<MapMeasures>,
     inodes: Inodes,
     extents: ExtentBuffer,
-    /// Files that were opened and told their extents.
-    told: u64,
+    /// Files that were opened and reported their extents.
+    reported: u64,
     /// Whether the present run is taken, and how many files it has had.
     run: (bool, u64),
     /// Whether all files of the present directory were measured.
@@ -119,7 +119,7 @@ impl<'w> Walk<'w> {
             map,
             inodes: Inodes::default(),
             extents: ExtentBuffer::default(),
-            told: 0,
+            reported: 0,
             run: (false, 0),
             is_whole: true,
             depth: 0,
@@ -171,8 +171,10 @@ impl<'w> Walk<'w> {
             }
         });
         match asked {
-            Ok(_) => self.told += 1,
-            Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.told == 0 => return Err(Halt::NoExtents),
+            Ok(_) => self.reported += 1,
+            Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.reported == 0 => {
+                return Err(Halt::NoExtents);
+            }
             Err(_) => {
                 self.met.unreadable += 1;
                 self.met.files -= 1;

@@ -103,7 +103,9 @@ impl ClassicOutput for Output {
             TrialEvent::Ticked { counters, .. } => self.row(counters),
             // Also when it failed: what was done before is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
-            TrialEvent::Cautioned(caution) => cautions::told(caution, &[CautionCode::MayNotFit]),
+            TrialEvent::Cautioned(caution) => {
+                cautions::reported(caution, &[CautionCode::MayNotFit])
+            }
             _ => Said::default(),
         }
     }

@@ -159,7 +159,7 @@ impl Session for BlogSession {
                 let side_by_side = SideBySide {
                     start,
                     on_signal: OnSignal::Stop,
-                    unfinished: Unfinished::Told,
+                    unfinished: Unfinished::Reported,
                     ..SideBySide::default()
                 };
                 let tick_every = Some(self.run.config.interval());

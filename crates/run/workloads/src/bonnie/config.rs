@@ -37,7 +37,7 @@ pub(super) enum CsvVersion {
     Long,
 }
 
-/// How the results are told.
+/// How the results are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     /// The name of the machine.

@@ -77,7 +77,7 @@ impl Output {
         tests.get(last % tests.len().max(1)).copied()
     }
 
-    /// What is told of progress.
+    /// What is reported about progress.
     fn progress(&self, words: &str) -> Said {
         if self.telling.quiet {
             return Said::default();
@@ -184,10 +184,10 @@ impl ClassicOutput for Output {
                     let done = self.measured[test.place()].as_ref().map_or(0, Measured::tasks);
                     done == u64::from(self.shape.tasks(test))
                 });
-                // A test of which something is missing failed: that is told elsewhere.
+                // A test of which something is missing failed: that is reported elsewhere.
                 if ended { self.end() } else { self.progress("\n") }
             }
-            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -21,7 +21,7 @@ pub(super) struct Cursor {
     /// Open directories; the one at place `i` is in slot `i + 1`.
     stack: Vec<NameId>,
     /// Directories still to enter, the next one last.
-    way: Vec<NameId>,
+    ahead: Vec<NameId>,
     /// Where the file's path starts.
     base: NameId,
     /// One bit a name: directories that are known to be there.
@@ -41,7 +41,7 @@ impl Cursor {
             is_new,
             by_path: false,
             stack: vec![NameId::ROOT],
-            way: Vec::new(),
+            ahead: Vec::new(),
             base: NameId::ROOT,
             seen: vec![0; words],
             path: Vec::new(),
@@ -60,13 +60,13 @@ impl Cursor {
             self.base = dir;
             return Ok(());
         }
-        self.way.clear();
+        self.ahead.clear();
         let mut at = dir;
         let common = loop {
             if let Some(place) = self.stack.iter().rposition(|&open| open == at) {
                 break place;
             }
-            self.way.push(at);
+            self.ahead.push(at);
             at = self.names.parent(at);
         };
         self.base = self.stack[common];
@@ -75,8 +75,8 @@ impl Cursor {
             return Ok(()); // reached by path; what is open stays open
         }
         self.close(io, common + 1)?;
-        while let Some(dir) = self.way.pop() {
-            if alone && self.way.is_empty() {
+        while let Some(dir) = self.ahead.pop() {
+            if alone && self.ahead.is_empty() {
                 io.make_dir(slot(self.stack.len() - 1), self.names.name(dir)).unless_existing()?;
             } else {
                 self.enter(io, dir)?;

@@ -83,8 +83,8 @@ impl ClassicOutput for Output {
                 | CautionCode::ConfinedByWalk => {
                     Said::err_line(&format!("treering: {}", caution.message))
                 }
-                // What is doubtful about the machine stands in the store: the lines stay those of
-                // the original.
+                // What is questionable about the machine stands in the store: the lines stay those
+                // of the original.
                 _ => Said::default(),
             },
             _ => Said::default(),

@@ -164,7 +164,7 @@ impl AgingSession {
     }
 }
 
-/// The first creates and the later ones are told apart: the first ones fill an empty filesystem.
+/// The first creates and the later ones are distinguished: the first ones fill an empty filesystem.
 pub(super) fn kind_name(kind: Kind, initial: bool) -> &'static str {
     if initial { "initial create" } else { kind.name() }
 }

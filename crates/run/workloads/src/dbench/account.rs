@@ -6,9 +6,9 @@ use treering_script::Spans;
 
 use super::loadfile::Kind;
 
-/// Passes of a client that are told one by one.
+/// Passes of a client that are reported one by one.
 const PASSES_MAX: usize = 65_536;
-/// Messages of a worker that are told one by one.
+/// Messages of a worker that are reported one by one.
 pub(super) const MESSAGES_MAX: usize = 100;
 /// The longest message.
 const MESSAGE_BYTES_MAX: usize = 4096;
@@ -79,7 +79,7 @@ pub(super) struct Account {
     pub(super) clients: Vec<ClientAccount>,
     pub(super) messages: Vec<String>,
     /// Messages that were too many.
-    pub(super) untold: u64,
+    pub(super) unreported: u64,
     /// Why it could not go on.
     pub(super) failure: Option<String>,
 }
@@ -90,7 +90,7 @@ impl Account {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(message);
         } else {
-            self.untold += 1;
+            self.unreported += 1;
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
             account.say(format!("[{number}] größer"));
         }
         account.failure = Some(String::new());
-        assert_eq!((account.messages.len(), account.untold), (MESSAGES_MAX, 1));
+        assert_eq!((account.messages.len(), account.unreported), (MESSAGES_MAX, 1));
         let counters = account.counters();
         assert_eq!(Account::read(&counters), Some(account.clone()));
         account.failure = None;

@@ -18,7 +18,7 @@ use super::options::Classic;
 use super::session::PLAY;
 use crate::cautions;
 
-/// How a classic command line is run. What is wrong with it was told when the job was made.
+/// How a classic command line is run. What is wrong with it was reported when the job was made.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::resolved(settings)?;
     let processes = options.processes()?;
@@ -50,7 +50,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             seen: Seen::default(),
             accounts: Vec::new(),
             messages: Vec::new(),
-            untold: 0,
+            unreported: 0,
             failing: false,
         }),
     })
@@ -71,7 +71,7 @@ struct Output {
     seen: Seen,
     accounts: Vec<ClientAccount>,
     messages: Vec<String>,
-    untold: u64,
+    unreported: u64,
     /// Whether a client could not go on.
     failing: bool,
 }
@@ -90,7 +90,7 @@ impl Output {
         if let Some(account) = Account::read(&task.counters) {
             self.accounts.extend(account.clients);
             self.messages.extend(account.messages);
-            self.untold += account.untold;
+            self.unreported += account.unreported;
             self.failing |= account.failure.is_some();
         }
     }
@@ -110,10 +110,10 @@ impl Output {
 
     /// What clients said, for standard error.
     fn messages(&mut self) -> String {
-        let told = self.messages.drain(..);
-        let mut lines = told.fold(String::new(), |lines, message| lines + &message + "\n");
-        if self.untold > 0 {
-            lines += &format!("and {} more\n", std::mem::take(&mut self.untold));
+        let reported = self.messages.drain(..);
+        let mut lines = reported.fold(String::new(), |lines, message| lines + &message + "\n");
+        if self.unreported > 0 {
+            lines += &format!("and {} more\n", std::mem::take(&mut self.unreported));
         }
         lines
     }
@@ -203,7 +203,7 @@ impl ClassicOutput for Output {
                 self.task_ended(task);
                 Said::default()
             }
-            // A client that could not go on is told of when the trial ends.
+            // A client that could not go on is reported about when the trial ends.
             TrialEvent::PhaseEnded(phase) if phase.name == PLAY => {
                 if self.accounts.len() == self.clients as usize && !self.failing {
                     self.report(phase.wall_ns)
@@ -212,7 +212,7 @@ impl ClassicOutput for Output {
                 }
             }
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => self.failed(why),
-            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! What a client shows while it works, in memory that all processes have, and what it is told.
+//! What a client shows while it works, in memory that all processes have, and what it is reported.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -47,7 +47,7 @@ pub(super) struct PlaySession<'j> {
     headline: Headline,
     seen: Seen,
     messages: Vec<String>,
-    untold: u64,
+    unreported: u64,
     failure: Option<String>,
     /// What first came out otherwise than the load says in the worker that failed, before it did.
     before_failure: Option<String>,
@@ -65,7 +65,7 @@ impl<'j> PlaySession<'j> {
             headline: Headline::default(),
             seen: Seen::default(),
             messages: Vec::new(),
-            untold: 0,
+            unreported: 0,
             failure: None,
             before_failure: None,
         }
@@ -117,7 +117,7 @@ impl<'j> PlaySession<'j> {
     fn side_by_side(&self) -> SideBySide {
         SideBySide {
             workers: self.config.workers,
-            unfinished: Unfinished::Told,
+            unfinished: Unfinished::Reported,
             ..SideBySide::default()
         }
     }
@@ -190,7 +190,7 @@ impl Session for PlaySession<'_> {
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         let Some(account) = Account::read(&totals.counters) else { return };
-        self.untold += account.untold;
+        self.unreported += account.unreported;
         self.messages.extend(account.messages.iter().cloned());
         if self.failure.is_none()
             && let Some(why) = &account.failure
@@ -233,7 +233,7 @@ impl Session for PlaySession<'_> {
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        let count = self.messages.len() as u64 + self.untold;
+        let count = self.messages.len() as u64 + self.unreported;
         if count == 0 {
             return self.headline.cautions();
         }
@@ -280,7 +280,7 @@ mod tests {
     use super::is_of_failure;
 
     #[test]
-    fn the_message_of_a_failure_is_told_from_those_before_it() {
+    fn the_message_of_a_failure_is_distinguished_from_those_before_it() {
         let why = "client 3 failed at line 12: rename a: b failed";
         assert!(is_of_failure("[12] rename a: b failed", why));
         for other in ["[12] b failed", "[2] rename a: b failed", "rename a: b failed", ""] {

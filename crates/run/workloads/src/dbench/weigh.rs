@@ -17,7 +17,7 @@ pub(super) struct Weight {
     pub(super) written: u64,
 }
 
-/// Names that all removals of trees look at, at most: beyond them what stands is told too high.
+/// Names that all removals of trees look at, at most: beyond them what stands is reported too high.
 const LOOKS_MAX: usize = 20_000_000;
 
 #[derive(Default)]

@@ -62,7 +62,7 @@ struct Output {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
-    /// Whether the start is still to be told.
+    /// Whether the start is still to be reported.
     starting: bool,
     reported: bool,
 }
@@ -137,7 +137,7 @@ impl Output {
         out(syncing + &classic_output::finished(&witness.time()))
     }
 
-    /// How long the setup took, when something comes after it: one that failed is not told.
+    /// How long the setup took, when something comes after it: one that failed is not reported.
     fn set_up(&mut self) -> Said {
         let words = self.set_up_ns.take().map(|ns| classic_output::set_up(seconds(ns)));
         words.map(out).unwrap_or_default()
@@ -214,7 +214,7 @@ impl ClassicOutput for Output {
             // What was done before it failed is not lost.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
             TrialEvent::Cautioned(caution) => {
-                cautions::told(caution, &[CautionCode::TooFewOperations])
+                cautions::reported(caution, &[CautionCode::TooFewOperations])
             }
             _ => Said::default(),
         }

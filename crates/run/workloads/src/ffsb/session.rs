@@ -270,7 +270,7 @@ impl BenchSession {
         let command = profile.callout.clone().filter(|_| self.run.callout);
         let side_by_side = SideBySide {
             on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Told,
+            unfinished: Unfinished::Reported,
             ..SideBySide::default()
         };
         ParallelGroup { command, tasks, side_by_side, time_limit, ..ParallelGroup::default() }

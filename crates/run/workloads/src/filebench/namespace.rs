@@ -120,9 +120,9 @@ pub(super) struct Common {
     pub(super) waiting: AtomicU32,
     /// How often somebody passed a gate.
     pub(super) passed: AtomicU64,
-    /// Which snapshot is asked for, and what each worker told last.
+    /// Which snapshot is asked for, and what each worker reported last.
     pub(super) snapshot: AtomicU64,
-    pub(super) told: Vec<Mutex<Account>>,
+    pub(super) reported: Vec<Mutex<Account>>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -155,7 +155,7 @@ impl Common {
             waiting: AtomicU32::new(0),
             passed: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
-            told: (0..workers).map(|_| Mutex::new(Account::default())).collect(),
+            reported: (0..workers).map(|_| Mutex::new(Account::default())).collect(),
             trouble: Mutex::new(None),
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             only,
             sums: vec![Tally::default(); rows],
             before: vec![Tally::default(); rows],
-            told_ns: 0,
+            reported_ns: 0,
             began_ns: None,
             ended_ns: 0,
             reported: false,
@@ -75,9 +75,9 @@ struct Output {
     /// All that is to be said.
     only: Option<String>,
     sums: Vec<Tally>,
-    /// What the last snapshot told, and when, where each begins anew.
+    /// What the last snapshot reported, and when, where each begins anew.
     before: Vec<Tally>,
-    told_ns: u64,
+    reported_ns: u64,
     /// The work, from the first thread's start to the last one's end.
     began_ns: Option<u64>,
     ended_ns: u64,
@@ -195,9 +195,9 @@ impl Output {
     fn results(&mut self, sums: &[Tally], at_ns: u64, elapsed_ns: u64) -> String {
         let (shown, since_ns) = if self.begins_anew() {
             let shown = since(sums, &self.before);
-            let since_ns = elapsed_ns.saturating_sub(self.told_ns);
+            let since_ns = elapsed_ns.saturating_sub(self.reported_ns);
             self.before = sums.to_vec();
-            self.told_ns = elapsed_ns;
+            self.reported_ns = elapsed_ns;
             (shown, since_ns)
         } else {
             (sums.to_vec(), elapsed_ns)
@@ -332,7 +332,7 @@ impl ClassicOutput for Output {
                 Ending::Failed { why } => Self::failed(why, *at_ns),
                 Ending::Invalid { .. } => Said::default(),
             },
-            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -151,7 +151,7 @@ impl BenchSession {
         }
         let side_by_side = SideBySide {
             on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Told,
+            unfinished: Unfinished::Reported,
             ..SideBySide::default()
         };
         let deadline = self.namespace.common.deadline.clone();
@@ -205,8 +205,8 @@ impl BenchSession {
         }
         self.snapshots += 1;
         let mut sums = vec![Tally::default(); self.namespace.plan.rows.len()];
-        for told in &self.namespace.common.told {
-            told.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut sums);
+        for reported in &self.namespace.common.reported {
+            reported.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut sums);
         }
         let rows = sums.into_iter().enumerate().collect();
         Counters::of(&Account { began_ns: elapsed_ns, ran_out: false, rows })

@@ -1,4 +1,4 @@
-//! Files are read, written and read again; what is wrong is told with its place.
+//! Files are read, written and read again; what is wrong is reported with its place.
 
 use super::show_workload;
 use super::wml::{parse, text};
@@ -53,7 +53,7 @@ fn what_is_understood_is_written_and_read_again() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn what_is_wrong_is_reported_with_its_place() {
     error("sett $x=1", "w.f:2:1: 'sett' is no statement", "perhaps set is meant");
     error("set $x=10K", "w.f:2:8: '10K' is not a number", "k, m or g");
     error("set $x=$y", "w.f:2:8: $y has no value yet", "a line before");

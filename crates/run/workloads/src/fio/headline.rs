@@ -1,6 +1,6 @@
 //! The headline numbers of each job: how fast it read and wrote, and how long requests took.
 
-use treering_languages::fio::Way;
+use treering_languages::fio::Direction;
 use treering_model::metrics::fio::{
     DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
 };
@@ -8,13 +8,14 @@ use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::scene::Scene;
-use super::tally::{Latencies, Tally, WayTally};
+use super::tally::{DirectionTally, Latencies, Tally};
 
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     rows: Vec<usize>,
-    /// What the row's job is called, and the row itself: they differ where clones are told apart.
+    /// What the row's job is called, and the row itself: they differ where clones are
+    /// distinguished.
     names: Vec<(String, String)>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
@@ -36,7 +37,7 @@ impl Headline {
             }
             rows.push(row);
         }
-        // Rows of one name are those of clones that are told apart: their names tell them too.
+        // Rows of one name are those of clones that are distinguished: their names tell them too.
         let unique = |(row, name): (usize, &&str)| {
             if names.iter().filter(|other| *other == name).count() == 1 {
                 return ((*name).to_owned(), (*name).to_owned());
@@ -62,49 +63,55 @@ impl Headline {
 
     /// The metrics of clones that each move data in these directions, in the order of the clones.
     /// Their values mean nothing.
-    pub(super) fn foreseen(mut self, directions: impl Iterator<Item = Vec<Way>>) -> Vec<Metric> {
+    pub(super) fn foreseen(
+        mut self,
+        directions: impl Iterator<Item = Vec<Direction>>,
+    ) -> Vec<Metric> {
         let mut latency = Latencies::default();
         latency.add(1);
-        let done = WayTally {
+        let done = DirectionTally {
             bytes: 1,
             requests: 1,
             runtime_ms: 1,
             clat: latency.clone(),
             lat: latency,
-            ..WayTally::default()
+            ..DirectionTally::default()
         };
         for (number, directions) in directions.enumerate() {
             let mut tally = Tally::default();
-            directions.iter().for_each(|way| tally.ways[way.place()] = done.clone());
+            directions
+                .iter()
+                .for_each(|direction| tally.directions[direction.place()] = done.clone());
             self.worked(number, &TaskTotals::default(), &tally);
         }
         self.metrics()
     }
 
-    /// The numbers so far: of each row, and of clones that are told apart what they come to, which
-    /// then decides.
+    /// The numbers so far: of each row, and of clones that are distinguished what they come to,
+    /// which then decides.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;
         for ((job, name), sum) in self.names.iter().zip(&self.sums) {
             let Some(sum) = sum else { continue };
-            for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
-                let done = &sum.ways[way.place()];
+            for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+                let done = &sum.directions[direction.place()];
                 requests += done.requests;
                 metrics.extend(rates_of(name, word, &[done], sum.clones, job == name));
                 metrics.extend(latencies(name, word, done));
             }
         }
-        let mut told: Vec<&str> = Vec::new();
+        let mut reported: Vec<&str> = Vec::new();
         for (job, name) in &self.names {
-            if job == name || told.contains(&job.as_str()) {
+            if job == name || reported.contains(&job.as_str()) {
                 continue;
             }
-            told.push(job);
+            reported.push(job);
             let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
             let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
-            for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
-                let all: Vec<&WayTally> = clones.iter().map(|sum| &sum.ways[way.place()]).collect();
+            for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+                let all: Vec<&DirectionTally> =
+                    clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
                 let count = clones.iter().map(|sum| sum.clones).sum();
                 metrics.extend(rates_of(job, word, &all, count, true));
             }
@@ -118,7 +125,13 @@ impl Headline {
 }
 
 /// What clones moved in one direction, by the longest of their times; none where nothing was moved.
-fn rates_of(name: &str, word: &str, all: &[&WayTally], clones: u64, decides: bool) -> Vec<Metric> {
+fn rates_of(
+    name: &str,
+    word: &str,
+    all: &[&DirectionTally],
+    clones: u64,
+    decides: bool,
+) -> Vec<Metric> {
     let requests: u64 = all.iter().map(|done| done.requests).sum();
     let longest = all.iter().map(|done| done.runtime_ms).max().unwrap_or(0);
     if requests == 0 || longest == 0 {
@@ -136,7 +149,7 @@ fn rates_of(name: &str, word: &str, all: &[&WayTally], clones: u64, decides: boo
 }
 
 /// How long requests took in one direction, from submission on where that is known.
-fn latencies(name: &str, word: &str, done: &WayTally) -> Vec<Metric> {
+fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
     let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat };
     if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {
         return Vec::new();

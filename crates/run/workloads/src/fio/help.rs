@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn every_key_stands_in_the_table_of_the_document() {
-        let told: Vec<&str> = entries().flat_map(|entry| entry.keys).collect();
+        let reported: Vec<&str> = entries().flat_map(|entry| entry.keys).collect();
         let missing: Vec<&str> =
-            KNOWN.iter().map(|(key, _)| *key).filter(|key| !told.contains(key)).collect();
+            KNOWN.iter().map(|(key, _)| *key).filter(|key| !reported.contains(key)).collect();
         assert_eq!(missing, Vec::<&str>::new());
     }
 

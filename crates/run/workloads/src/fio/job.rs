@@ -377,7 +377,7 @@ impl Job for FileJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         let workers = self.scene.workers.iter();
-        Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.ways().collect()))
+        Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.directions().collect()))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

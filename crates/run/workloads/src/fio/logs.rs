@@ -57,7 +57,7 @@ pub(super) struct Ended {
     /// Since the start.
     pub(super) at_ms: u64,
     /// Read 0, written 1.
-    pub(super) way: usize,
+    pub(super) direction: usize,
     pub(super) bytes: u64,
     pub(super) offset: u64,
     /// Where it was queued.
@@ -93,8 +93,8 @@ impl Logs {
 
     /// A request ended.
     pub(super) fn ended(&mut self, ended: Ended) {
-        let Ended { at_ms, way, bytes, offset, slat_ns, clat_ns } = ended;
-        let of = (way, bytes, offset);
+        let Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
+        let of = (direction, bytes, offset);
         self.last_ms = at_ms;
         if self.wanted.latencies.is_some() {
             if let Some(slat_ns) = slat_ns {
@@ -104,44 +104,46 @@ impl Logs {
             self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
         }
         if self.wanted.average_ms > 0 {
-            self.rates[way][0] += bytes;
-            self.rates[way][1] += 1;
+            self.rates[direction][0] += bytes;
+            self.rates[direction][1] += 1;
             self.rates_so_far(at_ms);
             return;
         }
         if self.wanted.bandwidth.is_some() {
             let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
             let kib = u64::try_from(kib).unwrap_or(u64::MAX);
-            self.push([BANDWIDTH as u64, at_ms, kib, way as u64, bytes, offset]);
+            self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, bytes, offset]);
         }
         if self.wanted.iops.is_some() {
-            self.push([IOPS as u64, at_ms, 1, way as u64, bytes, offset]);
+            self.push([IOPS as u64, at_ms, 1, direction as u64, bytes, offset]);
         }
     }
 
     fn latency(&mut self, kind: usize, at_ms: u64, of: (usize, u64, u64), ns: u64) {
-        let (way, bytes, offset) = of;
+        let (direction, bytes, offset) = of;
         let average_ms = self.wanted.average_ms;
         if average_ms == 0 {
-            self.push([kind as u64, at_ms, ns, way as u64, bytes, offset]);
+            self.push([kind as u64, at_ms, ns, direction as u64, bytes, offset]);
             return;
         }
-        let window = &mut self.windows[kind][way];
+        let window = &mut self.windows[kind][direction];
         window.sum += u128::from(ns);
         window.count += 1;
         if at_ms.saturating_sub(window.began_ms) >= average_ms {
-            self.close(kind, way, at_ms);
+            self.close(kind, direction, at_ms);
         }
     }
 
     /// Ends a time: the next one begins at a multiple of its length.
-    fn close(&mut self, kind: usize, way: usize, at_ms: u64) {
+    fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
         let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
-        let Window { sum, count, .. } =
-            std::mem::replace(&mut self.windows[kind][way], Window { began_ms, sum: 0, count: 0 });
+        let Window { sum, count, .. } = std::mem::replace(
+            &mut self.windows[kind][direction],
+            Window { began_ms, sum: 0, count: 0 },
+        );
         if count > 0 {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
-            self.push([kind as u64, at_ms, mean, way as u64, 0, 0]);
+            self.push([kind as u64, at_ms, mean, direction as u64, 0, 0]);
         }
     }
 
@@ -151,25 +153,27 @@ impl Logs {
             return;
         }
         self.rates_began_ms = at_ms;
-        for (way, [bytes, requests]) in std::mem::take(&mut self.rates).into_iter().enumerate() {
+        for (direction, [bytes, requests]) in
+            std::mem::take(&mut self.rates).into_iter().enumerate()
+        {
             if requests == 0 {
                 continue;
             }
             if self.wanted.bandwidth.is_some() {
                 let kib = bytes * 1000 / ms / 1024;
-                self.push([BANDWIDTH as u64, at_ms, kib, way as u64, 0, 0]);
+                self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, 0, 0]);
             }
             if self.wanted.iops.is_some() {
-                self.push([IOPS as u64, at_ms, requests * 1000 / ms, way as u64, 0, 0]);
+                self.push([IOPS as u64, at_ms, requests * 1000 / ms, direction as u64, 0, 0]);
             }
         }
     }
 
     /// What happens to a file, where every request is taken down: microseconds, the file's number,
     /// the direction, bytes and the offset.
-    pub(super) fn issued(&mut self, kind: u64, [us, file, way, bytes, offset]: [u64; 5]) {
+    pub(super) fn issued(&mut self, kind: u64, [us, file, direction, bytes, offset]: [u64; 5]) {
         if self.wanted.requests.is_some() {
-            self.push([kind, us, file, way, bytes, offset]);
+            self.push([kind, us, file, direction, bytes, offset]);
         }
     }
 
@@ -184,8 +188,8 @@ impl Logs {
     /// All lines; the last time of each latency ends where the work did.
     pub(super) fn take(&mut self) -> Vec<Line> {
         for kind in [SLAT, CLAT, LAT] {
-            for way in [0, 1, 2] {
-                self.close(kind, way, self.last_ms);
+            for direction in [0, 1, 2] {
+                self.close(kind, direction, self.last_ms);
             }
         }
         std::mem::take(&mut self.lines)
@@ -200,10 +204,10 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
         let prefix = if prefix.is_empty() { &job.name } else { prefix };
         let mut text = String::new();
         let all = lines.iter().filter(|line| line[0] == kind as u64);
-        for [_, ms, value, way, bytes, offset] in all {
+        for [_, ms, value, direction, bytes, offset] in all {
             let offset = if job.logs.offsets { format!(" {offset},") } else { String::new() };
             // Writing into a string cannot fail.
-            let _ = writeln!(text, "{ms}, {value}, {way}, {bytes},{offset} 0");
+            let _ = writeln!(text, "{ms}, {value}, {direction}, {bytes},{offset} 0");
         }
         let path = if job.logs.together {
             format!("{prefix}_{name}.log")
@@ -222,14 +226,14 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
     names.iter().for_each(|name| {
         let _ = writeln!(text, "0 {name} add");
     });
-    for [kind, us, file, way, bytes, offset] in lines {
+    for [kind, us, file, direction, bytes, offset] in lines {
         let name = usize::try_from(*file).ok().and_then(|file| names.get(file));
         let name = name.map_or("", String::as_str);
-        let _ = match (*kind, *way) {
+        let _ = match (*kind, *direction) {
             (OPENED, _) => writeln!(text, "{us} {name} open"),
             (CLOSED, _) => writeln!(text, "{us} {name} close"),
-            (ISSUED, way) => {
-                let what = match way {
+            (ISSUED, direction) => {
+                let what = match direction {
                     0 => "read",
                     SYNC => "sync",
                     DATA_SYNC => "datasync",
@@ -260,8 +264,8 @@ mod tests {
         }
     }
 
-    fn ended(at_ms: u64, way: usize, clat_ns: u64) -> Ended {
-        Ended { at_ms, way, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
+    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> Ended {
+        Ended { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
     }
 
     #[test]
@@ -295,8 +299,8 @@ mod tests {
             logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
         assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
         let mut logs = Logs::new(&Wanted { latencies: None, ..wanted(100) }).unwrap();
-        for (at_ms, way) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
-            logs.ended(ended(at_ms, way, 1));
+        for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
+            logs.ended(ended(at_ms, direction, 1));
         }
         assert_eq!(
             logs.take(),

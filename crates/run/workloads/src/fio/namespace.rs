@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_known_by_whatever_way() {
+    fn devices_are_known_by_whatever_direction() {
         for devices in ["/dev", "/proc/../dev", "/dev/../dev/mapper", "/dev/no such directory"] {
             assert!(is_among_devices(Path::new(devices)), "{devices}");
         }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_named_one_way() {
+    fn a_directory_is_named_one_direction() {
         for (path, named) in
             [("/mnt//x/", "/mnt/x"), ("./a/./b", "a/b"), ("./", "."), ("//", "/"), ("../x", "../x")]
         {

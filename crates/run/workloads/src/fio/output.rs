@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use treering_languages::fio::{Section, Way, show};
+use treering_languages::fio::{Direction, Section, show};
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
@@ -201,7 +201,7 @@ impl Output {
         if verify.kind.is_none() || !verify.saves_state || !job.rw.writes {
             return;
         }
-        let writes = tally.ways[Way::Write.place()].requests;
+        let writes = tally.directions[Direction::Write.place()].requests;
         let content = state(&job.name, number, [job.depth, job.files, writes]);
         said.files.push((self.settled(&state_name(&job.name, number)), content));
     }
@@ -248,7 +248,7 @@ impl Output {
     }
 
     /// What the disk did so far, and in how many milliseconds, unless a job says that it is not to
-    /// be told.
+    /// be reported.
     fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
         let mut jobs = self.scene.jobs.iter();
@@ -323,7 +323,7 @@ impl ClassicOutput for Output {
                 }
                 Ending::Invalid { .. } => Said::default(),
             },
-            TrialEvent::Cautioned(caution) => cautions::told(caution, &[]),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => Said::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! All jobs of a file with their clones: who works when, and with whom each is told.
+//! All jobs of a file with their clones: who works when, and with whom each is reported.
 
 use std::fs::File;
 use std::io::Read;
@@ -95,7 +95,8 @@ impl Scene {
         self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
     }
 
-    /// Under which number each worker is told: those of a group together, where its job says so.
+    /// Under which number each worker is reported: those of a group together, where its job says
+    /// so.
     pub(super) fn rows(&self) -> Vec<usize> {
         let mut rows = Vec::with_capacity(self.workers.len());
         let mut last_group = None;

@@ -116,7 +116,7 @@ impl JobSession {
         let side_by_side = SideBySide {
             workers: if threads { WorkerKind::Thread } else { WorkerKind::Session },
             on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Told,
+            unfinished: Unfinished::Reported,
             ..SideBySide::default()
         };
         ParallelGroup {

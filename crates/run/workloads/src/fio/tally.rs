@@ -6,7 +6,7 @@ use treering_model::Counters;
 use super::histogram::Histogram;
 use super::logs::Line;
 
-/// Numbers of which the extremes, the mean and the deviation are told.
+/// Numbers of which the extremes, the mean and the deviation are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stat {
     pub(super) samples: u64,
@@ -64,7 +64,12 @@ impl Stat {
     }
 
     /// As another tells it: how many, the extremes, the mean and the deviation.
-    pub(super) fn told(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
+    pub(super) fn reported(
+        samples: u64,
+        [least, most]: [u64; 2],
+        mean: f64,
+        deviation: f64,
+    ) -> Self {
         let count = samples as f64;
         let around = deviation * deviation * (count - 1.0).max(0.0);
         Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
@@ -161,7 +166,7 @@ fn batch(number: u64) -> usize {
 
 /// What was done one way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct WayTally {
+pub(super) struct DirectionTally {
     pub(super) bytes: u64,
     pub(super) requests: u64,
     pub(super) short: u64,
@@ -174,7 +179,7 @@ pub(super) struct WayTally {
     pub(super) iops: Stat,
 }
 
-impl WayTally {
+impl DirectionTally {
     /// Adds what another one did beside it.
     fn merge(&mut self, more: &Self) {
         self.bytes += more.bytes;
@@ -203,7 +208,7 @@ pub(super) struct Complaint {
 /// What a clone did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
-    pub(super) ways: [WayTally; 3],
+    pub(super) directions: [DirectionTally; 3],
     pub(super) sync: Latencies,
     pub(super) depths: [u64; 7],
     pub(super) submits: [u64; 7],
@@ -231,7 +236,7 @@ pub(super) struct Tally {
 impl Default for Tally {
     fn default() -> Self {
         Self {
-            ways: Default::default(),
+            directions: Default::default(),
             sync: Latencies::default(),
             depths: [0; 7],
             submits: [0; 7],
@@ -272,19 +277,20 @@ impl Tally {
 
     /// A latency of a request from its issue to its end.
     #[inline]
-    pub(super) fn took(&mut self, way: usize, clat_ns: u64) {
-        self.ways[way].clat.add(clat_ns);
+    pub(super) fn took(&mut self, direction: usize, clat_ns: u64) {
+        self.directions[direction].clat.add(clat_ns);
         self.coarse[coarse(clat_ns)] += 1;
     }
 
     /// Begins to count: what was before does not.
     pub(super) fn clear(&mut self) {
-        for way in &mut self.ways {
-            (way.bytes, way.requests, way.short, way.runtime_ms) = (0, 0, 0, 0);
-            (way.bandwidth, way.iops) = Default::default();
-            way.slat.clear();
-            way.clat.clear();
-            way.lat.clear();
+        for direction in &mut self.directions {
+            (direction.bytes, direction.requests, direction.short, direction.runtime_ms) =
+                (0, 0, 0, 0);
+            (direction.bandwidth, direction.iops) = Default::default();
+            direction.slat.clear();
+            direction.clat.clear();
+            direction.lat.clear();
         }
         self.sync.clear();
         (self.depths, self.submits, self.completes) = Default::default();
@@ -293,8 +299,8 @@ impl Tally {
 
     /// Adds another clone of the same group.
     pub(super) fn merge(&mut self, other: &Self) {
-        for (way, more) in self.ways.iter_mut().zip(&other.ways) {
-            way.merge(more);
+        for (direction, more) in self.directions.iter_mut().zip(&other.directions) {
+            direction.merge(more);
         }
         self.sync.merge(&other.sync);
         let all = |into: &mut [u64], from: &[u64]| {
@@ -317,9 +323,9 @@ impl Tally {
     }
 
     /// All directions as one.
-    pub(super) fn mixed(&self) -> WayTally {
-        let mut sum = WayTally::default();
-        self.ways.iter().for_each(|way| sum.merge(way));
+    pub(super) fn mixed(&self) -> DirectionTally {
+        let mut sum = DirectionTally::default();
+        self.directions.iter().for_each(|direction| sum.merge(direction));
         sum
     }
 
@@ -346,10 +352,10 @@ mod tests {
         let mut tally = Tally::default();
         for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
             tally.took(1, ns);
-            tally.ways[1].lat.add(ns + 5);
+            tally.directions[1].lat.add(ns + 5);
         }
-        tally.ways[0].bytes = 7;
-        tally.ways[1].iops.add(100);
+        tally.directions[0].bytes = 7;
+        tally.directions[1].iops.add(100);
         tally.sync.add(1_000_000);
         tally.issued(16);
         tally.submitted(4);
@@ -360,9 +366,9 @@ mod tests {
         assert_eq!(Tally::read(&Counters::default()), None);
         let mut both = read;
         both.merge(&tally);
-        assert_eq!((both.ways[1].clat.stat.samples, both.clones), (10, 2));
+        assert_eq!((both.directions[1].clat.stat.samples, both.clones), (10, 2));
         both.clear();
-        assert_eq!(both.ways, Tally::default().ways);
+        assert_eq!(both.directions, Tally::default().directions);
     }
 
     #[test]

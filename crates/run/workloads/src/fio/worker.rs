@@ -15,7 +15,7 @@ pub(super) struct Worker {
     pub(super) section: usize,
     /// Which clone of its job, from 0.
     pub(super) number: u64,
-    /// With which clones it is told, where they are told together.
+    /// With which clones it is reported, where they are reported together.
     pub(super) group: usize,
     /// In which batch it works.
     pub(super) batch: usize,

@@ -53,7 +53,7 @@ impl Output {
 
     fn row(&mut self, witness: &mut dyn Witness) -> Said {
         let present = std::mem::take(&mut self.present);
-        // An iteration of which a worker is missing is none: the failure is told elsewhere.
+        // An iteration of which a worker is missing is none: the failure is reported elsewhere.
         if present.is_empty() || present.len() < self.expected {
             return Said::default();
         }
@@ -116,7 +116,7 @@ impl ClassicOutput for Output {
                 Said { out: format!("{why}\n"), ..Said::default() }
             }
             TrialEvent::Cautioned(caution) => {
-                cautions::told(caution, &[CautionCode::NamesCollided])
+                cautions::reported(caution, &[CautionCode::NamesCollided])
             }
             _ => Said::default(),
         }

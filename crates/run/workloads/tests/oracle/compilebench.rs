@@ -225,9 +225,9 @@ fn assert_foretold(job: &dyn Job, tasks: &[TaskTotals]) {
     let facts = TargetFacts::unknown();
     let done = tasks.iter().filter(|task| !matches!(&*task.kind, "walk native" | "remove native"));
     let done = done.map(|task| (task.kind.strip_prefix("initial ").unwrap_or(&task.kind), task));
-    let told = job.outline(&facts);
-    assert_eq!(told.len(), done.clone().count());
-    for (line, (kind, task)) in told.iter().zip(done) {
+    let reported = job.outline(&facts);
+    assert_eq!(reported.len(), done.clone().count());
+    for (line, (kind, task)) in reported.iter().zip(done) {
         assert!(line.starts_with(kind) && line.contains(&task.subject), "{line}: {task:?}");
     }
     let sum = |op: Op, of: fn(&treering_model::OpTotals) -> u64| -> u64 {

@@ -167,9 +167,9 @@ fn a_load_that_was_made_plays_without_a_surprise_pass_after_pass() {
     ] {
         let job = Dbench.native(&given(&words)).unwrap();
         let ran = perform(job.as_ref(), &MemoryFilesystem::default());
-        let told: Vec<&String> =
+        let reported: Vec<&String> =
             ran.cautions.iter().filter(|message| message.contains("otherwise")).collect();
-        assert!(told.is_empty(), "{words:?}: {told:?}");
+        assert!(reported.is_empty(), "{words:?}: {reported:?}");
         let passes = ran.metrics.iter().find(|metric| metric.name == "passes").unwrap();
         let clients = if words.contains(&("clients", "2")) { 4.0 } else { 8.0 };
         assert_eq!(passes.value, clients, "{words:?}");

@@ -1,15 +1,15 @@
-//! What can be doubted about a comparison: a closed list, each with what to do about it.
+//! What is questionable about a comparison: a closed list, each with what to do about it.
 
-/// What kind of doubt. A new doubt is a new code, with advice.
+/// The kinds of caution. A new one is a new code, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ComparisonCautionCode {
-    /// Nothing on one side matches the other.
+    /// Nothing on one variant matches the other.
     NothingInCommon,
     /// A trial failed, was invalid or was interrupted.
     FailedTrial,
-    /// Files, bytes or operations differ between the sides.
+    /// Files, bytes or operations differ between the variants.
     UnequalWork,
-    /// All trials of one side carry a caution that none of the other does.
+    /// All trials of one variant carry a caution that none of the other does.
     OneSided,
     /// The workload's parameters differ.
     ParametersDiffer,
@@ -27,11 +27,11 @@ pub enum ComparisonCautionCode {
     FreeSpaceDiffers,
     /// The filesystems have other features, or blocks of another size.
     FeaturesDiffer,
-    /// Metadata is kept more often on one side.
+    /// Metadata is kept more often on one variant.
     MetadataProfilesDiffer,
     /// The devices are not of the same kind, or their queues are not set alike.
     DevicesDiffer,
-    /// The sides are at different places of one disk.
+    /// The variants are at different places of one disk.
     SameDisk,
     /// Nobody knows on what disk, and where on it, imported runs worked.
     PlacesUnknown,
@@ -39,23 +39,23 @@ pub enum ComparisonCautionCode {
     MountOptionsDiffer,
     /// The machines differ.
     MachinesDiffer,
-    /// Caches could be dropped on one side only.
+    /// Caches could be dropped on one variant only.
     CachesDiffer,
-    /// Something about the environment is known of one side only.
+    /// Something about the environment is known of one variant only.
     KnownOfOneSide,
-    /// The trials of one side differ among themselves.
+    /// The trials of one variant differ among themselves.
     MixedSide,
     /// There are too few rounds to ever show a difference.
     TooFewRounds,
     /// The times that decide are too short.
     TooShort,
-    /// The side that was faster made the device seek more, or left a worse layout.
+    /// The variant that was faster made the device seek more, or left a worse layout.
     TimeAgainstSeeks,
     /// The rounds could not be paired.
     Unpaired,
-    /// One side was run after the other, or in long blocks, not in turns.
+    /// One variant was run after the other, or in long blocks, not in turns.
     NotInterleaved,
-    /// In every round the same side went first.
+    /// In every round the same variant went first.
     OrderNeverChanges,
     /// Neighbouring rounds resemble each other.
     SerialRounds,
@@ -63,7 +63,7 @@ pub enum ComparisonCautionCode {
     Drifting,
     /// The baseline differs from itself.
     Unstable,
-    /// A primary metric is on one side only, or cannot be compared.
+    /// A primary metric is on one variant only, or cannot be compared.
     MetricMissing,
     /// Trials carry cautions of their own.
     TrialCautions,
@@ -109,8 +109,8 @@ impl ComparisonCautionCode {
         Self::TrialsExcluded,
     ];
 
-    /// Whether it says that the sides differ in more than was asked about, so that a difference of
-    /// the numbers may come from there: then the gate neither passes nor blames.
+    /// Whether it says that the variants differ in more than was asked about, so that a difference
+    /// of the numbers may come from there: then the gate neither passes nor blames.
     pub const fn differs_beyond_factor(self) -> bool {
         match self {
             Self::UnequalWork
@@ -196,17 +196,17 @@ impl ComparisonCautionCode {
     /// What to do about it.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::NothingInCommon => "run the same workload on both sides",
+            Self::NothingInCommon => "run the same workload on both variants",
             Self::FailedTrial => "find out why with `treering show`, and repeat the round",
             Self::UnequalWork => {
-                "give both sides the same parameters, and enough room to finish; until then \
+                "give both variants the same parameters, and enough room to finish; until then \
                  compare no totals"
             }
             Self::OneSided => {
-                "run both sides under the same conditions: what only one of them had may be the \
+                "run both variants under the same conditions: what only one of them had may be the \
                  whole difference (advice for each caution: `treering show`)"
             }
-            Self::ParametersDiffer => "repeat the trials of one side with those of the other",
+            Self::ParametersDiffer => "repeat the trials of one variant with those of the other",
             Self::VersionsDiffer => {
                 "repeat the older trials with the newer treering (`treering --version`)"
             }
@@ -215,13 +215,13 @@ impl ComparisonCautionCode {
             }
             Self::KernelSettingsDiffer => {
                 "boot with the same command line (`cat /proc/cmdline`), set the same governor and \
-                 `sysctl vm.` values, and repeat one side"
+                 `sysctl vm.` values, and repeat one variant"
             }
             Self::FilesystemsDiffer => {
                 "select by `fs:` when filesystems are what is compared, else use one filesystem"
             }
             Self::SizesDiffer => {
-                "make the filesystems of both sides equally large (`mkfs` on devices of one size, \
+                "make the filesystems of both variants equally large (`mkfs` on devices of one size, \
                  or `treering compare --size`)"
             }
             Self::FreeSpaceDiffers => {
@@ -236,9 +236,9 @@ impl ComparisonCautionCode {
                 "two copies are written for one: choose on purpose, with `-m single` or `-m dup` \
                  of mkfs.btrfs"
             }
-            Self::MachinesDiffer => "run both sides on one machine",
+            Self::MachinesDiffer => "run both variants on one machine",
             Self::CachesDiffer => {
-                "run both sides as root, or both without: warm caches against cold ones is no \
+                "run both variants as root, or both without: warm caches against cold ones is no \
                  comparison"
             }
             Self::KnownOfOneSide => "run both by one treering as root: what is unknown may differ",
@@ -268,20 +268,20 @@ impl ComparisonCautionCode {
     const fn advice_about_devices(self) -> &'static str {
         match self {
             Self::DevicesDiffer => {
-                "run both sides on one device, with its queue set alike; select by `target:` when \
+                "run both variants on one device, with its queue set alike; select by `target:` when \
                  devices are what is compared"
             }
             Self::SameDisk => {
-                "make both sides in turns on one partition (`treering compare --device`): the \
+                "make both variants in turns on one partition (`treering compare --device`): the \
                  outer tracks of a disk are faster than the inner ones, and flash wears in common"
             }
             Self::PlacesUnknown => {
                 "make sure that both worked on one partition of one disk, or repeat it with \
                  `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
-            // MountOptionsDiffer; the other codes are told elsewhere.
+            // MountOptionsDiffer; the other codes are reported elsewhere.
             _ => {
-                "mount both sides alike; make the option a variant of a plan when it is what is \
+                "mount both variants alike; make the option a variant of a plan when it is what is \
                  compared"
             }
         }
@@ -305,11 +305,11 @@ impl ComparisonCautionCode {
                  device that is meant (`treering compare --device`)"
             }
             Self::Unpaired => {
-                "run as many rounds on both sides, in turns, with the same parameters: pairs need \
+                "run as many rounds on both variants, in turns, with the same parameters: pairs need \
                  fewer rounds"
             }
             Self::NotInterleaved => {
-                "let the sides take turns: what changed with time looks like a difference"
+                "let the variants take turns: what changed with time looks like a difference"
             }
             Self::OrderNeverChanges => {
                 "change the order from round to round (`treering compare` does): whoever runs \
@@ -324,16 +324,16 @@ impl ComparisonCautionCode {
                 "trust no difference of this metric that is not clearly larger than that"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
-            // TrialCautions; the other codes are told above.
+            // TrialCautions; the other codes are reported above.
             _ => "see them with `treering show`, and fix what they name",
         }
     }
 }
 
-/// A doubt about a comparison.
+/// A caution about a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComparisonCaution {
-    /// What kind of doubt.
+    /// The kind of caution.
     pub code: ComparisonCautionCode,
     /// What was seen, with its figures.
     pub message: String,

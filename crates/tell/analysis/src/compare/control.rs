@@ -6,7 +6,7 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::judging::{CompareError, compare};
-use super::{Estimate, MetricComparison, Outcome, Side, Terms};
+use super::{ComparedVariant, Estimate, MetricComparison, Outcome, Terms};
 
 impl Outcome {
     /// Compares the baseline with a second run of itself. A primary metric whose interval leaves
@@ -17,8 +17,8 @@ impl Outcome {
     /// As [`compare`].
     pub fn check_control(
         &mut self,
-        baseline: &Side,
-        control: &Side,
+        baseline: &ComparedVariant,
+        control: &ComparedVariant,
         terms: &Terms,
     ) -> Result<(), CompareError> {
         let against_itself = compare(baseline, std::slice::from_ref(control), terms)?;

@@ -1,13 +1,13 @@
-//! The environments of the sides beside each other: every fact, where it differs, and whether the
-//! difference is what was declared to be compared.
+//! The environments of the variants beside each other: every fact, where it differs, and whether
+//! the difference is what was declared to be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::IMPORT_PREFIX;
 
-use super::side::{Factor, Side};
+use super::variant::{ComparedVariant, Factor};
 
-/// A value of a fact, and how many trials of a side have it.
+/// A value of a fact, and how many trials of a variant have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactValue {
     /// The value.
@@ -16,14 +16,14 @@ pub struct FactValue {
     pub trials: usize,
 }
 
-/// How a fact stands between the sides.
+/// How a fact stands between the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
-    /// The sides differ in it, and it was not declared to be what is compared.
+    /// The variants differ in it, and it was not declared to be what is compared.
     Differs,
-    /// It changes from trial to trial of a side.
+    /// It changes from trial to trial of a variant.
     Varies,
-    /// The sides differ in it, and that is what is compared, or comes of it.
+    /// The variants differ in it, and that is what is compared, or comes of it.
     Compared,
     /// It is of the moment: a name or a size that is new in every trial, or what the machine did
     /// meanwhile.
@@ -45,32 +45,35 @@ impl Standing {
     }
 }
 
-/// A fact of the environment on all sides.
+/// A fact of the environment on all variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentFact {
     /// Its name: `kernel.release`.
     pub name: String,
-    /// How it stands between the sides.
+    /// How it stands between the variants.
     pub standing: Standing,
-    /// Its values on each side, the baseline first, in the order of the values; none where no
+    /// Its values on each variant, the baseline first, in the order of the values; none where no
     /// trial knows it.
-    pub sides: Vec<Vec<FactValue>>,
+    pub variants: Vec<Vec<FactValue>>,
 }
 
 /// Every fact that a trial has, in the order in which they first occur.
-pub fn environment(baseline: &Side, contenders: &[Side]) -> Vec<EnvironmentFact> {
-    let sides: Vec<&Side> = std::iter::once(baseline).chain(contenders).collect();
+pub fn environment(
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
+) -> Vec<EnvironmentFact> {
+    let variants: Vec<&ComparedVariant> = std::iter::once(baseline).chain(contenders).collect();
     let known: Vec<BTreeMap<&str, BTreeMap<&str, usize>>> =
-        sides.iter().map(|side| values(side)).collect();
+        variants.iter().map(|variant| values(variant)).collect();
     let mut names: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
-    for fact in sides.iter().flat_map(|side| &side.trials).flat_map(|trial| &trial.facts) {
+    for fact in variants.iter().flat_map(|variant| &variant.trials).flat_map(|trial| &trial.facts) {
         if seen.insert(fact.name.as_str()) {
             names.push(&fact.name);
         }
     }
     let of_name = |name: &str| {
-        let of_side = |values: &BTreeMap<&str, BTreeMap<&str, usize>>| -> Vec<FactValue> {
+        let of_variant = |values: &BTreeMap<&str, BTreeMap<&str, usize>>| -> Vec<FactValue> {
             let values = values.get(name).into_iter().flatten();
             let value = |(value, trials): (&&str, &usize)| FactValue {
                 value: (*value).to_owned(),
@@ -78,41 +81,41 @@ pub fn environment(baseline: &Side, contenders: &[Side]) -> Vec<EnvironmentFact>
             };
             values.map(value).collect()
         };
-        let values: Vec<Vec<FactValue>> = known.iter().map(of_side).collect();
+        let values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
         let standing = standing(name, &values, contenders);
-        EnvironmentFact { name: name.to_owned(), standing, sides: values }
+        EnvironmentFact { name: name.to_owned(), standing, variants: values }
     };
     names.into_iter().map(of_name).collect()
 }
 
-/// The values of each fact of a side with the number of trials that have it.
-fn values(side: &Side) -> BTreeMap<&str, BTreeMap<&str, usize>> {
+/// The values of each fact of a variant with the number of trials that have it.
+fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     let mut values: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-    for fact in side.trials.iter().flat_map(|trial| &trial.facts) {
+    for fact in variant.trials.iter().flat_map(|trial| &trial.facts) {
         *values.entry(&fact.name).or_default().entry(&fact.value).or_default() += 1;
     }
     values
 }
 
-fn standing(name: &str, sides: &[Vec<FactValue>], contenders: &[Side]) -> Standing {
-    let texts = |side: &Vec<FactValue>| -> BTreeSet<String> {
-        side.iter().map(|one| one.value.clone()).collect()
+fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> Standing {
+    let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
+        variant.iter().map(|one| one.value.clone()).collect()
     };
-    let told: Vec<BTreeSet<String>> =
-        sides.iter().filter(|side| !side.is_empty()).map(texts).collect();
-    let all: BTreeSet<&String> = told.iter().flatten().collect();
-    // A fact that one side lacks, where all trials of the others have it, is a difference too.
-    let missing = told.len() < sides.len();
+    let reported: Vec<BTreeSet<String>> =
+        variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
+    let all: BTreeSet<&String> = reported.iter().flatten().collect();
+    // A fact that one variant lacks, where all trials of the others have it, is a difference too.
+    let missing = reported.len() < variants.len();
     if all.len() < 2 && !missing {
         return Standing::Alike;
     }
     if is_momentary(name) {
         return Standing::Momentary;
     }
-    if contenders.iter().all(|side| is_declared(side.factor, name)) {
+    if contenders.iter().all(|variant| is_declared(variant.factor, name)) {
         return Standing::Compared;
     }
-    if told.iter().any(|values| values.len() > 1) {
+    if reported.iter().any(|values| values.len() > 1) {
         return Standing::Varies;
     }
     Standing::Differs

@@ -4,7 +4,7 @@
 use treering_model::{Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::side::fact;
+use super::variant::fact;
 
 /// Points that the share in use before may differ: files of the system, and rounding.
 const USED_TOLERANCE: f64 = 2.0;
@@ -23,7 +23,7 @@ pub(super) fn of_fill(
     };
     let both = |name: &str| Some((number(base, name)?, number(other, name)?));
     let mut cautions = Vec::new();
-    let mut doubt = |message: String| {
+    let mut caution = |message: String| {
         cautions.push(ComparisonCaution::new(Code::SizesDiffer, format!("{about}: {message}")));
     };
     if let (Some((left, right)), Some((files, same))) =
@@ -34,7 +34,7 @@ pub(super) fn of_fill(
         let (small, large) = (left.min(right), left.max(right));
         // Each end of a growth was rounded down to a whole point.
         if large - 1.0 > (small + 1.0) * SIZE_TOLERANCE {
-            doubt(format!(
+            caution(format!(
                 "the same {files} files took {left} % of the filesystem of '{}' and {right} % of \
                  that of '{}': they are not equally large, about {:.2} to 1",
                 names.0,
@@ -46,7 +46,7 @@ pub(super) fn of_fill(
     if let Some((left, right)) = both(USED_FACT)
         && (left - right).abs() > USED_TOLERANCE
     {
-        doubt(format!(
+        caution(format!(
             "{left} % of the filesystem of '{}' was in use before, and {right} % of that of '{}': \
              they are not equally large, or were not equally full",
             names.0, names.1

@@ -24,7 +24,7 @@ pub enum GateReason {
         /// The contender's name.
         contender: String,
     },
-    /// The sides differ in more than was asked, or cannot be compared in part.
+    /// The variants differ in more than was asked, or cannot be compared in part.
     Caution(ComparisonCautionCode),
     /// Primary metrics of this contender of which nothing can be said.
     Open {
@@ -46,8 +46,8 @@ impl Gate {
     }
 
     /// The gate's word about a comparison. It is never [`Gate::Pass`] where nothing was compared,
-    /// and neither that nor [`Gate::Worse`] where the sides differ in more than was asked, unless
-    /// that was accepted.
+    /// and neither that nor [`Gate::Worse`] where the variants differ in more than was asked,
+    /// unless that was accepted.
     pub fn of(outcome: &Outcome) -> Self {
         let is_worse = |one: &MetricComparison| one.primary && one.verdict == Verdict::Worse;
         let is_fair = differing(outcome).is_empty();
@@ -69,13 +69,13 @@ impl Gate {
         reasons.extend(missing.into_iter().filter(is_said).map(GateReason::Caution));
         let is_open =
             |one: &&MetricComparison| matches!(one.verdict, Verdict::Unclear | Verdict::SingleRun);
-        for side in &outcome.contenders {
-            let contender = side.name.clone();
-            if outcome.primary_of(&side.name).next().is_none() {
+        for variant in &outcome.contenders {
+            let contender = variant.name.clone();
+            if outcome.primary_of(&variant.name).next().is_none() {
                 reasons.push(GateReason::NothingCompared { contender });
                 continue;
             }
-            let open = outcome.primary_of(&side.name).filter(is_open);
+            let open = outcome.primary_of(&variant.name).filter(is_open);
             let metrics: BTreeSet<String> = open.map(MetricComparison::metric).collect();
             if !metrics.is_empty() {
                 let metrics = metrics.into_iter().collect();
@@ -89,7 +89,7 @@ impl Gate {
     }
 }
 
-/// What the sides differ in beyond what was asked, without what was accepted.
+/// What the variants differ in beyond what was asked, without what was accepted.
 fn differing(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
     let codes: BTreeSet<ComparisonCautionCode> =
         outcome.cautions.iter().map(|caution| caution.code).collect();

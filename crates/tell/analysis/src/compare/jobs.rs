@@ -19,7 +19,7 @@ fn counts(name: &str) -> bool {
     !ASIDE.contains(&name)
 }
 
-/// Trials of both sides that did the same.
+/// Trials of both variants that did the same.
 pub(super) struct Job<'t> {
     pub(super) workload: &'t str,
     pub(super) mode: Mode,
@@ -30,7 +30,7 @@ pub(super) struct Job<'t> {
 
 type Parameters<'t> = Vec<(&'t str, &'t str)>;
 
-/// Trials of one side with the same parameters.
+/// Trials of one variant with the same parameters.
 struct Group<'t> {
     parameters: Parameters<'t>,
     /// The same by name: in which order they were recorded makes no job another one.
@@ -38,7 +38,7 @@ struct Group<'t> {
     trials: Vec<&'t Trial>,
 }
 
-/// The jobs that both sides have, and what is left out. The trials are in the order of time.
+/// The jobs that both variants have, and what is left out. The trials are in the order of time.
 pub(super) fn jobs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
@@ -96,7 +96,7 @@ fn of_workload<'t>(
             let rounds = unpaired(&base.trials, &other.trials);
             return vec![Job { workload, mode, name: String::new(), rounds }];
         }
-        let message = format!("{what}: no trial of one side has the parameters of the other");
+        let message = format!("{what}: no trial of one variant has the parameters of the other");
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! The comparison itself: series of both sides in, estimates and verdicts out.
+//! The comparison itself: series of both variants in, estimates and verdicts out.
 
 use std::error::Error;
 use std::fmt;
@@ -12,18 +12,18 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::drifting;
-use super::fairness::{Seen, of_cautions, of_job, of_places, of_side};
+use super::fairness::{Seen, of_cautions, of_job, of_places, of_variant};
 use super::fill::of_fill;
 use super::jobs::{Job, jobs, title};
 use super::opposite::opposite;
 use super::outcome::{
-    Decided, Estimate, MetricComparison, Outcome, SideSummary, Verdict, metric_name,
+    Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, metric_name,
 };
 use super::quantity;
 use super::question::Asked;
 use super::series::{Series, metrics_of};
-use super::side::{Side, fact, is_completed};
 use super::terms::{DEFAULT_THRESHOLD, Terms, level};
+use super::variant::{ComparedVariant, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
 /// A comparison that could not be made.
@@ -47,23 +47,23 @@ impl Error for CompareError {
 /// # Errors
 /// When the threshold of the terms is no number of zero or more.
 pub fn compare(
-    baseline: &Side,
-    contenders: &[Side],
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
     terms: &Terms,
 ) -> Result<Outcome, CompareError> {
     compare_observed(baseline, contenders, &[], terms)
 }
 
 /// The same with what observing rounds say: of the baseline first, then of contenders, each with
-/// the name of its side and the role's suffix behind it. Only metrics of observers are taken from
-/// them, and they are judged among themselves.
+/// the name of its variant and the role's suffix behind it. Only metrics of observers are taken
+/// from them, and they are judged among themselves.
 ///
 /// # Errors
 /// As [`compare`].
 pub fn compare_observed(
-    baseline: &Side,
-    contenders: &[Side],
-    observed: &[Side],
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
+    observed: &[ComparedVariant],
     terms: &Terms,
 ) -> Result<Outcome, CompareError> {
     let mut outcome = judge(baseline, contenders, terms)?;
@@ -78,16 +78,20 @@ pub fn compare_observed(
     Ok(outcome)
 }
 
-/// Compares sides whose metrics are of one family.
-fn judge(baseline: &Side, contenders: &[Side], terms: &Terms) -> Result<Outcome, CompareError> {
+/// Compares variants whose metrics are of one family.
+fn judge(
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
+    terms: &Terms,
+) -> Result<Outcome, CompareError> {
     let base_rounds = baseline.rounds();
     let base = Seen { name: &baseline.name, factor: baseline.factor, rounds: &base_rounds };
-    let mut cautions = of_side(base);
+    let mut cautions = of_variant(base);
     let mut asked = Vec::new();
     for contender in contenders {
         let rounds = contender.rounds();
         let other = Seen { name: &contender.name, factor: contender.factor, rounds: &rounds };
-        cautions.extend(of_side(other));
+        cautions.extend(of_variant(other));
         cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
         let names = (base.name, other.name);
@@ -207,7 +211,7 @@ fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<Comparison
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
     let message =
-        format!("chosen to decide, and in no trial of both sides: {}", missing.join(", "));
+        format!("chosen to decide, and in no trial of both variants: {}", missing.join(", "));
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
@@ -236,7 +240,7 @@ fn ask_within(
     asked.extend(within.into_iter().map(|about| Asked { about, question: None, leader: None }));
 }
 
-/// Puts the questions of a job: one for each metric that both sides have.
+/// Puts the questions of a job: one for each metric that both variants have.
 fn ask(
     job: &Job<'_>,
     names: (&str, &str),
@@ -282,7 +286,7 @@ fn ask(
     quantity::join(&mut asked[first..], first, &trials);
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {
-        let message = format!("{about}: not on both sides: {}", missing.join(", "));
+        let message = format!("{about}: not on both variants: {}", missing.join(", "));
         cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
     }
     if !serial.is_empty() {
@@ -323,7 +327,7 @@ fn question(
     let threshold = threshold.unwrap_or_else(|| default_threshold(metric));
     let effect_threshold = match scale {
         Scale::Ratio => threshold,
-        // The same from both sides, so that a verdict does not depend on which is the baseline.
+        // The same from both variants, so that a verdict does not depend on which is the baseline.
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
     let direction = match metric.better {
@@ -370,7 +374,8 @@ fn question(
     Some(Asked { about, question: Some(Question { comparison, criteria }), leader: None })
 }
 
-/// The values that count, those of both sides in pairs where rounds are, and the rounds' numbers.
+/// The values that count, those of both variants in pairs where rounds are, and the rounds'
+/// numbers.
 fn counted(
     job: &Job<'_>,
     base: Vec<Option<f64>>,
@@ -411,8 +416,8 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
         let what = match (comparison.paired, comparison.runs()) {
             (true, 1) => "round",
             (true, _) => "rounds",
-            (false, 1) => "trial a side",
-            (false, _) => "trials a side",
+            (false, 1) => "trial a variant",
+            (false, _) => "trials a variant",
         };
         format!(
             "'{}' against '{}': {} {what}; {} are the fewest that could show any difference among \
@@ -426,19 +431,23 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     few.map(|comparison| ComparisonCaution::new(Code::TooFewRounds, message(comparison))).collect()
 }
 
-fn summary(side: &Side) -> SideSummary {
-    let completed = side.trials.iter().filter(|trial| is_completed(trial)).count();
+fn summary(variant: &ComparedVariant) -> VariantSummary {
+    let completed = variant.trials.iter().filter(|trial| is_completed(trial)).count();
     let facts = |name: &str| {
-        let mut values: Vec<String> =
-            side.trials.iter().filter_map(|trial| fact(trial, name)).map(str::to_owned).collect();
+        let mut values: Vec<String> = variant
+            .trials
+            .iter()
+            .filter_map(|trial| fact(trial, name))
+            .map(str::to_owned)
+            .collect();
         values.sort();
         values.dedup();
         values
     };
-    SideSummary {
-        name: side.name.clone(),
+    VariantSummary {
+        name: variant.name.clone(),
         completed,
-        failed: side.trials.len() - completed,
+        failed: variant.trials.len() - completed,
         observed: 0,
         kernels: facts("kernel.release"),
         filesystems: facts("filesystem.type"),

@@ -1,6 +1,6 @@
-//! Sets of trials against each other: sides in, verdicts and cautions out.
+//! Sets of trials against each other: variants in, verdicts and cautions out.
 //!
-//! A side is a set of trials; its rounds are its trials in the order of time. What is compared
+//! A variant is a set of trials; its rounds are its trials in the order of time. What is compared
 //! with what (same workload, same parameters, partners by round or by time) is decided here; how
 //! numbers become intervals and findings is `treering-stats`; how a verdict is worded is
 //! `treering-report`. Cautions are found before any number is looked at.
@@ -22,8 +22,8 @@ mod profile;
 mod quantity;
 mod question;
 mod series;
-mod side;
 mod terms;
+mod variant;
 mod within;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
@@ -31,8 +31,8 @@ pub use environment::{EnvironmentFact, FactValue, Standing, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::{Gate, GateReason};
 pub use judging::{CompareError, compare, compare_observed};
-pub use observed::{ObservedJob, ObservedSide, observed_jobs};
-pub use outcome::{Decided, Estimate, MetricComparison, Outcome, SideSummary, Verdict};
-pub use profile::{JobProfile, KindRounds, PhaseRounds, SideProfile, profiles};
-pub use side::{Factor, Side};
+pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
+pub use outcome::{Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
+pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
 pub use terms::{LEVEL_FACT, Terms};
+pub use variant::{ComparedVariant, Factor};

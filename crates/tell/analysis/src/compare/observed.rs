@@ -8,7 +8,7 @@ use super::Outcome;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::jobs;
 use super::profile::counted;
-use super::side::Side;
+use super::variant::ComparedVariant;
 
 /// What is said of observing rounds; all else is said of the measured ones.
 const OF_OBSERVED: [Code; 8] = [
@@ -28,12 +28,12 @@ pub(super) fn is_observed(trial: &Trial) -> bool {
 }
 
 impl Outcome {
-    /// Adds what observing rounds say of these sides.
-    pub(super) fn add_observed(&mut self, sides: &[Side], seen: Self) {
-        for side in sides {
+    /// Adds what observing rounds say of these variants.
+    pub(super) fn add_observed(&mut self, variants: &[ComparedVariant], seen: Self) {
+        for variant in variants {
             let own = std::iter::once(&mut self.baseline).chain(&mut self.contenders);
-            own.filter(|known| known.name == plain(&side.name))
-                .for_each(|known| known.observed = side.trials.len());
+            own.filter(|known| known.name == plain(&variant.name))
+                .for_each(|known| known.observed = variant.trials.len());
         }
         self.comparisons.extend(seen.comparisons.into_iter().map(|mut one| {
             one.observed = true;
@@ -41,17 +41,17 @@ impl Outcome {
             one.contender = plain(&one.contender).to_owned();
             one
         }));
-        let told = |caution: &ComparisonCaution| OF_OBSERVED.contains(&caution.code);
-        self.cautions.extend(seen.cautions.into_iter().filter(told));
+        let reported = |caution: &ComparisonCaution| OF_OBSERVED.contains(&caution.code);
+        self.cautions.extend(seen.cautions.into_iter().filter(reported));
     }
 }
 
-/// The name of a side without what tells that it was observed.
+/// The name of a variant without what tells that it was observed.
 fn plain(name: &str) -> &str {
     name.strip_suffix(CellRole::Observed.suffix()).unwrap_or(name)
 }
 
-/// What observers saw of a job, a trial of each side.
+/// What observers saw of a job, a trial of each variant.
 #[derive(Clone, Debug)]
 pub struct ObservedJob {
     /// The workload's name.
@@ -60,14 +60,14 @@ pub struct ObservedJob {
     pub mode: Mode,
     /// The parameters that tell this job from others of the workload; empty when there is one.
     pub job: String,
-    /// The sides, the baseline first.
-    pub sides: Vec<ObservedSide>,
+    /// The variants, the baseline first.
+    pub variants: Vec<ObservedVariant>,
 }
 
-/// The trial of a side that charts are drawn from: the first one that counts.
+/// The trial of a variant that charts are drawn from: the first one that counts.
 #[derive(Clone, Debug)]
-pub struct ObservedSide {
-    /// The name of the side.
+pub struct ObservedVariant {
+    /// The name of the variant.
     pub name: String,
     /// The trial.
     pub trial: TrialId,
@@ -76,7 +76,10 @@ pub struct ObservedSide {
 }
 
 /// The jobs of which observers saw anything, in the order of the comparison.
-pub fn observed_jobs(baseline: &Side, contenders: &[Side]) -> Vec<ObservedJob> {
+pub fn observed_jobs(
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
+) -> Vec<ObservedJob> {
     let base_rounds = baseline.rounds();
     let mut found: Vec<ObservedJob> = Vec::new();
     for contender in contenders {
@@ -88,7 +91,7 @@ pub fn observed_jobs(baseline: &Side, contenders: &[Side]) -> Vec<ObservedJob> {
             if !was_watched(base) && !was_watched(other) {
                 continue;
             }
-            let side = |name: &str, trial: &Trial| ObservedSide {
+            let variant = |name: &str, trial: &Trial| ObservedVariant {
                 name: plain(name).to_owned(),
                 trial: trial.beginning.trial,
                 seen: None,
@@ -98,14 +101,14 @@ pub fn observed_jobs(baseline: &Side, contenders: &[Side]) -> Vec<ObservedJob> {
                 given == (job.workload, job.mode, job.name.as_str())
             };
             if let Some(known) = found.iter_mut().find(same) {
-                known.sides.push(side(names.1, other));
+                known.variants.push(variant(names.1, other));
                 continue;
             }
             found.push(ObservedJob {
                 workload: job.workload.to_owned(),
                 mode: job.mode,
                 job: job.name.clone(),
-                sides: vec![side(names.0, base), side(names.1, other)],
+                variants: vec![variant(names.0, base), variant(names.1, other)],
             });
         }
     }

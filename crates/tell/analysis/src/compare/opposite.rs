@@ -19,7 +19,7 @@ const SEEKS: &str = trace::SEEKS.name;
 const SCORES: [&str; 2] =
     [layout::TRAVERSAL_SCORE_PERCENT.name, layout::ADJACENT_SIBLINGS_PERCENT.name];
 
-/// A doubt for each job and contender of which time says one thing and the device another.
+/// A caution for each job and contender of which time says one thing and the device another.
 pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for one in comparisons.iter().filter(|one| one.name == SEEKS || is_score(one)) {

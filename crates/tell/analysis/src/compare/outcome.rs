@@ -1,4 +1,4 @@
-//! What a comparison came to: numbers with their verdicts, and the sides they are about.
+//! What a comparison came to: numbers with their verdicts, and the variants they are about.
 
 use serde::{Deserialize, Serialize};
 use treering_model::{Better, Mode, Scope, Unit};
@@ -20,7 +20,7 @@ pub enum Verdict {
     Same,
     /// None of these can be said.
     Unclear,
-    /// One run on a side: a ratio and no inference.
+    /// One run on a variant: a ratio and no inference.
     SingleRun,
 }
 
@@ -87,8 +87,8 @@ pub struct MetricComparison {
     pub contender: String,
     /// Whether rounds were compared in pairs.
     pub paired: bool,
-    /// Whether the pairs are operations or rows of one run a side, which tell nothing of how runs
-    /// differ among themselves.
+    /// Whether the pairs are operations or rows of one run a variant, which tell nothing of how
+    /// runs differ among themselves.
     pub within_one_run: bool,
     /// Whether it is of rounds that were run to be watched, not of the measured ones.
     pub observed: bool,
@@ -157,14 +157,14 @@ impl MetricComparison {
         Some((high - low) / 2.0 / scale)
     }
 
-    /// The fewer of the runs of the sides.
+    /// The fewer of the runs of the variants.
     pub fn runs(&self) -> usize {
-        let [baseline, contender] = self.runs_of_sides();
+        let [baseline, contender] = self.runs_of_variants();
         baseline.min(contender)
     }
 
     /// The trials of baseline and contender whose values count.
-    pub fn runs_of_sides(&self) -> [usize; 2] {
+    pub fn runs_of_variants(&self) -> [usize; 2] {
         if self.within_one_run {
             return [1, 1];
         }
@@ -177,9 +177,9 @@ pub(super) fn metric_name(scope: &Scope, name: &str) -> String {
     scope.metric_name(name)
 }
 
-/// What is said of a side as a whole.
+/// What is said of a variant as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SideSummary {
+pub struct VariantSummary {
     /// Its name.
     pub name: String,
     /// Trials that count.
@@ -198,10 +198,10 @@ pub struct SideSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The baseline.
-    pub baseline: SideSummary,
+    pub baseline: VariantSummary,
     /// The contenders in the order asked for.
-    pub contenders: Vec<SideSummary>,
-    /// Doubts, the gravest first.
+    pub contenders: Vec<VariantSummary>,
+    /// Cautions, the gravest first.
     pub cautions: Vec<ComparisonCaution>,
     /// The comparisons: by contender, then by job, then in the order of the metrics.
     pub comparisons: Vec<MetricComparison>,

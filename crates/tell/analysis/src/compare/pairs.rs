@@ -1,11 +1,11 @@
-//! Which trial of one side is the partner of which of the other: by the number of the round within
-//! a campaign, otherwise by nearness in time within one session of measuring.
+//! Which trial of one variant is the partner of which of the other: by the number of the round
+//! within a campaign, otherwise by nearness in time within one session of measuring.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Trial;
 
-use super::side::is_completed;
+use super::variant::is_completed;
 
 /// The trials of a job as they are set against each other.
 pub(super) struct Rounds<'t> {
@@ -23,7 +23,7 @@ pub(super) struct Rounds<'t> {
 /// A longer pause than this between the end of a trial and the start of the next begins another
 /// session, unless a trial itself takes longer.
 const PAUSE_MS: i64 = 3_600_000;
-/// At least three of four trials of the larger side have to find a partner.
+/// At least three of four trials of the larger variant have to find a partner.
 const PAIRED_SHARE: (usize, usize) = (3, 4);
 /// So many distances are weighed at most to find the nearest partners in a session.
 const MOST_WEIGHED: usize = 4_000_000;
@@ -55,7 +55,7 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Roun
         pairs.extend(session.pairs(baseline, contender));
     }
     pairs.sort_unstable();
-    let count = |side: &[&Trial]| side.iter().filter(|trial| is_completed(trial)).count();
+    let count = |variant: &[&Trial]| variant.iter().filter(|trial| is_completed(trial)).count();
     let both = |(base, other): &&(usize, usize)| {
         is_completed(baseline[*base]) && is_completed(contender[*other])
     };
@@ -72,11 +72,11 @@ fn of_pairs<'t>(
     contender: &[&'t Trial],
     pairs: &[(usize, usize)],
 ) -> Rounds<'t> {
-    let alone = |side: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
+    let alone = |variant: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
         let paired: BTreeSet<usize> = paired.collect();
         let is_alone =
             |(place, trial): &(usize, &&Trial)| is_completed(trial) && !paired.contains(place);
-        side.iter().enumerate().filter(is_alone).count()
+        variant.iter().enumerate().filter(is_alone).count()
     };
     let number = |place: usize| u32::try_from(place + 1).unwrap_or(u32::MAX);
     Rounds {
@@ -124,7 +124,7 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
     Some(Rounds { paired: true, numbers, baseline, contender, left_out: [0, 0] })
 }
 
-/// Trials of both sides, by their places, that were made one after the other.
+/// Trials of both variants, by their places, that were made one after the other.
 #[derive(Default)]
 struct Session {
     baseline: Vec<usize>,
@@ -133,12 +133,12 @@ struct Session {
 
 /// The sessions of measuring, in the order of time.
 fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
-    let of = |side: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
+    let of = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
         let span = |(place, trial): (usize, &&Trial)| {
             let start = trial.beginning.started_unix_ms;
             (start, start.saturating_add(lasted_ms(trial)), is_contender, place)
         };
-        side.iter().enumerate().map(span).collect()
+        variant.iter().enumerate().map(span).collect()
     };
     let mut trials = [of(baseline, false), of(contender, true)].concat();
     trials.sort_unstable_by_key(|(start, _, is_contender, place)| (*start, *place, *is_contender));
@@ -163,17 +163,17 @@ fn lasted_ms(trial: &Trial) -> i64 {
 }
 
 impl Session {
-    /// The partners: all in their order where both sides have equally many (so that one that failed
-    /// drops its round), or equally many that completed; otherwise each of the fewer that completed
-    /// with the nearest in time.
+    /// The partners: all in their order where both variants have equally many (so that one that
+    /// failed drops its round), or equally many that completed; otherwise each of the fewer that
+    /// completed with the nearest in time.
     fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
         let is_alike = |pair: &(usize, usize)| are_alike(baseline[pair.0], contender[pair.1]);
         let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
             let pairs: Vec<_> = base.iter().copied().zip(other.iter().copied()).collect();
             (base.len() == other.len() && pairs.iter().all(is_alike)).then_some(pairs)
         };
-        let completed = |places: &[usize], side: &[&Trial]| -> Vec<usize> {
-            places.iter().copied().filter(|place| is_completed(side[*place])).collect()
+        let completed = |places: &[usize], variant: &[&Trial]| -> Vec<usize> {
+            places.iter().copied().filter(|place| is_completed(variant[*place])).collect()
         };
         if let Some(pairs) = in_order(&self.baseline, &self.contender) {
             return pairs;
@@ -183,9 +183,9 @@ impl Session {
         if let Some(pairs) = in_order(&base, &other) {
             return pairs;
         }
-        let start = |side: &[&Trial], place: &usize| side[*place].beginning.started_unix_ms;
-        let starts = |places: &[usize], side: &[&Trial]| -> Vec<i64> {
-            places.iter().map(|place| start(side, place)).collect()
+        let start = |variant: &[&Trial], place: &usize| variant[*place].beginning.started_unix_ms;
+        let starts = |places: &[usize], variant: &[&Trial]| -> Vec<i64> {
+            places.iter().map(|place| start(variant, place)).collect()
         };
         let (base_at, other_at) = (starts(&base, baseline), starts(&other, contender));
         let pairs: Vec<(usize, usize)> = if base.len() < other.len() {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use treering_model::{Mode, PhaseTotals, Trial, TrialId};
 
 use super::jobs::{Job, jobs};
-use super::side::{Side, is_completed};
+use super::variant::{ComparedVariant, is_completed};
 use crate::calls::OpSummary;
 use crate::{AgingSeries, aging, calls};
 
@@ -22,13 +22,13 @@ pub struct JobProfile {
     pub mode: Mode,
     /// The parameters that tell this job from others of the workload; empty when there is one.
     pub job: String,
-    /// The sides, the baseline first.
-    pub sides: Vec<SideProfile>,
+    /// The variants, the baseline first.
+    pub variants: Vec<VariantProfile>,
 }
 
-/// A side of a job.
+/// A variant of a job.
 #[derive(Clone, Debug)]
-pub struct SideProfile {
+pub struct VariantProfile {
     /// Its name.
     pub name: String,
     /// The trials that count, in the order of their rounds.
@@ -67,7 +67,7 @@ pub struct KindRounds {
 
 /// The jobs of a comparison with the trials that count, in the order of the comparison; empty but
 /// for these.
-pub fn profiles(baseline: &Side, contenders: &[Side]) -> Vec<JobProfile> {
+pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<JobProfile> {
     let base_rounds = baseline.rounds();
     let mut profiles: Vec<JobProfile> = Vec::new();
     for contender in contenders {
@@ -89,20 +89,20 @@ pub fn profiles(baseline: &Side, contenders: &[Side]) -> Vec<JobProfile> {
                         workload: job.workload.to_owned(),
                         mode: job.mode,
                         job: job.name.clone(),
-                        sides: vec![SideProfile::new(names.0, &[])],
+                        variants: vec![VariantProfile::new(names.0, &[])],
                     });
                     let last = profiles.len() - 1;
                     &mut profiles[last]
                 }
             };
-            profile.sides[0].join(&base);
-            profile.sides.push(SideProfile::new(names.1, &other));
+            profile.variants[0].join(&base);
+            profile.variants.push(VariantProfile::new(names.1, &other));
         }
     }
     profiles
 }
 
-/// The trials of both sides whose numbers count: of rounds those of which both completed.
+/// The trials of both variants whose numbers count: of rounds those of which both completed.
 pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
@@ -119,18 +119,18 @@ impl JobProfile {
     /// One trial alone.
     pub fn of_trial(trial: &Trial) -> Self {
         let beginning = &trial.beginning;
-        let mut side = SideProfile::new("this trial", &[trial]);
-        side.add(trial);
+        let mut variant = VariantProfile::new("this trial", &[trial]);
+        variant.add(trial);
         Self {
             workload: beginning.workload.clone(),
             mode: beginning.mode,
             job: String::new(),
-            sides: vec![side],
+            variants: vec![variant],
         }
     }
 }
 
-impl SideProfile {
+impl VariantProfile {
     fn new(name: &str, trials: &[&Trial]) -> Self {
         Self {
             name: name.to_owned(),

@@ -14,7 +14,7 @@ use treering_stats::median;
 
 use super::outcome::MetricComparison;
 use super::question::Asked;
-use super::side::fact;
+use super::variant::fact;
 
 /// By so much, as a logarithm, ratios of one quantity may differ from unit to unit.
 const SLACK: f64 = 0.02;
@@ -63,7 +63,7 @@ pub(super) fn join(asked: &mut [Asked], first: usize, trials: &[&Trial]) {
 
 /// Whether two metrics of one job say the same thing.
 fn is_same(leader: &MetricComparison, other: &MetricComparison, is_timed: bool) -> bool {
-    if leader.rounds != other.rounds || leader.runs_of_sides() != other.runs_of_sides() {
+    if leader.rounds != other.rounds || leader.runs_of_variants() != other.runs_of_variants() {
         return false;
     }
     if is_same_numbers(leader, other) {

@@ -6,7 +6,7 @@ use treering_model::metrics::{MetricSpec, cpu, is_observation, times};
 use treering_model::{Metric, Scope, TaskTotals, Trial};
 
 use super::observed::is_observed;
-use super::side::is_completed;
+use super::variant::is_completed;
 use crate::Known;
 
 /// What tells one metric from another: its part, its name, its unit.

@@ -1,9 +1,9 @@
-//! On which terms sides are compared: what decides, from which difference on, at which level.
+//! On which terms variants are compared: what decides, from which difference on, at which level.
 
 use treering_model::Trial;
 use treering_stats::ALPHA;
 
-use super::side::{Side, fact};
+use super::variant::{ComparedVariant, fact};
 
 /// The fact of a trial that tells the level of its plan: looks of a sequential plan are each made
 /// at a lower one, so that all of them together keep 5 %.
@@ -30,8 +30,8 @@ impl Terms {
 }
 
 /// The level of the tests: the lowest that any trial was planned with.
-pub(super) fn level<'s>(sides: impl Iterator<Item = &'s Side>) -> f64 {
+pub(super) fn level<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> f64 {
     let of_trial = |trial: &Trial| fact(trial, LEVEL_FACT)?.parse::<f64>().ok();
-    let told = sides.flat_map(|side| &side.trials).filter_map(of_trial);
-    told.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min)
+    let reported = variants.flat_map(|variant| &variant.trials).filter_map(of_trial);
+    reported.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min)
 }

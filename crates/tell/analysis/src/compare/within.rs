@@ -1,4 +1,4 @@
-//! Two imported runs against each other, one of each side: their operations, or the rows that a
+//! Two imported runs against each other, one of each variant: their operations, or the rows that a
 //! tool printed, in pairs.
 //!
 //! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
@@ -13,13 +13,13 @@ use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds
 use super::jobs::{Job, title};
 
 use super::outcome::{Estimate, MetricComparison, Verdict};
-use super::side::{fact, is_completed};
 use super::terms::DEFAULT_THRESHOLD;
+use super::variant::{fact, is_completed};
 
 /// So many pairs are the fewest that can show anything, and are corrected together.
 const PAIRS_FEWEST: usize = 6;
 
-/// The two runs, when each side has one and both were imported.
+/// The two runs, when each variant has one and both were imported.
 pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
     let only = |trials: &[&'t Trial]| match trials {
         [trial] if is_completed(trial) && fact(trial, IMPORT_FACT).is_some() => Some(*trial),
@@ -73,7 +73,7 @@ pub(super) fn compare_within(
     (comparisons, unpaired)
 }
 
-/// Operations by kind, trees with build products told apart: the seconds of each, and its rate.
+/// Operations by kind, trees with build products distinguished: the seconds of each, and its rate.
 fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
     let mut found = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {

@@ -1,5 +1,5 @@
-//! What the tasks of a kind cost in the timeline of a run: a dot for each task, and for each side
-//! the line of its trend.
+//! What the tasks of a kind cost in the timeline of a run: a dot for each task, and for each
+//! variant the line of its trend.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, spread, value_axis,
     value_grid,
 };
-use super::{Aging, AgingSide};
+use super::{Aging, AgingVariant};
 use crate::escape::visible;
 use crate::{Number, Style};
 
@@ -18,13 +18,13 @@ use crate::{Number, Style};
 /// percent is straight there.
 const LOG_FROM: f64 = 5.0;
 
-/// Up to so many tasks of a trial alone each can be pointed at; of several sides the lines can.
+/// Up to so many tasks of a trial alone each can be pointed at; of several variants the lines can.
 const POINTED_AT: usize = 150;
 
-/// Dots of a side that are drawn; of more an even share.
+/// Dots of a variant that are drawn; of more an even share.
 const MOST_DOTS: usize = 600;
 
-/// Marks on the line of a side.
+/// Marks on the line of a variant.
 const MARKS: usize = 4;
 
 /// Points of a line.
@@ -33,7 +33,7 @@ const LINE_POINTS: usize = 40;
 pub(super) fn figure(aging: &Aging) -> Figure {
     let kind = visible(&aging.kind);
     let up = value_axis(values(aging), LOG_FROM);
-    let left_out = aging.sides.iter().any(|side| side.points.len() > MOST_DOTS);
+    let left_out = aging.variants.iter().any(|variant| variant.points.len() > MOST_DOTS);
     let thinned = if left_out { "Not every task has a dot." } else { "" };
     Figure {
         class: "aging",
@@ -43,10 +43,10 @@ pub(super) fn figure(aging: &Aging) -> Figure {
         key: "Figures: change over ten tasks of the kind, with the range of this change."
             .to_owned(),
         legend: aging
-            .sides
+            .variants
             .iter()
             .enumerate()
-            .map(|(place, side)| entry(aging, place, side))
+            .map(|(place, variant)| entry(aging, place, variant))
             .collect(),
         spoken: format!("Time of each task of kind {kind} in the timeline of the run"),
         size: (WIDTH, HEIGHT),
@@ -56,66 +56,67 @@ pub(super) fn figure(aging: &Aging) -> Figure {
 }
 
 fn values(aging: &Aging) -> impl Iterator<Item = f64> + Clone {
-    let sides = aging.sides.iter();
-    sides.flat_map(|side| side.points.iter().chain(&side.line)).map(|(_, ns)| *ns)
+    let variants = aging.variants.iter();
+    variants.flat_map(|variant| variant.points.iter().chain(&variant.line)).map(|(_, ns)| *ns)
 }
 
-fn entry(aging: &Aging, place: usize, side: &AgingSide) -> Entry {
+fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> Entry {
     Entry {
-        class: class(place, aging.sides.len()),
+        class: class(place, aging.variants.len()),
         shape: shape(place),
-        name: visible(&side.name),
-        text: trend(side),
+        name: visible(&variant.name),
+        text: trend(variant),
     }
 }
 
 /// The trend over ten tasks in figures: `+3.2 % (+2.1 to +4.0)`.
-fn trend(side: &AgingSide) -> String {
-    if side.points.is_empty() {
+fn trend(variant: &AgingVariant) -> String {
+    if variant.points.is_empty() {
         return "no task".to_owned();
     }
     let change = |value: f64| match value.abs() {
         large if (9.95..1e6).contains(&large) => format!("{value:+.0}"),
         _ => Number { value, unit: String::new(), style: Style::Change }.text(),
     };
-    let range = match side.range {
+    let range = match variant.range {
         Some((low, high)) => format!(" ({} to {})", change(low), change(high)),
         None => String::new(),
     };
-    format!("{} %{range}", change(side.percent_per_10_tasks))
+    format!("{} %{range}", change(variant.percent_per_10_tasks))
 }
 
 fn drawing(aging: &Aging, up: &Axis) -> Markup {
-    let numbers = aging.sides.iter().flat_map(|side| &side.points).map(|(number, _)| *number);
+    let numbers =
+        aging.variants.iter().flat_map(|variant| &variant.points).map(|(number, _)| *number);
     let (first, last) = (numbers.clone().min().unwrap_or(1), numbers.max().unwrap_or(1));
     let room = (f64::from(last) - f64::from(first)) * 0.02;
     let ends = (f64::from(first) - room, f64::from(last) + room);
     let across = Axis::new(Scale::Linear, ends, ACROSS);
     let at = |point: &(u32, f64)| (across.place(f64::from(point.0)), up.place(point.1));
-    let sides = aging.sides.len();
-    let few = sides == 1 && aging.sides[0].points.len() <= POINTED_AT;
+    let variants = aging.variants.len();
+    let few = variants == 1 && aging.variants[0].points.len() <= POINTED_AT;
     let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();
     html! {
         (value_grid(up, |ns| Some(time_tick(ns))))
         (feet(&ticks, "number of the task in the run"))
-        @for (place, side) in aging.sides.iter().enumerate() {
-            @let thinned = spread(side.points.len(), MOST_DOTS).into_iter();
-            @let points = thinned.map(|place| at(&side.points[place]));
-            g class=(class(place, sides)) {
-                @if few { (pointed_at(aging, side, at)) } @else { (dots(points)) }
+        @for (place, variant) in aging.variants.iter().enumerate() {
+            @let thinned = spread(variant.points.len(), MOST_DOTS).into_iter();
+            @let points = thinned.map(|place| at(&variant.points[place]));
+            g class=(class(place, variants)) {
+                @if few { (pointed_at(aging, variant, at)) } @else { (dots(points)) }
             }
         }
-        @for (place, side) in aging.sides.iter().enumerate() {
-            @let line: Vec<(f64, f64)> = (spread(side.line.len(), LINE_POINTS).into_iter())
-                .map(|place| at(&side.line[place]))
+        @for (place, variant) in aging.variants.iter().enumerate() {
+            @let line: Vec<(f64, f64)> = (spread(variant.line.len(), LINE_POINTS).into_iter())
+                .map(|place| at(&variant.line[place]))
                 .collect();
-            g class=(class(place, sides)) {
-                title { (visible(&side.name)) ": " (trend(side)) " per ten tasks" }
+            g class=(class(place, variants)) {
+                title { (visible(&variant.name)) ": " (trend(variant)) " per ten tasks" }
                 @if let Some(path) = path(&line) { path class="curve trend" d=(path) {} }
-                @for (number, at) in spread(line.len(), MARKS * sides).into_iter().enumerate() {
-                    @if sides > 1 && number % sides == place {
+                @for (number, at) in spread(line.len(), MARKS * variants).into_iter().enumerate() {
+                    @if variants > 1 && number % variants == place {
                         (mark(shape(place), line[at].0, line[at].1, 4.0))
                     }
                 }
@@ -125,13 +126,17 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
 }
 
 /// A dot for each task, each telling its value.
-fn pointed_at(aging: &Aging, side: &AgingSide, at: impl Fn(&(u32, f64)) -> (f64, f64)) -> Markup {
+fn pointed_at(
+    aging: &Aging,
+    variant: &AgingVariant,
+    at: impl Fn(&(u32, f64)) -> (f64, f64),
+) -> Markup {
     html! {
-        @for point in &side.points {
+        @for point in &variant.points {
             @let (x, y) = at(point);
             g class="dot" {
                 title {
-                    (visible(&side.name)) ", task " (point.0) ": " (latency_text(point.1))
+                    (visible(&variant.name)) ", task " (point.0) ": " (latency_text(point.1))
                     " per " (visible(&aging.basis))
                 }
                 circle cx=(px(x)) cy=(px(y)) r="3" {}

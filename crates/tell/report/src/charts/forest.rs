@@ -255,7 +255,7 @@ fn grid(forest: &Forest, layout: &Layout, axis: &Axis, bottom: f64) -> Markup {
     }
 }
 
-/// On which side of its place a text stands so that it stays in the plot.
+/// On which variant of its place a text stands so that it stays in the plot.
 fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
     match (x - left < 60.0, right - x < 60.0) {
         (true, _) => "start",

@@ -1,4 +1,4 @@
-//! Latencies of one kind of call: a curve for each side over the share of its calls.
+//! Latencies of one kind of call: a curve for each variant over the share of its calls.
 //!
 //! The axis across counts nines: half of it is the slowest tenth of the calls, where filesystems
 //! differ and people wait. A mark stands at each percentile that tables name.
@@ -10,7 +10,7 @@ use super::axis::{Axis, Scale};
 use super::figure::{Entry, Figure};
 use super::mark::{latency_text, line, mark, time_tick};
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, value_grid};
-use super::{Latencies, LatencySide};
+use super::{Latencies, LatencyVariant};
 use crate::Number;
 use crate::escape::visible;
 
@@ -37,7 +37,7 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
         says: ", lower is better.".to_owned(),
         aside: String::new(),
         key: String::new(),
-        legend: legend(&latencies.sides),
+        legend: legend(&latencies.variants),
         spoken: format!("Latency of {call} by the share of the calls"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(latencies),
@@ -45,34 +45,34 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
     }
 }
 
-fn legend(sides: &[LatencySide]) -> Vec<Entry> {
-    let entry = |(place, side): (usize, &LatencySide)| {
+fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
+    let entry = |(place, variant): (usize, &LatencyVariant)| {
         // Where the slowest hundredth is not known, the slowest tenth stands for it.
-        let has_p99 = at(side, 99.0).is_some();
+        let has_p99 = at(variant, 99.0).is_some();
         let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
         let value = |(percent, word): &(f64, &str)| {
-            Some(format!("{word} {}", at(side, *percent).map(latency_text)?))
+            Some(format!("{word} {}", at(variant, *percent).map(latency_text)?))
         };
         let values: Vec<String> = named.filter_map(value).collect();
         Entry {
-            class: class(place, sides.len()),
+            class: class(place, variants.len()),
             shape: shape(place),
-            name: visible(&side.name),
+            name: visible(&variant.name),
             text: if values.is_empty() { "too few calls".to_owned() } else { values.join(", ") },
         }
     };
-    sides.iter().enumerate().map(entry).collect()
+    variants.iter().enumerate().map(entry).collect()
 }
 
 /// The latency at a percentile, if the curve goes so far.
-fn at(side: &LatencySide, percent: f64) -> Option<f64> {
+fn at(variant: &LatencyVariant, percent: f64) -> Option<f64> {
     let nines = nines_of(percent / 100.0);
-    let point = side.curve.iter().find(|(known, _)| (known - nines).abs() < 1e-6)?;
+    let point = variant.curve.iter().find(|(known, _)| (known - nines).abs() < 1e-6)?;
     Some(point.1)
 }
 
 fn drawing(latencies: &Latencies) -> Markup {
-    let points = || latencies.sides.iter().flat_map(|side| &side.curve);
+    let points = || latencies.variants.iter().flat_map(|variant| &variant.curve);
     let most = points().map(|(nines, _)| *nines).fold(1.0, f64::max);
     let across = Axis::new(Scale::Linear, (0.0, most), ACROSS);
     let low = points().map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min).max(1.0);
@@ -82,24 +82,24 @@ fn drawing(latencies: &Latencies) -> Markup {
     let ticks = ticks.filter(|(nines, _)| *nines <= most + 1e-9);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(nines, text)| (across.place(nines), text.to_owned())).collect();
-    let sides = latencies.sides.len();
+    let variants = latencies.variants.len();
     html! {
         (value_grid(&up, |ns| Some(time_tick(ns))))
         @for (x, _) in &ticks { (line("grid", (*x, DOWN.0), (*x, DOWN.1))) }
         (feet(&ticks, "percent of the calls took no longer"))
-        @for (place, side) in latencies.sides.iter().enumerate() {
+        @for (place, variant) in latencies.variants.iter().enumerate() {
             @let curve: Vec<(f64, f64)> =
-                side.curve.iter().map(|(n, ns)| (across.place(*n), up.place(*ns))).collect();
-            g class=(class(place, sides)) {
+                variant.curve.iter().map(|(n, ns)| (across.place(*n), up.place(*ns))).collect();
+            g class=(class(place, variants)) {
                 @if let Some(path) = path(&curve) {
-                    path class="curve" d=(path) { title { (visible(&side.name)) } }
+                    path class="curve" d=(path) { title { (visible(&variant.name)) } }
                 }
                 @for (percent, word) in NAMED {
-                    @if let Some(ns) = at(side, percent) {
-                        g class=(class(place, sides)) {
+                    @if let Some(ns) = at(variant, percent) {
+                        g class=(class(place, variants)) {
                             title {
-                                (visible(&side.name)) ": " (word) " " (latency_text(ns))
-                                " (" (Number::whole(side.timed).text()) " calls timed)"
+                                (visible(&variant.name)) ": " (word) " " (latency_text(ns))
+                                " (" (Number::whole(variant.timed).text()) " calls timed)"
                             }
                             (mark(
                                 shape(place),

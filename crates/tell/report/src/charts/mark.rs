@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// The shapes of marks. Shape tells sides and findings apart where colour does not.
+/// The shapes of marks. Shape tells variants and findings apart where colour does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Circle,

@@ -75,14 +75,14 @@ pub struct LayoutTimeline {
     /// The unit of its values.
     pub unit: Unit,
     /// The runs that are drawn above each other, the baseline first.
-    pub sides: Vec<LayoutTimelineSide>,
+    pub variants: Vec<LayoutTimelineVariant>,
     /// The trend in words; may be empty.
     pub trend: String,
 }
 
 /// A measure of the layout in the timeline of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LayoutTimelineSide {
+pub struct LayoutTimelineVariant {
     /// Its name; empty where it is alone.
     pub name: String,
     /// Tasks that had ended, and the value then, finite; at least two.
@@ -157,14 +157,14 @@ pub struct Ratios {
     /// The numbers of the rounds.
     pub numbers: Vec<u32>,
     /// The contenders.
-    pub sides: Vec<RatioSide>,
+    pub variants: Vec<RatioVariant>,
     /// Charts of this job that were left out behind this one, lest there be too many.
     pub left_out: usize,
 }
 
 /// The ratios of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RatioSide {
+pub struct RatioVariant {
     /// Its name.
     pub name: String,
     /// A ratio for each round, above zero; `None` where the round does not count.
@@ -190,15 +190,15 @@ pub struct Rounds {
     pub paired: bool,
     /// The numbers of the rounds; where there are none, places are counted from 1.
     pub numbers: Vec<u32>,
-    /// The sides, the baseline first.
-    pub sides: Vec<RoundsSide>,
+    /// The variants, the baseline first.
+    pub variants: Vec<RoundsVariant>,
     /// Charts of this job that were left out behind this one, lest there be too many.
     pub left_out: usize,
 }
 
-/// The values of a side.
+/// The values of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoundsSide {
+pub struct RoundsVariant {
     /// Its name.
     pub name: String,
     /// A value for each round, finite; `None` where the round does not count.
@@ -210,13 +210,13 @@ pub struct RoundsSide {
 pub struct Latencies {
     /// The kind of call.
     pub call: String,
-    /// The sides, the baseline first.
-    pub sides: Vec<LatencySide>,
+    /// The variants, the baseline first.
+    pub variants: Vec<LatencyVariant>,
 }
 
-/// The latencies of a side.
+/// The latencies of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LatencySide {
+pub struct LatencyVariant {
     /// Its name.
     pub name: String,
     /// Calls that were timed.
@@ -245,13 +245,13 @@ pub struct Timeline {
     pub unit: String,
     /// Seconds of a slice.
     pub slice_seconds: u64,
-    /// The sides, the baseline first.
-    pub sides: Vec<TimelineSide>,
+    /// The variants, the baseline first.
+    pub variants: Vec<TimelineVariant>,
 }
 
-/// The rate of a phase on one side.
+/// The rate of a phase on one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TimelineSide {
+pub struct TimelineVariant {
     /// Its name.
     pub name: String,
     /// How many rounds it is of.
@@ -267,13 +267,13 @@ pub struct Aging {
     pub kind: String,
     /// For what the time is taken: MiB, file or task.
     pub basis: String,
-    /// The sides, the baseline first.
-    pub sides: Vec<AgingSide>,
+    /// The variants, the baseline first.
+    pub variants: Vec<AgingVariant>,
 }
 
-/// The cost of tasks on one side.
+/// The cost of tasks on one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgingSide {
+pub struct AgingVariant {
     /// Its name.
     pub name: String,
     /// The number of each task in its run with its cost in nanoseconds, finite.

@@ -1,4 +1,4 @@
-//! The ground of a small chart: its size, the axis of values, grid and ticks, and the sides that
+//! The ground of a small chart: its size, the axis of values, grid and ticks, and the variants that
 //! it can tell apart.
 
 use maud::{Markup, html};
@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::axis::{Axis, Scale};
 use super::mark::{Shape, line, px};
 
-/// The sides that a chart can tell apart, the baseline included.
+/// The variants that a chart can tell apart, the baseline included.
 pub(crate) const MOST_SIDES: usize = 6;
 
 const SHAPES: [Shape; MOST_SIDES] =
@@ -22,13 +22,13 @@ pub(super) const DOWN: (f64, f64) = (10.0, 196.0);
 /// From this ratio of the largest to the smallest value on, zero is on the axis.
 const SHOWS_ZERO: f64 = 2.0;
 
-/// The class of a side, which gives it its colour. One side alone is blue.
-pub(super) fn class(place: usize, sides: usize) -> String {
-    let place = if sides == 1 { 1 } else { place % MOST_SIDES };
+/// The class of a variant, which gives it its colour. One variant alone is blue.
+pub(super) fn class(place: usize, variants: usize) -> String {
+    let place = if variants == 1 { 1 } else { place % MOST_SIDES };
     format!("s{place}")
 }
 
-/// The shape of a side.
+/// The shape of a variant.
 pub(super) fn shape(place: usize) -> Shape {
     SHAPES[place % MOST_SIDES]
 }

@@ -11,7 +11,7 @@ use super::axis::{Axis, Scale};
 use super::figure::{Entry, Figure};
 use super::mark::{change_text, line, mark, px, ratio_text};
 use super::plot::{class, dots, shape};
-use super::{RatioSide, Ratios};
+use super::{RatioVariant, Ratios};
 use crate::escape::visible;
 
 /// More marks than this are dots that cannot be pointed at.
@@ -78,30 +78,29 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
 }
 
 fn legend(ratios: &Ratios) -> Vec<Entry> {
-    let entry = |(place, side): (usize, &RatioSide)| {
-        let interval = match side.interval {
+    let entry = |(place, variant): (usize, &RatioVariant)| {
+        let interval = match variant.interval {
             Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
-            None if side.unbounded => " (unbounded)".to_owned(),
+            None if variant.unbounded => " (unbounded)".to_owned(),
             None => String::new(),
         };
         Entry {
-            class: class(place + 1, ratios.sides.len() + 1),
+            class: class(place + 1, ratios.variants.len() + 1),
             shape: shape(place + 1),
-            name: visible(&side.name),
-            text: format!("{}{interval}", ratio_text(side.ratio)),
+            name: visible(&variant.name),
+            text: format!("{}{interval}", ratio_text(variant.ratio)),
         }
     };
-    ratios.sides.iter().enumerate().map(entry).collect()
+    ratios.variants.iter().enumerate().map(entry).collect()
 }
 
 /// The lowest and the highest ratio of the axis: every round, and the band around 1.
 fn ends(ratios: &Ratios) -> (f64, f64) {
     let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
     let mut ends = (-margin, margin);
-    let all = ratios
-        .sides
-        .iter()
-        .flat_map(|side| side.ratios.iter().flatten().copied().chain(std::iter::once(side.ratio)));
+    let all = ratios.variants.iter().flat_map(|variant| {
+        variant.ratios.iter().flatten().copied().chain(std::iter::once(variant.ratio))
+    });
     for ratio in all.filter(|ratio| ratio.is_finite() && *ratio > 0.0) {
         let log = ratio.ln().clamp(-FARTHEST, FARTHEST);
         ends = (ends.0.min(log), ends.1.max(log));
@@ -128,23 +127,23 @@ fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
         }
         (line("one", (left, one), (right, one)))
         (numbers(ratios, layout, slot))
-        @for (place, side) in ratios.sides.iter().enumerate() {
-            (estimate(side, &class(place + 1, ratios.sides.len() + 1), layout, &axis))
+        @for (place, variant) in ratios.variants.iter().enumerate() {
+            (estimate(variant, &class(place + 1, ratios.variants.len() + 1), layout, &axis))
         }
-        @for (place, side) in ratios.sides.iter().enumerate() {
-            (marks(ratios, side, place, layout, &axis))
+        @for (place, variant) in ratios.variants.iter().enumerate() {
+            (marks(ratios, variant, place, layout, &axis))
         }
     }
 }
 
 /// The estimate across all rounds, on its interval.
-fn estimate(side: &RatioSide, class: &str, layout: &Layout, axis: &Axis) -> Markup {
+fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -> Markup {
     let (left, right) = layout.across;
-    let y = axis.place(side.ratio);
+    let y = axis.place(variant.ratio);
     html! {
         g class=(class) {
-            title { (visible(&side.name)) ": " (ratio_text(side.ratio)) }
-            @if let Some((low, high)) = side.interval {
+            title { (visible(&variant.name)) ": " (ratio_text(variant.ratio)) }
+            @if let Some((low, high)) = variant.interval {
                 @let (top, bottom) = (axis.place(high), axis.place(low));
                 path class="swath" d=(format!("M{} {}H{}V{}H{}Z", px(left), px(top), px(right),
                     px(bottom), px(left))) {}
@@ -155,26 +154,32 @@ fn estimate(side: &RatioSide, class: &str, layout: &Layout, axis: &Axis) -> Mark
 }
 
 /// The marks of a contender, moved a little aside so that those of a round stand side by side.
-fn marks(ratios: &Ratios, side: &RatioSide, place: usize, layout: &Layout, axis: &Axis) -> Markup {
-    let sides = ratios.sides.len() as f64;
+fn marks(
+    ratios: &Ratios,
+    variant: &RatioVariant,
+    place: usize,
+    layout: &Layout,
+    axis: &Axis,
+) -> Markup {
+    let variants = ratios.variants.len() as f64;
     let slot = (layout.across.1 - layout.across.0) / ratios.numbers.len().max(1) as f64;
-    let apart = (slot * 0.8 / sides).min(16.0);
+    let apart = (slot * 0.8 / variants).min(16.0);
     let size = (apart * 0.48).clamp(1.5, 5.0);
     let x = |round: usize| {
         let middle = layout.across.0 + slot * (round as f64 + 0.5);
-        middle + (place as f64 - (sides - 1.0) / 2.0) * apart
+        middle + (place as f64 - (variants - 1.0) / 2.0) * apart
     };
     let points =
-        side.ratios.iter().enumerate().filter_map(|(round, ratio)| Some((round, (*ratio)?)));
-    let class = class(place + 1, ratios.sides.len() + 1);
+        variant.ratios.iter().enumerate().filter_map(|(round, ratio)| Some((round, (*ratio)?)));
+    let class = class(place + 1, ratios.variants.len() + 1);
     html! {
-        @if ratios.numbers.len() * ratios.sides.len() > SINGLE_MARKS {
+        @if ratios.numbers.len() * ratios.variants.len() > SINGLE_MARKS {
             g class=(class) { (dots(points.map(|(round, ratio)| (x(round), axis.place(ratio))))) }
         } @else {
             @for (round, ratio) in points {
                 g class=(class) {
                     title {
-                        (visible(&side.name)) ", round "
+                        (visible(&variant.name)) ", round "
                         (ratios.numbers.get(round).copied().unwrap_or_default()) ": "
                         (ratio_text(ratio)) " = " (change_text(ratio))
                     }

@@ -12,7 +12,7 @@ use super::mark::{line, mark, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
 };
-use super::{Rounds, RoundsSide};
+use super::{Rounds, RoundsVariant};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
@@ -26,7 +26,7 @@ const SINGLE_MARKS: usize = 1500;
 const NUMBERED: usize = 12;
 
 pub(super) fn figure(rounds: &Rounds) -> Figure {
-    let values: Vec<f64> = rounds.sides.iter().flat_map(present).collect();
+    let values: Vec<f64> = rounds.variants.iter().flat_map(present).collect();
     let axis = value_axis(values.iter().copied(), LOG_FROM);
     let better = match rounds.better {
         Better::Higher => "higher is better",
@@ -51,28 +51,28 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
 }
 
 fn legend(rounds: &Rounds) -> Vec<Entry> {
-    let entry = |(place, side): (usize, &RoundsSide)| {
-        let median = median(side).map(|median| format!("median {}", shown(median, rounds.unit)));
+    let entry = |(place, variant): (usize, &RoundsVariant)| {
+        let median = median(variant).map(|median| format!("median {}", shown(median, rounds.unit)));
         Entry {
-            class: class(place, rounds.sides.len()),
+            class: class(place, rounds.variants.len()),
             shape: shape(place),
-            name: visible(&side.name),
+            name: visible(&variant.name),
             text: median.unwrap_or_default(),
         }
     };
-    rounds.sides.iter().enumerate().map(entry).collect()
+    rounds.variants.iter().enumerate().map(entry).collect()
 }
 
 fn shown(value: f64, unit: Unit) -> String {
     Cell::measured(value, unit).shown("")
 }
 
-fn present(side: &RoundsSide) -> impl Iterator<Item = f64> {
-    side.values.iter().flatten().copied().filter(|value| value.is_finite())
+fn present(variant: &RoundsVariant) -> impl Iterator<Item = f64> {
+    variant.values.iter().flatten().copied().filter(|value| value.is_finite())
 }
 
-fn median(side: &RoundsSide) -> Option<f64> {
-    let mut values: Vec<f64> = present(side).collect();
+fn median(variant: &RoundsVariant) -> Option<f64> {
+    let mut values: Vec<f64> = present(variant).collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let high = *values.get(middle)?;
@@ -83,9 +83,9 @@ fn median(side: &RoundsSide) -> Option<f64> {
 }
 
 fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
-    let count = rounds.sides.iter().map(|side| side.values.len()).max().unwrap_or(0);
+    let count = rounds.variants.iter().map(|variant| variant.values.len()).max().unwrap_or(0);
     let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
-    let sides = rounds.sides.len();
+    let variants = rounds.variants.len();
     // What people read in ns or bytes comes with a unit of its own.
     let text = |value: f64| {
         let number = Number::measured(value, rounds.unit);
@@ -94,16 +94,16 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     html! {
         (value_grid(axis, text))
         (numbers(rounds, count, slot))
-        @for (place, side) in rounds.sides.iter().enumerate() {
-            @if let Some(median) = median(side) {
+        @for (place, variant) in rounds.variants.iter().enumerate() {
+            @if let Some(median) = median(variant) {
                 @let y = axis.place(median);
-                g class=(class(place, sides)) {
-                    title { (visible(&side.name)) ": median " (shown(median, rounds.unit)) }
+                g class=(class(place, variants)) {
+                    title { (visible(&variant.name)) ": median " (shown(median, rounds.unit)) }
                     (line("median", (ACROSS.0, y), (ACROSS.1, y)))
                 }
             }
         }
-        @if count * sides > SINGLE_MARKS {
+        @if count * variants > SINGLE_MARKS {
             (crowd(rounds, axis, slot))
         } @else {
             @for round in 0..count { (of_round(rounds, axis, round, slot)) }
@@ -128,33 +128,33 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let tick =
         |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place).to_string());
     let ticks: Vec<(f64, String)> = shown.map(tick).collect();
-    feet(&ticks, if rounds.paired { "round" } else { "trial of its side (not paired)" })
+    feet(&ticks, if rounds.paired { "round" } else { "trial of its variant (not paired)" })
 }
 
-/// All trials of each side as dots.
+/// All trials of each variant as dots.
 fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
-    let sides = rounds.sides.len();
+    let variants = rounds.variants.len();
     let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
-    let points = |side: &RoundsSide| -> Vec<(f64, f64)> {
-        let values = side.values.iter().enumerate();
+    let points = |variant: &RoundsVariant| -> Vec<(f64, f64)> {
+        let values = variant.values.iter().enumerate();
         values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?)))).collect()
     };
     html! {
-        @for (place, side) in rounds.sides.iter().enumerate() {
-            g class=(class(place, sides)) { (dots(points(side).into_iter())) }
+        @for (place, variant) in rounds.variants.iter().enumerate() {
+            g class=(class(place, variants)) { (dots(points(variant).into_iter())) }
         }
     }
 }
 
 /// The marks of a round, side by side, joined by a line.
 fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
-    let sides = rounds.sides.len();
-    let apart = (slot * 0.8 / sides as f64).min(16.0);
+    let variants = rounds.variants.len();
+    let apart = (slot * 0.8 / variants as f64).min(16.0);
     let size = (apart * 0.48).clamp(1.5, 5.0);
     let middle = ACROSS.0 + slot * (round as f64 + 0.5);
-    let x = |place: usize| middle + (place as f64 - (sides as f64 - 1.0) / 2.0) * apart;
-    let points: Vec<(usize, f64)> = (rounds.sides.iter().enumerate())
-        .filter_map(|(place, side)| Some((place, *side.values.get(round)?.as_ref()?)))
+    let x = |place: usize| middle + (place as f64 - (variants as f64 - 1.0) / 2.0) * apart;
+    let points: Vec<(usize, f64)> = (rounds.variants.iter().enumerate())
+        .filter_map(|(place, variant)| Some((place, *variant.values.get(round)?.as_ref()?)))
         .collect();
     let path: Vec<String> = points
         .iter()
@@ -166,9 +166,9 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
             path class="join" d=(format!("M{}", path.join("L"))) {}
         }
         @for (place, value) in points {
-            g class=(class(place, sides)) {
+            g class=(class(place, variants)) {
                 title {
-                    (visible(&rounds.sides[place].name)) ", " (word) " "
+                    (visible(&rounds.variants[place].name)) ", " (word) " "
                     (number(rounds, round)) ": " (shown(value, rounds.unit))
                 }
                 (mark(shape(place), x(place), axis.place(value), size))

@@ -1,5 +1,5 @@
-//! The rate of a phase in the timeline of its time: for each side the median over the rounds as a
-//! line, and from the slowest to the fastest round as a swath behind it.
+//! The rate of a phase in the timeline of its time: for each variant the median over the rounds as
+//! a line, and from the slowest to the fastest round as a swath behind it.
 
 use maud::{Markup, html};
 
@@ -9,14 +9,14 @@ use super::mark::{mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_grid,
 };
-use super::{Timeline, TimelineSide};
+use super::{Timeline, TimelineVariant};
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// Marks on a line: shape tells sides apart where colour does not.
+/// Marks on a line: shape tells variants apart where colour does not.
 const MARKS: usize = 7;
 
-/// Places to point at, each telling the values of all sides.
+/// Places to point at, each telling the values of all variants.
 const SPOTS: usize = 24;
 
 /// From so many seconds on, the axis counts minutes, and from so many, hours.
@@ -35,7 +35,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
         title: format!("{phase}: {unit}"),
         says: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
-        key: if timeline.sides.iter().any(|side| side.rounds > 1) {
+        key: if timeline.variants.iter().any(|variant| variant.rounds > 1) {
             "Line: median over the rounds; swath: from the slowest to the fastest.".to_owned()
         } else {
             String::new()
@@ -49,24 +49,24 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
 }
 
 fn legend(timeline: &Timeline) -> Vec<Entry> {
-    let entry = |(place, side): (usize, &TimelineSide)| {
-        let rounds = match side.rounds {
+    let entry = |(place, variant): (usize, &TimelineVariant)| {
+        let rounds = match variant.rounds {
             1 => String::new(),
             rounds => format!("median of {rounds} rounds"),
         };
         Entry {
-            class: class(place, timeline.sides.len()),
+            class: class(place, timeline.variants.len()),
             shape: shape(place),
-            name: visible(&side.name),
-            text: if side.slices.is_empty() { "too short".to_owned() } else { rounds },
+            name: visible(&variant.name),
+            text: if variant.slices.is_empty() { "too short".to_owned() } else { rounds },
         }
     };
-    timeline.sides.iter().enumerate().map(entry).collect()
+    timeline.variants.iter().enumerate().map(entry).collect()
 }
 
 /// The axis of the rates, always with zero: a stall is what it is for.
 fn axis(timeline: &Timeline) -> Axis {
-    let highs = timeline.sides.iter().flat_map(|side| &side.slices).map(|slice| slice.2);
+    let highs = timeline.variants.iter().flat_map(|variant| &variant.slices).map(|slice| slice.2);
     let high = highs.fold(0.0, f64::max);
     let high = if high > 0.0 { high * 1.06 } else { 1.0 };
     Axis::new(Scale::Linear, (0.0, high), (DOWN.1, DOWN.0))
@@ -74,7 +74,8 @@ fn axis(timeline: &Timeline) -> Axis {
 
 /// The axis of the time, with the word of its unit and how many seconds that has.
 fn across(timeline: &Timeline) -> (Axis, &'static str, f64) {
-    let most = timeline.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0).max(1);
+    let most =
+        timeline.variants.iter().map(|variant| variant.slices.len()).max().unwrap_or(0).max(1);
     let seconds = most as f64 * timeline.slice_seconds as f64;
     let (word, unit) = if seconds >= HOURS_FROM {
         ("hours", 3600.0)
@@ -93,24 +94,24 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
     let ticks = across.ticks(5).into_iter();
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, text)| (across.place(value), trimmed(&text))).collect();
-    let sides = timeline.sides.len();
+    let variants = timeline.variants.len();
     html! {
         (value_grid(up, |_| None))
         (feet(&ticks, &format!("{word} from the start of the phase")))
-        @for (place, side) in timeline.sides.iter().enumerate() {
-            @if let Some(path) = swath(side, up, x) {
-                g class=(class(place, sides)) { path class="swath" d=(path) {} }
+        @for (place, variant) in timeline.variants.iter().enumerate() {
+            @if let Some(path) = swath(variant, up, x) {
+                g class=(class(place, variants)) { path class="swath" d=(path) {} }
             }
         }
-        @for (place, side) in timeline.sides.iter().enumerate() {
-            @let line: Vec<(f64, f64)> = (side.slices.iter().enumerate())
+        @for (place, variant) in timeline.variants.iter().enumerate() {
+            @let line: Vec<(f64, f64)> = (variant.slices.iter().enumerate())
                 .map(|(slice, (median, ..))| (x(slice), up.place(*median)))
                 .collect();
-            g class=(class(place, sides)) {
+            g class=(class(place, variants)) {
                 @if let Some(path) = path(&line) { path class="curve" d=(path) {} }
-                // Not all sides at the same slices, lest one mark cover the other.
-                @for (number, at) in spread(line.len(), MARKS * sides).into_iter().enumerate() {
-                    @if sides > 1 && number % sides == place {
+                // Not all variants at the same slices, lest one mark cover the other.
+                @for (number, at) in spread(line.len(), MARKS * variants).into_iter().enumerate() {
+                    @if variants > 1 && number % variants == place {
                         (mark(shape(place), line[at].0, line[at].1, 3.4))
                     }
                 }
@@ -121,20 +122,20 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
 }
 
 /// From the slowest to the fastest round; nothing where there is no room between them.
-fn swath(side: &TimelineSide, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
-    if side.slices.iter().all(|(_, low, high)| low == high) {
+fn swath(variant: &TimelineVariant, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
+    if variant.slices.iter().all(|(_, low, high)| low == high) {
         return None;
     }
-    let slices = || side.slices.iter().enumerate();
+    let slices = || variant.slices.iter().enumerate();
     let highs: Vec<(f64, f64)> = slices().map(|(at, slice)| (x(at), up.place(slice.2))).collect();
     let lows: Vec<(f64, f64)> =
         slices().rev().map(|(at, slice)| (x(at), up.place(slice.1))).collect();
     Some(format!("{}L{}Z", path(&highs)?, path(&lows)?.strip_prefix('M')?))
 }
 
-/// Something to point at all over the plot, which tells the values of every side.
+/// Something to point at all over the plot, which tells the values of every variant.
 fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
-    let most = timeline.sides.iter().map(|side| side.slices.len()).max().unwrap_or(0);
+    let most = timeline.variants.iter().map(|variant| variant.slices.len()).max().unwrap_or(0);
     let stride = most.div_ceil(SPOTS).max(1);
     html! {
         @for first in (0..most).step_by(stride) {
@@ -144,8 +145,10 @@ fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
                 width=(px(across.place(to) - across.place(from))) height=(px(DOWN.1 - DOWN.0)) {
                 title {
                     (short(at as f64 * slice)) " " (word)
-                    @for side in &timeline.sides {
-                        @if let Some(slice) = side.slices.get(at) { (told(side, slice, timeline)) }
+                    @for variant in &timeline.variants {
+                        @if let Some(slice) = variant.slices.get(at) {
+                            (reported(variant, slice, timeline))
+                        }
                     }
                 }
             }
@@ -153,16 +156,16 @@ fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
     }
 }
 
-/// The values of a side: `; ext4: 210.5 MiB/s (190.0–230.1)`.
-fn told(
-    side: &TimelineSide,
+/// The values of a variant: `; ext4: 210.5 MiB/s (190.0–230.1)`.
+fn reported(
+    variant: &TimelineVariant,
     &(median, low, high): &(f64, f64, f64),
     timeline: &Timeline,
 ) -> String {
     let text = |value: f64| Number { value, unit: String::new(), style: Style::Measured }.text();
     let range =
         if low < high { format!(" ({}–{})", text(low), text(high)) } else { String::new() };
-    format!("; {}: {} {}{range}", visible(&side.name), text(median), visible(&timeline.unit))
+    format!("; {}: {} {}{range}", visible(&variant.name), text(median), visible(&timeline.unit))
 }
 
 fn short(value: f64) -> String {

@@ -8,7 +8,7 @@ use super::mark::{Shape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
 };
-use super::{LayoutTimeline, LayoutTimelineSide};
+use super::{LayoutTimeline, LayoutTimelineVariant};
 use crate::escape::visible;
 use treering_model::Unit;
 
@@ -19,7 +19,8 @@ const POINTS: usize = 400;
 const NEVER: f64 = f64::INFINITY;
 
 pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
-    let values = timeline.sides.iter().flat_map(|side| &side.points).map(|(_, value)| *value);
+    let values =
+        timeline.variants.iter().flat_map(|variant| &variant.points).map(|(_, value)| *value);
     let up = value_axis(values, NEVER);
     let measure = visible(&timeline.measure);
     let unit = match timeline.unit {
@@ -41,29 +42,29 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
     }
 }
 
-/// The names of the sides, where there are several.
+/// The names of the variants, where there are several.
 fn legend(timeline: &LayoutTimeline) -> Vec<Entry> {
-    let sides = timeline.sides.len();
-    let entry = |(place, side): (usize, &LayoutTimelineSide)| Entry {
-        class: class(place, sides),
+    let variants = timeline.variants.len();
+    let entry = |(place, variant): (usize, &LayoutTimelineVariant)| Entry {
+        class: class(place, variants),
         shape: Shape::Circle,
-        name: visible(&side.name),
+        name: visible(&variant.name),
         text: String::new(),
     };
-    timeline.sides.iter().enumerate().filter(|_| sides > 1).map(entry).collect()
+    timeline.variants.iter().enumerate().filter(|_| variants > 1).map(entry).collect()
 }
 
 fn drawing(timeline: &LayoutTimeline, up: &Axis) -> Markup {
-    let tasks = timeline.sides.iter().flat_map(|side| &side.points).map(|point| point.0);
+    let tasks = timeline.variants.iter().flat_map(|variant| &variant.points).map(|point| point.0);
     let first = tasks.clone().fold(f64::INFINITY, f64::min);
     let last = tasks.fold(f64::NEG_INFINITY, f64::max);
     let across = Axis::new(Scale::Linear, (first, last), ACROSS);
-    let line = |side: &LayoutTimelineSide| -> Vec<(f64, f64)> {
-        let points = &side.points;
+    let line = |variant: &LayoutTimelineVariant| -> Vec<(f64, f64)> {
+        let points = &variant.points;
         let places = spread(points.len(), POINTS).into_iter();
         places.map(|place| (across.place(points[place].0), up.place(points[place].1))).collect()
     };
-    let lines: Vec<Vec<(f64, f64)>> = timeline.sides.iter().map(line).collect();
+    let lines: Vec<Vec<(f64, f64)>> = timeline.variants.iter().map(line).collect();
     let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();

@@ -74,7 +74,7 @@ pub(super) fn header(columns: &[&str], out: &mut dyn io::Write) -> io::Result<()
 /// One row per task.
 pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     let known = Known::of(trial);
-    let told = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
+    let reported = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
     let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
     for task in &trial.tasks {
         let cpu = |of: Cpu| match known.amount(of) {
@@ -95,8 +95,8 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
             text_field(&task.state),
             text_field(&task.tally),
             seconds(task.began_ns),
-            told(task.wall_ns),
-            told(task.sync_ns),
+            reported(task.wall_ns),
+            reported(task.sync_ns),
             user,
             system,
             sync_user,

@@ -50,13 +50,13 @@ impl Format for Terminal {
     }
 }
 
-/// The text in the colours of its role. The pair blue and yellow is told apart by everybody.
+/// The text in the colours of its role. The pair blue and yellow is distinguished by everybody.
 fn painted(role: Role, text: &str) -> String {
     let codes = match role {
         Role::Title | Role::Heading => "1",
         Role::Name => "36",
         Role::Rule | Role::Aside => "2",
-        Role::Warning | Role::Cell(Tone::Doubt) => "1;33",
+        Role::Warning | Role::Cell(Tone::Caution) => "1;33",
         Role::Cell(Tone::Good) => "34",
         Role::Cell(Tone::Bad) => "1;7",
         Role::Cell(Tone::Plain) => return text.to_owned(),

@@ -49,7 +49,7 @@ pub(crate) struct Look {
     pub(crate) paint: fn(Role, &str) -> String,
 }
 
-/// The text with blanks on the side where it does not stand.
+/// The text with blanks on the variant where it does not stand.
 pub(crate) fn padded(text: &str, room: usize, align: Align) -> String {
     let blanks = " ".repeat(room.saturating_sub(width(text)));
     match align {

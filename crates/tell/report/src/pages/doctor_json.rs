@@ -14,7 +14,7 @@ pub struct Diagnosis<'d> {
     pub path: &'d str,
     /// Why it cannot be used as it is.
     pub obstacles: &'d [String],
-    /// What makes measurements doubtful.
+    /// What makes measurements questionable.
     pub cautions: &'d [Warning],
     /// What there is to measure with.
     #[serde(flatten)]

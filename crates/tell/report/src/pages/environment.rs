@@ -1,17 +1,17 @@
-//! The environments of the sides: what differs, and everything that is known.
+//! The environments of the variants: what differs, and everything that is known.
 
 use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
 use treering_model::Unit;
 
 use crate::{Cell, Column, Number, Table, Tone};
 
-/// Sides that a table has a column for; of more the values stand in rows with who has them.
+/// Variants that a table has a column for; of more the values stand in rows with who has them.
 const MOST_COLUMNS: usize = 6;
 
 /// Values of one fact that a cell names.
 const NAMED: usize = 3;
 
-/// Sides with one value that a cell names.
+/// Variants with one value that a cell names.
 const NAMED_SIDES: usize = 4;
 
 /// Characters of a value in the table of differences, and in that of everything.
@@ -19,7 +19,7 @@ const SHORT: usize = 60;
 const LONG: usize = 400;
 
 /// The facts in which trials differ, those first that nobody declared.
-pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<Table> {
+pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
     let tells =
         |fact: &&EnvironmentFact| !matches!(fact.standing, Standing::Alike | Standing::Momentary);
     let mut differing: Vec<&EnvironmentFact> = facts.iter().filter(tells).collect();
@@ -31,10 +31,10 @@ pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<T
                    variants; varies: changes from trial to trial of one variant; compared: what is \
                    compared, or follows from it. Names, sizes of the moment, and what the machine did \
                    meanwhile are left out.";
-    let mut table = in_columns("environment differences", caption, &differing, sides, SHORT);
+    let mut table = in_columns("environment differences", caption, &differing, variants, SHORT);
     let standing = |fact: &EnvironmentFact| {
         let tone = match fact.standing {
-            Standing::Differs => Tone::Doubt,
+            Standing::Differs => Tone::Caution,
             _ => Tone::Plain,
         };
         Cell::toned(fact.standing.name(), tone)
@@ -43,7 +43,7 @@ pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<T
     let mut rows = table.rows.into_iter();
     table.rows = (differing.iter())
         .flat_map(|fact| {
-            let mut own: Vec<Vec<Cell>> = rows.by_ref().take(height(fact, sides)).collect();
+            let mut own: Vec<Vec<Cell>> = rows.by_ref().take(height(fact, variants)).collect();
             own.iter_mut().for_each(|row| row.insert(1, standing(fact)));
             own
         })
@@ -51,50 +51,50 @@ pub(super) fn differences(facts: &[EnvironmentFact], sides: &[&str]) -> Option<T
     Some(table)
 }
 
-/// Every fact of every side; those that are alike have one value for all.
-pub(super) fn everything(facts: &[EnvironmentFact], sides: &[&str]) -> Option<Table> {
+/// Every fact of every variant; those that are alike have one value for all.
+pub(super) fn everything(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
     let all: Vec<&EnvironmentFact> = facts.iter().collect();
     let caption = "The environment as every trial recorded it at its beginning.";
-    (!all.is_empty()).then(|| in_columns("environment", caption, &all, sides, LONG))
+    (!all.is_empty()).then(|| in_columns("environment", caption, &all, variants, LONG))
 }
 
 /// Rows that a fact takes.
-fn height(fact: &EnvironmentFact, sides: &[&str]) -> usize {
-    if sides.len() <= MOST_COLUMNS { 1 } else { by_value(fact).len() }
+fn height(fact: &EnvironmentFact, variants: &[&str]) -> usize {
+    if variants.len() <= MOST_COLUMNS { 1 } else { by_value(fact).len() }
 }
 
 fn in_columns(
     name: &str,
     caption: &str,
     facts: &[&EnvironmentFact],
-    sides: &[&str],
+    variants: &[&str],
     length: usize,
 ) -> Table {
     let mut columns = vec![Column::text("fact")];
-    if sides.len() > MOST_COLUMNS {
-        columns.extend([Column::long_text("value"), Column::long_text("sides")]);
+    if variants.len() > MOST_COLUMNS {
+        columns.extend([Column::long_text("value"), Column::long_text("variants")]);
         let mut table = Table::new(name, caption, columns);
         for fact in facts {
             for (value, having) in by_value(fact) {
-                let who = who(&having, sides);
+                let who = who(&having, variants);
                 let value = Cell::some_text(&readable(&fact.name, value, length));
                 table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(who)]);
             }
         }
         return table;
     }
-    columns.extend(sides.iter().map(|side| Column::long_text(side)));
+    columns.extend(variants.iter().map(|variant| Column::long_text(variant)));
     let mut table = Table::new(name, caption, columns);
     for fact in facts {
-        let cell = |side: &Vec<FactValue>| Cell::some_text(&values(&fact.name, side, length));
+        let cell = |variant: &Vec<FactValue>| Cell::some_text(&values(&fact.name, variant, length));
         let mut row = vec![Cell::text(&fact.name)];
-        row.extend(fact.sides.iter().map(cell));
+        row.extend(fact.variants.iter().map(cell));
         table.rows.push(row);
     }
     table
 }
 
-/// The values of a fact with the places of the sides that have them; where no trial of a side
+/// The values of a fact with the places of the variants that have them; where no trial of a variant
 /// knows it, the value is empty.
 fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
     let mut values: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -102,9 +102,9 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
         Some((_, having)) => having.push(place),
         None => values.push((value, vec![place])),
     };
-    for (place, side) in fact.sides.iter().enumerate() {
-        side.iter().for_each(|one| note(one.value.as_str(), place));
-        if side.is_empty() {
+    for (place, variant) in fact.variants.iter().enumerate() {
+        variant.iter().for_each(|one| note(one.value.as_str(), place));
+        if variant.is_empty() {
             note("", place);
         }
     }
@@ -113,11 +113,11 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
     values
 }
 
-fn who(having: &[usize], sides: &[&str]) -> String {
-    if having.len() == sides.len() {
+fn who(having: &[usize], variants: &[&str]) -> String {
+    if having.len() == variants.len() {
         return "all".to_owned();
     }
-    let names = having.iter().filter_map(|place| sides.get(*place).copied());
+    let names = having.iter().filter_map(|place| variants.get(*place).copied());
     let named: Vec<&str> = names.take(NAMED_SIDES).collect();
     match having.len().saturating_sub(NAMED_SIDES) {
         0 => named.join(", "),
@@ -125,27 +125,27 @@ fn who(having: &[usize], sides: &[&str]) -> String {
     }
 }
 
-/// The values of a side: one, a few with their numbers of trials, or from the least to the most.
-fn values(name: &str, side: &[FactValue], length: usize) -> String {
+/// The values of a variant: one, a few with their numbers of trials, or from the least to the most.
+fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     let shown = |value: &str| readable(name, value, length);
-    if let [only] = side {
+    if let [only] = variant {
         return shown(&only.value);
     }
-    let numbers: Option<Vec<f64>> = side.iter().map(|one| one.value.parse().ok()).collect();
+    let numbers: Option<Vec<f64>> = variant.iter().map(|one| one.value.parse().ok()).collect();
     if let Some(numbers) = numbers.filter(|all| all.len() > NAMED) {
-        let least = (0..side.len()).min_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
-        let most = (0..side.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+        let least = (0..variant.len()).min_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+        let most = (0..variant.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         if let (Some(least), Some(most)) = (least, most) {
-            let (least, most) = (&side[least].value, &side[most].value);
+            let (least, most) = (&variant[least].value, &variant[most].value);
             return format!("{} to {}", shown(least), shown(most));
         }
     }
-    if side.len() > NAMED {
-        let example = side.first().map_or("", |one| &one.value);
-        return format!("{} values, such as {}", side.len(), shown(example));
+    if variant.len() > NAMED {
+        let example = variant.first().map_or("", |one| &one.value);
+        return format!("{} values, such as {}", variant.len(), shown(example));
     }
     let said: Vec<String> =
-        side.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
+        variant.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
     said.join(", ")
 }
 
@@ -174,13 +174,13 @@ mod tests {
     use crate::Cell;
     use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
 
-    fn fact(name: &str, standing: Standing, sides: &[&[(&str, usize)]]) -> EnvironmentFact {
+    fn fact(name: &str, standing: Standing, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
         let value = |(value, trials): &(&str, usize)| FactValue {
             value: (*value).to_owned(),
             trials: *trials,
         };
-        let sides = sides.iter().map(|side| side.iter().map(value).collect()).collect();
-        EnvironmentFact { name: name.to_owned(), standing, sides }
+        let variants = variants.iter().map(|variant| variant.iter().map(value).collect()).collect();
+        EnvironmentFact { name: name.to_owned(), standing, variants }
     }
 
     fn texts(row: &[Cell]) -> Vec<String> {
@@ -213,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn many_sides_stand_in_rows() {
-        let names: Vec<String> = (0..9).map(|place| format!("side-{place}")).collect();
+    fn many_variants_stand_in_rows() {
+        let names: Vec<String> = (0..9).map(|place| format!("variant-{place}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut sides: Vec<&[(&str, usize)]> = vec![&[("6.1", 1)]; 8];
-        sides.push(&[("6.2", 1)]);
-        let table = differences(&[fact("kernel", Standing::Differs, &sides)], &names).unwrap();
+        let mut variants: Vec<&[(&str, usize)]> = vec![&[("6.1", 1)]; 8];
+        variants.push(&[("6.2", 1)]);
+        let table = differences(&[fact("kernel", Standing::Differs, &variants)], &names).unwrap();
         let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
-        let eight = "side-0, side-1, side-2, side-3 and 4 more";
+        let eight = "variant-0, variant-1, variant-2, variant-3 and 4 more";
         assert_eq!(rows[0], ["kernel", "differs", "6.1", eight]);
-        assert_eq!(rows[1], ["kernel", "differs", "6.2", "side-8"]);
+        assert_eq!(rows[1], ["kernel", "differs", "6.2", "variant-8"]);
     }
 
     #[test]

@@ -137,8 +137,8 @@ mod tests {
         };
         assert_eq!(file.pieces(), 3);
         assert_eq!(FileExtents { extents: Vec::new(), ..file.clone() }.pieces(), 0);
-        let told: serde_json::Value = serde_json::from_str(&json(&[file])).unwrap();
-        assert_eq!(told["files"][0]["extents"][1]["physical_bytes"], 12_288);
-        assert!(told["files"][0]["extents"][4].get("physical_bytes").is_none());
+        let reported: serde_json::Value = serde_json::from_str(&json(&[file])).unwrap();
+        assert_eq!(reported["files"][0]["extents"][1]["physical_bytes"], 12_288);
+        assert!(reported["files"][0]["extents"][4].get("physical_bytes").is_none());
     }
 }

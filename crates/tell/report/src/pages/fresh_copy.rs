@@ -36,8 +36,8 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
         ("content", Cell::measured(copied.bytes as f64, Unit::Bytes)),
     ];
     // A directory is looked at as it is.
-    let told = pairs.into_iter().filter(|(_, cell)| *cell != Cell::Missing);
-    told.map(|(name, cell)| (name.to_owned(), cell)).collect()
+    let reported = pairs.into_iter().filter(|(_, cell)| *cell != Cell::Missing);
+    reported.map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
 /// What it costs to read both.
@@ -100,7 +100,7 @@ fn layouts(copy: &FreshCopy) -> Table {
     table
 }
 
-/// What is missing in the figures, and what is doubtful.
+/// What is missing in the figures, and what is questionable.
 fn notes(copy: &FreshCopy, page: &mut Report) {
     let copied = &copy.copied;
     for (count, one, many) in [
@@ -119,7 +119,7 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
              other was not copied so, and the copy is not at its best.",
         );
     }
-    copy.doubts.iter().for_each(|doubt| page.note(format!("{doubt}.")));
+    copy.cautions.iter().for_each(|caution| page.note(format!("{caution}.")));
 }
 
 #[derive(Serialize)]

@@ -30,7 +30,7 @@ fn words(reason: &GateReason) -> String {
             format!("no primary metric of '{contender}' could be compared")
         }
         GateReason::Caution(code) if code.differs_beyond_factor() => format!(
-            "the sides differ in more than was asked: {name} (--accept {name} if that is meant)",
+            "the variants differ in more than was asked: {name} (--accept {name} if that is meant)",
             name = code.name()
         ),
         GateReason::Caution(code) => format!("not everything can be compared: {}", code.name()),

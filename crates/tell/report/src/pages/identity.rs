@@ -17,7 +17,7 @@ pub(super) fn utc(unix_ms: i64) -> String {
 pub(super) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     let word = ending.map_or("running", Ending::name);
     if is_excluded {
-        return Cell::toned(format!("{word}, excluded"), Tone::Doubt);
+        return Cell::toned(format!("{word}, excluded"), Tone::Caution);
     }
     Cell::toned(word, ending.map_or(Tone::Plain, tone))
 }
@@ -35,7 +35,7 @@ fn tone(ending: &Ending) -> Tone {
     match ending {
         Ending::Completed => Tone::Good,
         Ending::Failed { .. } => Tone::Bad,
-        Ending::Invalid { .. } | Ending::Interrupted => Tone::Doubt,
+        Ending::Invalid { .. } | Ending::Interrupted => Tone::Caution,
     }
 }
 

@@ -45,7 +45,7 @@ pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report 
         }
         None => {
             let why = layout.free_space_problem.as_deref();
-            page.paragraph(format!("Not known: {}.", why.unwrap_or("it is not told")));
+            page.paragraph(format!("Not known: {}.", why.unwrap_or("it is not reported")));
         }
     }
     page
@@ -134,7 +134,7 @@ fn notes(layout: &Layout, page: &mut Report) {
     }
     if layout.extents.encoded.extents > 0 {
         page.note(
-            "Of compressed extents the length on the device is not told: scores take one that \
+            "Of compressed extents the length on the device is not reported: scores take one that \
              begins within the length of the one before for its neighbour.",
         );
     }

@@ -8,7 +8,7 @@ use treering_model::{
 };
 
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineSide,
+    Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineVariant,
     Number, Report, Style, Table,
 };
 
@@ -116,7 +116,7 @@ fn timelines(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutTimeline> + '
         (series.len() >= 2).then(|| LayoutTimeline {
             measure: measure_name,
             unit,
-            sides: vec![LayoutTimelineSide {
+            variants: vec![LayoutTimelineVariant {
                 name: String::new(),
                 points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
             }],

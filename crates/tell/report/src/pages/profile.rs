@@ -1,7 +1,7 @@
 //! The charts of what trials show of their timeline: latencies of calls, rates over time, the cost
-//! of tasks. The same for the sides of a comparison and for one trial alone.
+//! of tasks. The same for the variants of a comparison and for one trial alone.
 
-use treering_analysis::compare::{JobProfile, KindRounds, SideProfile};
+use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
     Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, curve, has_timeline,
     line_ns, slice_seconds, timeline,
@@ -9,7 +9,9 @@ use treering_analysis::{
 use treering_model::{Op, PhaseTotals};
 
 use crate::charts::MOST_SIDES;
-use crate::{Aging, AgingSide, Block, Chart, Latencies, LatencySide, Timeline, TimelineSide};
+use crate::{
+    Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Timeline, TimelineVariant,
+};
 
 /// Kinds of call that take less than this share of the time of all calls but syncs, of which a few
 /// may outlast all others, have no chart.
@@ -25,20 +27,20 @@ const DOTTED_ROUNDS: usize = 12;
 /// is how many charts there may be of each sort.
 pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) -> Vec<Block> {
     let most = most.min(2 * MOST_OF_A_SORT);
-    let sides: Vec<&SideProfile> = profile.sides.iter().collect();
-    if sides.iter().all(|side| side.added == 0) {
+    let variants: Vec<&VariantProfile> = profile.variants.iter().collect();
+    if variants.iter().all(|variant| variant.added == 0) {
         return Vec::new();
     }
-    // With more sides than a chart can tell apart, each chart has the baseline and some others.
-    let sets: Vec<Vec<&SideProfile>> = match sides.split_first() {
+    // With more variants than a chart can tell apart, each chart has the baseline and some others.
+    let sets: Vec<Vec<&VariantProfile>> = match variants.split_first() {
         Some((baseline, others)) if !others.is_empty() => (others.chunks(MOST_SIDES - 1))
             .map(|some| std::iter::once(*baseline).chain(some.iter().copied()).collect())
             .collect(),
-        _ => vec![sides.clone()],
+        _ => vec![variants.clone()],
     };
-    let mut blocks = latencies(&sides, &sets, most);
-    blocks.extend(timelines(&sides, &sets, most));
-    blocks.extend(aging(&sides, &sets, kinds, most));
+    let mut blocks = latencies(&variants, &sets, most);
+    blocks.extend(timelines(&variants, &sets, most));
+    blocks.extend(aging(&variants, &sets, kinds, most));
     blocks
 }
 
@@ -54,19 +56,23 @@ fn section(title: &str, words: &str, charts: Vec<Chart>, most: usize) -> Vec<Blo
     std::iter::once(remark).chain(charts.into_iter().take(most)).map(Block::Chart).collect()
 }
 
-fn latencies(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
-    let (telling, minor) = telling_ops(sides);
+fn latencies(
+    variants: &[&VariantProfile],
+    sets: &[Vec<&VariantProfile>],
+    most: usize,
+) -> Vec<Block> {
+    let (telling, minor) = telling_ops(variants);
     if telling.is_empty() {
         return Vec::new();
     }
     let charts = telling.iter().flat_map(|&op| {
         sets.iter().map(move |set| {
-            let side = |side: &&SideProfile| latency_side(side, op);
+            let variant = |variant: &&VariantProfile| latency_variant(variant, op);
             let call = op.name().to_owned();
-            Chart::Latencies(Latencies { call, sides: set.iter().map(side).collect() })
+            Chart::Latencies(Latencies { call, variants: set.iter().map(variant).collect() })
         })
     });
-    let together = if sides.len() > 1 { "all counted trials of a side together" } else { "" };
+    let together = if variants.len() > 1 { "all counted trials of a variant together" } else { "" };
     let left_out = match minor.len() {
         0 => String::new(),
         _ => format!(" Left out, since they take little time: {}.", minor.join(", ")),
@@ -81,10 +87,10 @@ fn latencies(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) ->
 }
 
 /// The kinds of call that take most of the time, and the names of the others.
-fn telling_ops(sides: &[&SideProfile]) -> (Vec<Op>, Vec<&'static str>) {
+fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
     let mut times: Vec<(Op, f64, u64)> = Vec::new();
     for op in Op::ALL {
-        let own = || sides.iter().filter_map(move |side| find(side, op));
+        let own = || variants.iter().filter_map(move |variant| find(variant, op));
         let time: f64 = own().map(OpSummary::total_ns).sum();
         let timed = own().map(|one| one.timed).max().unwrap_or(0);
         if own().any(|one| one.calls > 0) {
@@ -103,32 +109,37 @@ fn telling_ops(sides: &[&SideProfile]) -> (Vec<Op>, Vec<&'static str>) {
     (telling.clone(), minor.map(Op::name).collect())
 }
 
-fn find(side: &SideProfile, op: Op) -> Option<&OpSummary> {
-    side.ops.iter().find(|one| one.op == op)
+fn find(variant: &VariantProfile, op: Op) -> Option<&OpSummary> {
+    variant.ops.iter().find(|one| one.op == op)
 }
 
-fn latency_side(side: &SideProfile, op: Op) -> LatencySide {
-    let summary = find(side, op);
+fn latency_variant(variant: &VariantProfile, op: Op) -> LatencyVariant {
+    let summary = find(variant, op);
     let points = summary.map(|one| curve(&one.latency)).unwrap_or_default();
-    LatencySide {
-        name: side.name.clone(),
+    LatencyVariant {
+        name: variant.name.clone(),
         timed: summary.map_or(0, |one| one.timed),
         curve: points.into_iter().map(|point| (point.nines, point.ns as f64)).collect(),
     }
 }
 
-fn timelines(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) -> Vec<Block> {
+fn timelines(
+    variants: &[&VariantProfile],
+    sets: &[Vec<&VariantProfile>],
+    most: usize,
+) -> Vec<Block> {
     let mut phases: Vec<(u32, &str)> = Vec::new();
-    for phase in sides.iter().flat_map(|side| &side.phases) {
+    for phase in variants.iter().flat_map(|variant| &variant.phases) {
         if !phases.contains(&(phase.phase, &phase.name)) {
             phases.push((phase.phase, &phase.name));
         }
     }
     phases.sort_by_key(|(phase, _)| *phase);
-    // Of a comparison two sides at least.
-    let wanted = sides.len().min(2);
+    // Of a comparison two variants at least.
+    let wanted = variants.len().min(2);
     let is_long = |&(phase, name): &(u32, &str)| {
-        sides.iter().filter(|side| !long_rounds(side, phase, name).is_empty()).count() >= wanted
+        variants.iter().filter(|variant| !long_rounds(variant, phase, name).is_empty()).count()
+            >= wanted
     };
     let (long, short): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_long);
     if long.is_empty() && short.is_empty() {
@@ -142,7 +153,7 @@ fn timelines(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) ->
     });
     let charts: Vec<Chart> = charts.collect();
     let mut words = Vec::new();
-    if sides.iter().any(|side| side.added > 1) && !charts.is_empty() {
+    if variants.iter().any(|variant| variant.added > 1) && !charts.is_empty() {
         words.push(
             "The line is the median over the rounds, the swath behind it goes from the slowest to \
              the fastest round; a line ends where fewer than half of the rounds go on."
@@ -160,38 +171,38 @@ fn timelines(sides: &[&SideProfile], sets: &[Vec<&SideProfile>], most: usize) ->
     section("Rate over time", &words.join(" "), charts, most)
 }
 
-/// The rounds of a phase on a side that lasted long enough for a timeline; none where most did not,
-/// since the slow ones alone would not be the side.
-fn long_rounds<'s>(side: &'s SideProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
-    let own = side.phases.iter().find(|one| one.phase == phase && one.name == name);
+/// The rounds of a phase on a variant that lasted long enough for a timeline; none where most did
+/// not, since the slow ones alone would not be the variant.
+fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
+    let own = variant.phases.iter().find(|one| one.phase == phase && one.name == name);
     let all = own.map_or(&[][..], |one| &one.rounds);
     let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_timeline(round)).collect();
     if long.len() * 2 < all.len() { Vec::new() } else { long }
 }
 
-fn of_phase(set: &[&SideProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
-    let rounds = || set.iter().flat_map(|side| long_rounds(side, phase, name));
+fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
+    let rounds = || set.iter().flat_map(|variant| long_rounds(variant, phase, name));
     let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
-    // A phase that moves bytes is told by them, one that only deletes by its calls.
+    // A phase that moves bytes is reported by them, one that only deletes by its calls.
     let amount = if rounds().any(|round| round.bytes > 0) { Amount::Bytes } else { Amount::Calls };
     let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
-    let side = |side: &&SideProfile| {
-        let own = long_rounds(side, phase, name).into_iter();
+    let variant = |variant: &&VariantProfile| {
+        let own = long_rounds(variant, phase, name).into_iter();
         let timelines: Vec<Vec<Slice>> = own.map(|one| timeline(one, amount, slice)).collect();
-        TimelineSide {
-            name: side.name.clone(),
+        TimelineVariant {
+            name: variant.name.clone(),
             rounds: timelines.len(),
             slices: merged(&timelines, divisor),
         }
     };
-    let sides: Vec<TimelineSide> = set.iter().map(side).collect();
-    let any = sides.iter().any(|side| !side.slices.is_empty());
+    let variants: Vec<TimelineVariant> = set.iter().map(variant).collect();
+    let any = variants.iter().any(|variant| !variant.slices.is_empty());
     let unit = if amount == Amount::Bytes { "MiB/s" } else { "calls/s" };
     any.then(|| Timeline {
         phase: title.to_owned(),
         unit: unit.to_owned(),
         slice_seconds: slice,
-        sides,
+        variants,
     })
 }
 
@@ -227,13 +238,13 @@ fn median(sorted: &[f64]) -> f64 {
 }
 
 fn aging(
-    sides: &[&SideProfile],
-    sets: &[Vec<&SideProfile>],
+    variants: &[&VariantProfile],
+    sets: &[Vec<&VariantProfile>],
     kinds: Option<&[&str]>,
     most: usize,
 ) -> Vec<Block> {
     let mut labels: Vec<&str> = Vec::new();
-    for kind in sides.iter().flat_map(|side| &side.kinds) {
+    for kind in variants.iter().flat_map(|variant| &variant.kinds) {
         let counts = kinds.is_none_or(|kinds| kinds.contains(&kind.kind.as_str()));
         if counts && !labels.contains(&kind.label.as_str()) {
             labels.push(&kind.label);
@@ -246,7 +257,7 @@ fn aging(
     if charts.is_empty() {
         return Vec::new();
     }
-    let words = if sides.iter().any(|side| side.added > 1) {
+    let words = if variants.iter().any(|variant| variant.added > 1) {
         "A dot is a task of a round, the line the median of the rounds' Theil-Sen trends. The \
          figures: change over ten tasks of the kind, and in brackets from the lowest to the highest \
          of the rounds. It describes these runs; it is no verdict."
@@ -257,15 +268,15 @@ fn aging(
     section("Aging: the time of tasks in the timeline of the run", words, charts, most)
 }
 
-fn of_kind(set: &[&SideProfile], label: &str) -> Option<Aging> {
-    let own = |side: &&'_ SideProfile| -> Option<usize> {
-        side.kinds.iter().position(|kind| kind.label == label)
+fn of_kind(set: &[&VariantProfile], label: &str) -> Option<Aging> {
+    let own = |variant: &&'_ VariantProfile| -> Option<usize> {
+        variant.kinds.iter().position(|kind| kind.label == label)
     };
-    let first = set.iter().find_map(|side| side.kinds.get(own(side)?))?;
+    let first = set.iter().find_map(|variant| variant.kinds.get(own(variant)?))?;
     let basis = first.rounds.first()?.basis;
-    let side = |side: &&SideProfile| {
-        let rounds = own(side).and_then(|place| side.kinds.get(place));
-        aging_side(&side.name, rounds, basis)
+    let variant = |variant: &&VariantProfile| {
+        let rounds = own(variant).and_then(|place| variant.kinds.get(place));
+        aging_variant(&variant.name, rounds, basis)
     };
     let word = match basis {
         TrendBasis::Byte => "MiB",
@@ -275,11 +286,11 @@ fn of_kind(set: &[&SideProfile], label: &str) -> Option<Aging> {
     Some(Aging {
         kind: label.to_owned(),
         basis: word.to_owned(),
-        sides: set.iter().map(side).collect(),
+        variants: set.iter().map(variant).collect(),
     })
 }
 
-fn aging_side(name: &str, rounds: Option<&KindRounds>, basis: TrendBasis) -> AgingSide {
+fn aging_variant(name: &str, rounds: Option<&KindRounds>, basis: TrendBasis) -> AgingVariant {
     let rounds = rounds.into_iter().flat_map(|kind| &kind.rounds);
     let rounds: Vec<_> = rounds.filter(|round| round.basis == basis).collect();
     let sorted = |of: &dyn Fn(usize) -> f64| {
@@ -304,7 +315,7 @@ fn aging_side(name: &str, rounds: Option<&KindRounds>, basis: TrendBasis) -> Agi
     let line = line
         .map(|(place, point)| (number(point.number), line_ns(level, percent_per_10_tasks, place)));
     let finite = |(_, ns): &(u32, f64)| ns.is_finite() && *ns > 0.0;
-    AgingSide {
+    AgingVariant {
         name: name.to_owned(),
         points: points.filter(finite).collect(),
         line: line.filter(finite).collect(),

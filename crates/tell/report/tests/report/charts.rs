@@ -1,18 +1,20 @@
-//! The charts of what trials show of their timeline, on pages and as files: every side and every
+//! The charts of what trials show of their timeline, on pages and as files: every variant and every
 //! value is there, hostile names stay text, and a page of many stays small.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use roxmltree::{Document, Node};
-use treering_analysis::compare::{Factor, JobProfile, Side, Terms, compare, environment, profiles};
+use treering_analysis::compare::{
+    ComparedVariant, Factor, JobProfile, Terms, compare, environment, profiles,
+};
 use treering_model::{
     Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
 };
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
 use treering_report::{
-    Aging, AgingSide, Block, Chart, Latencies, LatencySide, Report, Rounds, RoundsSide, Timeline,
-    TimelineSide, drawings, is_drawing,
+    Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Report, Rounds, RoundsVariant,
+    Timeline, TimelineVariant, drawings, is_drawing,
 };
 
 use crate::comparison::trial;
@@ -68,18 +70,18 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
     trial
 }
 
-fn side(name: &str, late: i64, slow: u64, rounds: usize) -> Side {
+fn variant(name: &str, late: i64, slow: u64, rounds: usize) -> ComparedVariant {
     let trials = (0..rounds).map(|round| detailed(round, late, slow, name)).collect();
-    Side { name: name.to_owned(), factor: Factor::Filesystem, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, trials }
 }
 
-/// The profiles of sides, filled with the trials of the job that these have.
-fn filled(sides: &[Side]) -> Vec<JobProfile> {
-    let mut jobs = profiles(&sides[0], &sides[1..]);
+/// The profiles of variants, filled with the trials of the job that these have.
+fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
+    let mut jobs = profiles(&variants[0], &variants[1..]);
     for job in &mut jobs {
-        for profile in &mut job.sides {
-            let side = sides.iter().find(|side| side.name == profile.name).unwrap();
-            let of_job = side.trials.iter().filter(|trial| {
+        for profile in &mut job.variants {
+            let variant = variants.iter().find(|variant| variant.name == profile.name).unwrap();
+            let of_job = variant.trials.iter().filter(|trial| {
                 let parameters = &trial.beginning.parameters;
                 job.job.is_empty() || parameters.iter().any(|(n, v)| job.job == format!("{n}={v}"))
             });
@@ -89,14 +91,14 @@ fn filled(sides: &[Side]) -> Vec<JobProfile> {
     jobs
 }
 
-fn page_of(sides: &[Side]) -> Report {
-    let outcome = compare(&sides[0], &sides[1..], &Terms::default()).unwrap();
-    let (environment, profiles) = (environment(&sides[0], &sides[1..]), filled(sides));
+fn page_of(variants: &[ComparedVariant]) -> Report {
+    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let (environment, profiles) = (environment(&variants[0], &variants[1..]), filled(variants));
     page(&outcome, &View { environment: &environment, profiles: &profiles, ..View::default() })
 }
 
-fn three() -> Vec<Side> {
-    vec![side("ext4", 0, 1, 6), side("xfs", 500, 2, 6), side("btrfs", 900, 3, 6)]
+fn three() -> Vec<ComparedVariant> {
+    vec![variant("ext4", 0, 1, 6), variant("xfs", 500, 2, 6), variant("btrfs", 900, 3, 6)]
 }
 
 fn charts(report: &Report) -> impl Iterator<Item = &Chart> {
@@ -111,7 +113,7 @@ fn titles(xml: &Document<'_>) -> Vec<String> {
 }
 
 #[test]
-fn every_side_has_a_curve_with_its_percentiles() {
+fn every_variant_has_a_curve_with_its_percentiles() {
     let report = page_of(&three());
     let calls: Vec<&str> = charts(&report)
         .filter_map(|chart| match chart {
@@ -132,12 +134,12 @@ fn every_side_has_a_curve_with_its_percentiles() {
     }
     // 9 µs and up to three times as much; 1,200 calls of six trials.
     let titles = titles(&document);
-    let told = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
-    for side in ["ext4", "xfs", "btrfs"] {
+    let reported = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
+    for variant in ["ext4", "xfs", "btrfs"] {
         for word in ["p50", "p90", "p99"] {
-            assert_eq!(told(&format!("{side}: {word} ")), 3, "{side} {word}");
+            assert_eq!(reported(&format!("{variant}: {word} ")), 3, "{variant} {word}");
         }
-        assert_eq!(told(&format!("{side}: p99.9 ")), 0, "too few calls");
+        assert_eq!(reported(&format!("{variant}: p99.9 ")), 0, "too few calls");
     }
     assert!(titles.iter().any(|title| title.contains("(1200 calls timed)")), "{titles:?}");
 }
@@ -153,15 +155,15 @@ fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
         .collect();
     let [timeline] = timelines.as_slice() else { panic!("{timelines:?}") };
     assert_eq!((timeline.phase.as_str(), timeline.unit.as_str()), ("aging", "MiB/s"));
-    for (place, side) in timeline.sides.iter().enumerate() {
+    for (place, variant) in timeline.variants.iter().enumerate() {
         let rate = [300.0, 150.0, 100.0][place];
-        assert_eq!((side.rounds, side.slices.len()), (6, 40));
-        assert_eq!(side.slices[10].0, 0.0);
-        assert_eq!(side.slices[9], (rate, rate, rate));
+        assert_eq!((variant.rounds, variant.slices.len()), (6, 40));
+        assert_eq!(variant.slices[10].0, 0.0);
+        assert_eq!(variant.slices[9], (rate, rate, rate));
     }
     let text = html(&report);
     assert!(text.contains("or tells nothing of its seconds: warming."));
-    // Pointing anywhere tells all sides.
+    // Pointing anywhere tells all variants.
     assert!(text.contains("ext4: 300.0 MiB/s; xfs: 150.0 MiB/s; btrfs: 100.0 MiB/s"), "{text}");
 }
 
@@ -179,11 +181,11 @@ fn tasks_are_dots_and_trends_lines() {
     for one in aging {
         assert_eq!(one.basis, "MiB");
         let tasks = if one.kind == "read" { 10 } else { 20 };
-        for (place, side) in one.sides.iter().enumerate() {
-            assert_eq!((side.points.len(), side.line.len()), (6 * tasks, tasks));
-            assert!(side.percent_per_10_tasks > 5.0, "{side:?}");
+        for (place, variant) in one.variants.iter().enumerate() {
+            assert_eq!((variant.points.len(), variant.line.len()), (6 * tasks, tasks));
+            assert!(variant.percent_per_10_tasks > 5.0, "{variant:?}");
             let slow = place as f64 + 1.0;
-            let (number, first) = side.line[0];
+            let (number, first) = variant.line[0];
             assert_eq!(number, if one.kind == "read" { 1 } else { 2 });
             assert!((first / (slow * 1e8) - 1.0).abs() < 0.05, "{first}");
         }
@@ -234,13 +236,13 @@ fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
     assert_eq!(rows, 1 + 4, "a fact a row");
 }
 
-/// Sides whose kinds, phases, facts and mount options want to do harm.
-fn hostile() -> Vec<Side> {
+/// Variants whose kinds, phases, facts and mount options want to do harm.
+fn hostile() -> Vec<ComparedVariant> {
     let worst = format!("</style></svg><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
-    let mut sides = three();
-    for (place, side) in sides.iter_mut().enumerate() {
-        side.name = format!("{worst}{place}{}", HOSTILE[0]);
-        for trial in &mut side.trials {
+    let mut variants = three();
+    for (place, variant) in variants.iter_mut().enumerate() {
+        variant.name = format!("{worst}{place}{}", HOSTILE[0]);
+        for trial in &mut variant.trials {
             for (number, fact) in trial.facts.iter_mut().enumerate() {
                 fact.name = format!("{worst}{number}{}", HOSTILE[4]);
                 fact.value = format!("{worst}{place}{}", HOSTILE[2]);
@@ -252,7 +254,7 @@ fn hostile() -> Vec<Side> {
             }
         }
     }
-    sides
+    variants
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn every_chart_is_a_file_of_its_own() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    // Alone, too, a chart names its sides.
+    // Alone, too, a chart names its variants.
     let latency = files.iter().find(|file| file.name.contains("latency-create")).unwrap();
     for word in ["ext4", "xfs", "btrfs", "Latency of create", "p99"] {
         assert!(latency.svg.contains(word), "{word}");
@@ -338,27 +340,27 @@ fn hostile_names_make_tame_files() {
 
 #[test]
 fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
-    let contenders: Vec<Side> =
-        (0..51).map(|name| side(&format!("kernel-6.12.{name}"), name, 1, 6)).collect();
+    let contenders: Vec<ComparedVariant> =
+        (0..51).map(|name| variant(&format!("kernel-6.12.{name}"), name, 1, 6)).collect();
     let grid = |name: &str, late: i64| {
-        let mut side = side(name, late, 2, 0);
+        let mut variant = variant(name, late, 2, 0);
         for job in 0..50 {
             for round in 0..6 {
                 let mut trial = detailed(round, late, 2, name);
                 trial.beginning.parameters = vec![("files".to_owned(), format!("{job}000"))];
-                side.trials.push(trial);
+                variant.trials.push(trial);
             }
         }
-        side
+        variant
     };
-    for sides in [contenders, vec![grid("ext4", 0), grid("xfs", 500)]] {
-        let report = page_of(&sides);
+    for variants in [contenders, vec![grid("ext4", 0), grid("xfs", 500)]] {
+        let report = page_of(&variants);
         for sort in ["Latencies", "Timeline", "Aging"] {
             let is = |chart: &&Chart| format!("{chart:?}").starts_with(sort);
             assert!(charts(&report).filter(is).count() >= 10, "{sort}");
         }
         let text = html(&report);
-        assert!(text.len() < 2_000_000, "{} sides: {} bytes", sides.len(), text.len());
+        assert!(text.len() < 2_000_000, "{} variants: {} bytes", variants.len(), text.len());
         assert_sound(&text);
     }
 }
@@ -366,14 +368,14 @@ fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
 #[test]
 fn thousands_of_rounds_are_dots() {
     let values = (0..4000).map(|round| Some(100.0 + f64::from(round % 7))).collect();
-    let side = RoundsSide { name: "ext4".to_owned(), values };
+    let variant = RoundsVariant { name: "ext4".to_owned(), values };
     let rounds = Rounds {
         metric: "create MiB/s".to_owned(),
         unit: Unit::MibPerSecond,
         better: Better::Higher,
         paired: true,
         numbers: Vec::new(),
-        sides: vec![side.clone(), side],
+        variants: vec![variant.clone(), variant],
         left_out: 0,
     };
     let mut report = Report::new("rounds");
@@ -398,20 +400,21 @@ proptest! {
         points in vec((any::<u32>(), edge()), 0..6),
         percent in edge(),
         slice_seconds in any::<u64>(),
-        sides in 0..9usize,
+        variants in 0..9usize,
     ) {
         let mut report = Report::new("charts");
         let name = || HOSTILE.concat();
-        let latency = LatencySide { name: name(), timed: u64::MAX, curve };
-        report.chart(Chart::Latencies(Latencies { call: name(), sides: vec![latency; sides] }));
-        let timeline = TimelineSide { name: name(), rounds: 2, slices };
+        let latency = LatencyVariant { name: name(), timed: u64::MAX, curve };
+        let latencies = Latencies { call: name(), variants: vec![latency; variants] };
+        report.chart(Chart::Latencies(latencies));
+        let timeline = TimelineVariant { name: name(), rounds: 2, slices };
         report.chart(Chart::Timeline(Timeline {
             phase: name(),
             unit: name(),
             slice_seconds,
-            sides: vec![timeline; sides],
+            variants: vec![timeline; variants],
         }));
-        let aging = AgingSide {
+        let aging = AgingVariant {
             name: name(),
             points: points.clone(),
             line: points,
@@ -421,7 +424,7 @@ proptest! {
         report.chart(Chart::Aging(Aging {
             kind: name(),
             basis: name(),
-            sides: vec![aging; sides],
+            variants: vec![aging; variants],
         }));
         report.chart(Chart::Remark { title: name(), text: name() });
         assert_sound(&html(&report));

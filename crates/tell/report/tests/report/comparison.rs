@@ -2,7 +2,7 @@
 //! of its own); and its JSON held to what docs/json.md promises.
 
 use treering_analysis::compare::{
-    ComparisonCautionCode, Factor, Outcome, Side, Terms, Verdict, compare,
+    ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, Verdict, compare,
 };
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial, TrialId, Unit,
@@ -12,7 +12,7 @@ use treering_report::pages::comparison::{DataFormat, View, page};
 
 use crate::rendered;
 
-/// Noise of a round, the same on both sides, and a little of its own for each.
+/// Noise of a round, the same on both variants, and a little of its own for each.
 const ROUNDS: [f64; 9] = [1.00, 1.04, 0.97, 1.02, 0.99, 1.01, 0.98, 1.03, 0.96];
 const OWN: [f64; 9] = [1.001, 0.999, 1.002, 0.998, 1.000, 1.001, 0.999, 1.003, 0.997];
 
@@ -68,23 +68,24 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
     }
 }
 
-pub(crate) fn side(name: &str, late: i64, factor: f64, rounds: usize) -> Side {
+pub(crate) fn variant(name: &str, late: i64, factor: f64, rounds: usize) -> ComparedVariant {
     // The baseline goes first in every other round.
     let late = |round: usize| if round.is_multiple_of(2) { late } else { -late };
     let trials = (0..rounds).map(|round| trial(round, late(round), factor, name)).collect();
-    Side { name: name.to_owned(), factor: Factor::Filesystem, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, trials }
 }
 
 /// Nine rounds of three filesystems; a trial of the second failed.
 pub(crate) fn nine_rounds() -> Outcome {
     let (ext4, mut xfs, btrfs) =
-        (side("ext4", 0, 1.0, 9), side("xfs", 500, 1.08, 9), side("btrfs", 900, 0.9, 9));
+        (variant("ext4", 0, 1.0, 9), variant("xfs", 500, 1.08, 9), variant("btrfs", 900, 0.9, 9));
     xfs.trials[3].ending = Ending::Failed { why: "no space left on device".to_owned() };
     compare(&ext4, &[xfs, btrfs], &Terms::default()).unwrap()
 }
 
 pub(crate) fn one_run() -> Outcome {
-    compare(&side("ext4", 0, 1.0, 1), &[side("xfs", 500, 1.08, 1)], &Terms::default()).unwrap()
+    compare(&variant("ext4", 0, 1.0, 1), &[variant("xfs", 500, 1.08, 1)], &Terms::default())
+        .unwrap()
 }
 
 fn golden(name: &str, outcome: &Outcome) {

@@ -4,11 +4,11 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use roxmltree::{Document, Node};
-use treering_analysis::compare::{Factor, Outcome, Side, Terms, Verdict, compare};
+use treering_analysis::compare::{ComparedVariant, Factor, Outcome, Terms, Verdict, compare};
 use treering_model::{Better, Metric, Scope, Trial, Unit};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
-use treering_report::{Block, Chart, Forest, ForestRow, Report, Rounds, RoundsSide};
+use treering_report::{Block, Chart, Forest, ForestRow, Report, Rounds, RoundsVariant};
 
 use crate::comparison::{nine_rounds, one_run, trial};
 use crate::fixture::{self, HOSTILE};
@@ -123,7 +123,7 @@ fn the_verdict_comes_first_then_the_overview_the_cautions_the_figures_and_the_en
         at("aria-label=\"primary\""),
         at("class=\"chart ratios\""),
         at("aria-label=\"exploratory\""),
-        at("aria-label=\"sides\""),
+        at("aria-label=\"variants\""),
         at("class=\"command\""),
         at("class=\"copied raw\""),
     ];
@@ -163,13 +163,13 @@ fn charts_show_every_ratio_and_every_trial() {
     let rows = with_class(&document, "row");
     assert_eq!(rows.len(), primary.len() * 2);
     for one in &primary {
-        let told = |row: &&Node<'_, '_>| {
+        let reported = |row: &&Node<'_, '_>| {
             let title = row.children().find(|node| node.has_tag_name("title")).map(text_of);
             title.is_some_and(|title| {
                 title.contains(&one.contender) && title.contains(one.verdict.name())
             })
         };
-        assert!(rows.iter().filter(told).count() >= 2);
+        assert!(rows.iter().filter(reported).count() >= 2);
     }
     // Three metrics in two drawings; nine rounds of btrfs, eight of xfs, whose fourth trial failed.
     let titles = document.descendants().filter(|node| node.has_tag_name("title")).map(text_of);
@@ -187,26 +187,26 @@ fn raw_numbers_are_all_there() {
     let document = Document::parse(&xml).unwrap();
     let raw = text_of(with_class(&document, "raw")[0]);
     for one in outcome.comparisons.iter().filter(|one| one.primary) {
-        for (side, values) in
+        for (variant, values) in
             [(&one.baseline, &one.baseline_values), (&one.contender, &one.contender_values)]
         {
             let found =
-                raw.lines().filter(|line| line.split('\t').nth(3) == Some(side)).any(|line| {
+                raw.lines().filter(|line| line.split('\t').nth(3) == Some(variant)).any(|line| {
                     let numbers =
                         line.split('\t').skip(4).map(|field| field.parse::<f64>().unwrap());
                     let near = |(a, b): (f64, &f64)| (a / b - 1.0).abs() < 1e-8;
                     line.split('\t').count() == values.len() + 4 && numbers.zip(values).all(near)
                 });
-            assert!(found, "{side}: {raw}");
+            assert!(found, "{variant}: {raw}");
         }
     }
 }
 
-/// Sides, labels, metrics, kernels and mount options that want to do harm.
+/// Variants, labels, metrics, kernels and mount options that want to do harm.
 fn hostile_outcome() -> Outcome {
     let worst =
         format!("</title></svg></pre><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
-    let side = |number: usize, factor: f64| {
+    let variant = |number: usize, factor: f64| {
         let mut trials: Vec<Trial> = (0..7).map(|round| trial(round, 0, factor, &worst)).collect();
         for (round, trial) in trials.iter_mut().enumerate() {
             trial.beginning.started_unix_ms += i64::try_from(round * 100 + number).unwrap();
@@ -217,9 +217,9 @@ fn hostile_outcome() -> Outcome {
                 metric.scope = Scope::Kind(format!("{worst}{}{place}", HOSTILE[1]));
             }
         }
-        Side { name: format!("{worst}{number}"), factor: Factor::Variant, trials }
+        ComparedVariant { name: format!("{worst}{number}"), factor: Factor::Variant, trials }
     };
-    compare(&side(0, 1.0), &[side(1, 1.1), side(2, 0.8)], &Terms::default()).unwrap()
+    compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &Terms::default()).unwrap()
 }
 
 #[test]
@@ -256,15 +256,15 @@ fn a_chart_takes_what_no_comparison_gives() {
         row(Some(f64::MAX), None),
         row(Some(1.0), Some((1.0, 1.0))),
     ];
-    let side =
-        |values: &[Option<f64>]| RoundsSide { name: "a".to_owned(), values: values.to_vec() };
-    let rounds = |unit, sides| Rounds {
+    let variant =
+        |values: &[Option<f64>]| RoundsVariant { name: "a".to_owned(), values: values.to_vec() };
+    let rounds = |unit, variants| Rounds {
         metric: "m".to_owned(),
         unit,
         better: Better::Higher,
         paired: true,
         numbers: vec![7],
-        sides,
+        variants,
         left_out: 3,
     };
     let edges = [Some(f64::MAX), None, Some(-f64::MAX), Some(0.0), Some(5e-324), Some(f64::MIN)];
@@ -273,9 +273,9 @@ fn a_chart_takes_what_no_comparison_gives() {
         Chart::Forest(Forest { baseline: String::new(), rows: Vec::new() }),
         Chart::Forest(Forest { baseline: HOSTILE.concat(), rows }),
         Chart::Rounds(rounds(Unit::Bytes, Vec::new())),
-        Chart::Rounds(rounds(Unit::Count, vec![side(&[])])),
-        Chart::Rounds(rounds(Unit::Nanoseconds, vec![side(&edges), side(&[None])])),
-        Chart::Rounds(rounds(Unit::Seconds, (0..9).map(|_| side(&[Some(0.0)])).collect())),
+        Chart::Rounds(rounds(Unit::Count, vec![variant(&[])])),
+        Chart::Rounds(rounds(Unit::Nanoseconds, vec![variant(&edges), variant(&[None])])),
+        Chart::Rounds(rounds(Unit::Seconds, (0..9).map(|_| variant(&[Some(0.0)])).collect())),
     ] {
         report.chart(chart);
     }
@@ -313,7 +313,7 @@ fn a_wide_interval_ends_in_an_arrow() {
 
 /// A comparison as large as a long list of kernels or a grid of parameters makes it.
 fn large(contenders: usize, jobs: usize) -> Outcome {
-    let side = |name: usize| {
+    let variant = |name: usize| {
         let mut trials = Vec::new();
         for job in 0..jobs {
             for round in 0..10 {
@@ -324,10 +324,10 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
                 trials.push(one);
             }
         }
-        Side { name: format!("kernel-6.12.{name}"), factor: Factor::Label, trials }
+        ComparedVariant { name: format!("kernel-6.12.{name}"), factor: Factor::Label, trials }
     };
-    let others: Vec<Side> = (1..=contenders).map(side).collect();
-    compare(&side(0), &others, &Terms::default()).unwrap()
+    let others: Vec<ComparedVariant> = (1..=contenders).map(variant).collect();
+    compare(&variant(0), &others, &Terms::default()).unwrap()
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn positive() -> impl Strategy<Value = f64> {
 }
 
 fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outcome> {
-    let side = |name: &str, late: i64, pick: fn(&(f64, f64)) -> f64| {
+    let variant = |name: &str, late: i64, pick: fn(&(f64, f64)) -> f64| {
         let of = |(round, pair)| {
             let mut one = trial(round % 9, late, 1.0, name);
             one.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
@@ -394,9 +394,9 @@ fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outco
             one
         };
         let trials = values.iter().enumerate().map(of).collect();
-        Side { name: name.to_owned(), factor: Factor::Label, trials }
+        ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
     };
-    compare(&side("a", 0, |v| v.0), &[side("b", 5, |v| v.1)], &Terms::default()).ok()
+    compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &Terms::default()).ok()
 }
 
 proptest! {

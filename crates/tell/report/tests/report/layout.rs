@@ -57,20 +57,21 @@ fn the_json_has_the_names_that_are_documented() {
     let mut bytes = Vec::new();
     write_json(&layout(), &View { path: ODD, through: "" }, &mut bytes).unwrap();
     assert!(!bytes.contains(&0x9b) && bytes.ends_with(b"}\n"));
-    let told: Value = serde_json::from_slice(&bytes).unwrap();
-    assert_eq!(told["treering_layout"]["version"], 1);
-    assert_eq!(told["path"], ODD);
-    assert_eq!(told["files"], 3);
-    assert_eq!(told["extents_per_file"], 1.5);
-    assert_eq!(told["traversal_score"], 0.75);
-    assert_eq!(told["adjacent_siblings"], 0.5);
-    assert_eq!(told["free_space"]["extents"], 2);
-    assert_eq!(told["free_space"]["bytes"], 8192);
-    assert_eq!(told["free_space"]["histogram"][0]["below_bytes"], 8192);
-    assert_eq!(told["intervals"]["adjacent_siblings"][1], 0.75);
-    assert!(told["layout_score"].is_null() && told["gap_bytes"].is_null());
+    let reported: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(reported["treering_layout"]["version"], 1);
+    assert_eq!(reported["path"], ODD);
+    assert_eq!(reported["files"], 3);
+    assert_eq!(reported["extents_per_file"], 1.5);
+    assert_eq!(reported["traversal_score"], 0.75);
+    assert_eq!(reported["adjacent_siblings"], 0.5);
+    assert_eq!(reported["free_space"]["extents"], 2);
+    assert_eq!(reported["free_space"]["bytes"], 8192);
+    assert_eq!(reported["free_space"]["histogram"][0]["below_bytes"], 8192);
+    assert_eq!(reported["intervals"]["adjacent_siblings"][1], 0.75);
+    assert!(reported["layout_score"].is_null() && reported["gap_bytes"].is_null());
     let documented = include_str!("../../../../../docs/json.md");
-    for (name, _) in told.as_object().unwrap().iter().filter(|(name, _)| *name != "treering_layout")
+    for (name, _) in
+        reported.as_object().unwrap().iter().filter(|(name, _)| *name != "treering_layout")
     {
         assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/json.md");
     }

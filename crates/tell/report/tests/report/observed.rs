@@ -1,8 +1,8 @@
-//! What observers saw of the sides of a comparison: a table of its own, plots above each other on
-//! one scale, and pages that stay small however many requests there were.
+//! What observers saw of the variants of a comparison: a table of its own, plots above each other
+//! on one scale, and pages that stay small however many requests there were.
 
 use treering_analysis::compare::{
-    Factor, ObservedJob, Outcome, Side, Terms, compare_observed, observed_jobs,
+    ComparedVariant, Factor, ObservedJob, Outcome, Terms, compare_observed, observed_jobs,
 };
 use treering_model::{
     Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
@@ -118,8 +118,8 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
     trial
 }
 
-fn one(name: &str, trial: Trial) -> Side {
-    Side { name: name.to_owned(), factor: Factor::Variant, trials: vec![trial] }
+fn one(name: &str, trial: Trial) -> ComparedVariant {
+    ComparedVariant { name: name.to_owned(), factor: Factor::Variant, trials: vec![trial] }
 }
 
 /// A comparison of two variants with an observing round, and the page about it.
@@ -132,15 +132,15 @@ fn observed() -> (Outcome, Report) {
         one(name, trial)
     };
     let (ext4, xfs) = (measured("ext4", 0), measured("x<s", 500));
-    let sides = [("ext4", 900), ("x<s", 1400)].map(|(name, late)| {
+    let variants = [("ext4", 900), ("x<s", 1400)].map(|(name, late)| {
         let trial = watched(late, name, campaign, CellRole::Observed);
         one(&format!("{name}{}", CellRole::Observed.suffix()), trial)
     });
-    let outcome = compare_observed(&ext4, &[xfs], &sides, &Terms::default()).unwrap();
-    let mut jobs: Vec<ObservedJob> = observed_jobs(&sides[0], &sides[1..]);
-    for (job_side, side) in jobs.iter_mut().flat_map(|job| &mut job.sides).zip(&sides) {
-        assert_eq!(format!("{}{}", job_side.name, CellRole::Observed.suffix()), side.name);
-        job_side.seen = side.trials.first().cloned();
+    let outcome = compare_observed(&ext4, &[xfs], &variants, &Terms::default()).unwrap();
+    let mut jobs: Vec<ObservedJob> = observed_jobs(&variants[0], &variants[1..]);
+    for (job_variant, variant) in jobs.iter_mut().flat_map(|job| &mut job.variants).zip(&variants) {
+        assert_eq!(format!("{}{}", job_variant.name, CellRole::Observed.suffix()), variant.name);
+        job_variant.seen = variant.trials.first().cloned();
     }
     let page = page(&outcome, &View { observed: &jobs, ..View::default() });
     (outcome, page)
@@ -191,10 +191,10 @@ fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
     });
     let timelines: Vec<_> = timelines.collect();
     assert_eq!(timelines.len(), 1);
-    assert_eq!(timelines[0].sides.len(), 2);
-    assert_eq!(timelines[0].sides[1].points.len(), 10);
+    assert_eq!(timelines[0].variants.len(), 2);
+    assert_eq!(timelines[0].variants[1].points.len(), 10);
     let maps = charts.iter().filter(|chart| matches!(chart, Chart::Map(_))).count();
-    assert_eq!(maps, 2, "the last of each side");
+    assert_eq!(maps, 2, "the last of each variant");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_page_about_millions_of_requests_stays_small_and_sound() {
     assert_sound(&text);
     assert!(text.contains("What the device did in phase aging"));
     assert!(text.contains("x&lt;s on loop7") && !text.contains("x<s"));
-    // Two sides in three phases: six million requests.
+    // Two variants in three phases: six million requests.
     let drawn: usize = text.matches("class=\"cells").count();
     assert_eq!(drawn, 12, "reads and writes of each");
     assert!(text.len() < 500_000, "{} bytes", text.len());

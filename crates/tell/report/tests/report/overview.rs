@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use treering_analysis::compare::{
-    Factor, MetricComparison, Outcome, Side, Terms, Verdict, compare,
+    ComparedVariant, Factor, MetricComparison, Outcome, Terms, Verdict, compare,
 };
 use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, Work};
 use treering_report::formats::plain::Plain;
@@ -13,14 +13,14 @@ use treering_report::formats::terminal::Terminal;
 use treering_report::pages::comparison::{View, page};
 use treering_report::{Block, Cell as TableCell, Chart, Column, Report, Table};
 
-use crate::comparison::{nine_rounds, side, trial};
+use crate::comparison::{nine_rounds, trial, variant};
 use crate::html::html;
 use crate::rendered;
 
 /// Three jobs of a plan with three variants, as `[job]` names them. Of the last the noise is wide.
 fn three_by_three(rounds: usize) -> Outcome {
     let jobs = ["small files", "large files", "mail"];
-    let side = |name: &str, late: i64, factor: f64| {
+    let variant = |name: &str, late: i64, factor: f64| {
         let of_job = |(place, job): (usize, &&str)| -> Vec<Trial> {
             let one = |round: usize| {
                 let wild = [1.3, 0.7, 1.0, 1.5, 0.8, 1.2, 0.6, 1.1, 0.9][(round + place * 2) % 9];
@@ -50,10 +50,10 @@ fn three_by_three(rounds: usize) -> Outcome {
             (0..rounds).map(one).collect()
         };
         let trials = jobs.iter().enumerate().flat_map(of_job).collect();
-        Side { name: name.to_owned(), factor: Factor::Variant, trials }
+        ComparedVariant { name: name.to_owned(), factor: Factor::Variant, trials }
     };
-    let contenders = [side("xfs", 500, 1.12), side("btrfs", 900, 0.9)];
-    compare(&side("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()
+    let contenders = [variant("xfs", 500, 1.12), variant("btrfs", 900, 0.9)];
+    compare(&variant("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()
 }
 
 fn of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
@@ -80,8 +80,8 @@ fn one_quantity_has_one_verdict_in_all_its_units() {
 #[test]
 fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     let timed = |name: &str, late: i64, factor: f64, limit: bool| {
-        let mut side = side(name, late, 1.0, 9);
-        for (round, trial) in side.trials.iter_mut().enumerate() {
+        let mut variant = variant(name, late, 1.0, 9);
+        for (round, trial) in variant.trials.iter_mut().enumerate() {
             let noise = 1.0 + round as f64 / 1000.0;
             let rate = Metric::new(
                 "operations_per_second",
@@ -98,15 +98,15 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
                 trial.facts.push(Fact { name, value });
             }
         }
-        side
+        variant
     };
     for (limit, factor) in [(true, 1.01), (true, 1.2)] {
-        let sides = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
-        let outcome = compare(&sides.0, &[sides.1], &Terms::default()).unwrap();
+        let variants = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
+        let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
         assert_eq!(of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
     }
-    let sides = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
-    let outcome = compare(&sides.0, &[sides.1], &Terms::default()).unwrap();
+    let variants = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
+    let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
     let same = of(&outcome, "elapsed_seconds").same_as.clone();
     assert_eq!(same.as_deref(), Some("operations_per_second"));
 }
@@ -114,7 +114,8 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
 #[test]
 fn what_the_user_chose_leads_its_quantity() {
     let terms = Terms { primary: vec!["create/seconds".to_owned()], ..Terms::default() };
-    let outcome = compare(&side("ext4", 0, 1.0, 9), &[side("xfs", 500, 1.08, 9)], &terms).unwrap();
+    let outcome =
+        compare(&variant("ext4", 0, 1.0, 9), &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     assert!(of(&outcome, "create/seconds").primary);
     let other = of(&outcome, "create/mib_per_second");
     assert_eq!(other.same_as.as_deref(), Some("create/seconds"));
@@ -134,7 +135,7 @@ fn the_headline_names_jobs_and_what_is_typical() {
         "{xfs}"
     );
     assert!(xfs.contains("unclear at 3 of 9 (about "), "{xfs}");
-    // With one job it stands once, behind the sides.
+    // With one job it stands once, behind the variants.
     let text = rendered(&page(&nine_rounds(), &View::default()), &Plain { width: 400 });
     assert!(text.contains(
         "xfs against ext4, compilebench: worse at read (-8.0 %); better at create (+8.0 %); the \
@@ -173,7 +174,7 @@ fn the_overview_comes_first_and_the_gravest_caution_is_open() {
     assert_eq!(text.matches("<details class=\"caution\" open=\"\">").count(), cautions.min(1));
     let at = |what: &str| text.find(what).unwrap();
     assert!(at("class=\"chart forest\"") < at("<table>"));
-    assert!(at("aria-label=\"primary\"") < at("aria-label=\"sides\""));
+    assert!(at("aria-label=\"primary\"") < at("aria-label=\"variants\""));
 }
 
 #[test]
@@ -210,8 +211,8 @@ fn a_table_of_verdicts_is_whole_in_a_hundred_columns() {
 #[test]
 fn a_control_says_what_could_have_been_found() {
     let terms = Terms::default();
-    let (base, again) = (side("ext4", 0, 1.0, 9), side("ext4 again", 300, 1.001, 9));
-    let mut outcome = compare(&base, &[side("xfs", 500, 1.08, 9)], &terms).unwrap();
+    let (base, again) = (variant("ext4", 0, 1.0, 9), variant("ext4 again", 300, 1.001, 9));
+    let mut outcome = compare(&base, &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     outcome.check_control(&base, &again, &terms).unwrap();
     assert_eq!(outcome.control.len(), 3);
     let text = rendered(&page(&outcome, &View::default()), &Plain { width: 400 });

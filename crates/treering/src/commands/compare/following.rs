@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, Factor, MetricComparison, Outcome, Side, Terms, compare,
+    COMPARED_FACTS, ComparedVariant, Factor, MetricComparison, Outcome, Terms, compare,
 };
 use treering_campaign::PlannedCell;
 use treering_campaign::plan::{Plan, Stopping};
@@ -15,8 +15,8 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_to_read};
 
-/// So many primary metrics of a contender are told after each round.
-const TOLD: usize = 4;
+/// So many primary metrics of a contender are reported after each round.
+const SHOWN: usize = 4;
 
 /// What the rounds so far say.
 struct Standing {
@@ -131,7 +131,7 @@ impl<'a> Following<'a> {
             return Ok(standing);
         };
         let mut incomplete = BTreeSet::new();
-        let mut sides = Vec::new();
+        let mut variants = Vec::new();
         let (mut begin, mut end) = (f64::INFINITY, 0.0_f64);
         for (number, variant) in self.plan.variants.iter().enumerate() {
             let of_variant = done
@@ -152,12 +152,13 @@ impl<'a> Following<'a> {
             trials.retain(|trial| trial.exclusion().is_none());
             if !trials.is_empty() {
                 let name = variant.name.clone();
-                sides.push(Side { name, factor: Factor::Variant, trials });
+                variants.push(ComparedVariant { name, factor: Factor::Variant, trials });
             }
         }
         standing.seconds = (end - begin).max(0.0);
         standing.incomplete = u32::try_from(incomplete.len()).unwrap_or(u32::MAX);
-        let Some((baseline, contenders)) = sides.split_first().filter(|(_, rest)| !rest.is_empty())
+        let Some((baseline, contenders)) =
+            variants.split_first().filter(|(_, rest)| !rest.is_empty())
         else {
             return Ok(standing);
         };
@@ -173,7 +174,7 @@ impl<'a> Following<'a> {
 fn tell(round: u32, outcome: &Outcome) {
     for contender in &outcome.contenders {
         let said: Vec<String> =
-            outcome.primary_of(&contender.name).filter_map(in_words).take(TOLD).collect();
+            outcome.primary_of(&contender.name).filter_map(in_words).take(SHOWN).collect();
         if !said.is_empty() {
             let (name, baseline) = (&contender.name, &outcome.baseline.name);
             say(&format!("  after {round} rounds, {name} / {baseline}: {}", said.join(", ")));

@@ -52,7 +52,7 @@ impl Estimate {
 /// What is known of a plan beforehand.
 pub(in crate::commands) struct Forecast {
     pub(super) jobs: Vec<Estimate>,
-    /// In the order in which it will be told.
+    /// In the order in which it will be reported.
     lines: Vec<String>,
 }
 

@@ -85,9 +85,9 @@ fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     let devices = dir.and_then(|dir| devices_under(dir).ok());
     let devices = devices.or_else(|| disks.iter().find_map(|node| device_at(node).ok()))?;
     let recorder = BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new()).ok()?;
-    let way = recorder.way().to_string();
+    let method = recorder.method().to_string();
     let _nothing_is_kept = recorder.stop();
-    Some(way)
+    Some(method)
 }
 
 /// Originals of what treering imitates that are on the path; a link to treering is none.

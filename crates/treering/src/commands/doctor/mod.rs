@@ -1,5 +1,6 @@
 //! `treering doctor`: what is here to measure with, how noisy it is, what would make measurements
-//! doubtful, and what to type next: of the machine, and of a directory, a block device or a plan.
+//! questionable, and what to type next: of the machine, and of a directory, a block device or a
+//! plan.
 
 mod inventory;
 mod next;
@@ -25,7 +26,7 @@ use super::{compare, lab, output};
 use crate::arguments::DoctorArgs;
 use crate::failure::{Failure, Kind};
 
-/// Every doubt, in the order of how much harm it does: what makes numbers wrong, what makes them
+/// Every caution, in the order of how much harm it does: what makes numbers wrong, what makes them
 /// another machine's, what makes them noisy, what only wants to be known.
 const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::KernelWarning,
@@ -69,7 +70,7 @@ struct Findings {
     obstacles: Vec<String>,
     /// What the plan comes to: rounds, trials, time, comparisons.
     plan: Vec<String>,
-    /// What a comparison of the plan would doubt.
+    /// What a comparison of the plan would caution against.
     warnings: Vec<Warning>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
@@ -210,7 +211,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_doubt_has_its_rank() {
+    fn every_caution_has_its_rank() {
         let ranked: HashSet<_> = WORST_FIRST.into_iter().collect();
         assert_eq!(ranked.len(), WORST_FIRST.len(), "as many as there are, none twice");
     }

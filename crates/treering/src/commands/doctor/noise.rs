@@ -24,7 +24,7 @@ const STEPS: u64 = 500_000;
 const FILES: usize = 32;
 /// Fewer values say nothing of noise.
 const BLOCKS_MIN: usize = 4;
-/// What the resolution is told for.
+/// What the resolution is reported for.
 const ROUNDS: u32 = 10;
 const RUN_SECONDS: u32 = 20;
 

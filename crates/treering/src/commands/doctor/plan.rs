@@ -1,8 +1,11 @@
-//! What the doctor says of a plan: what cannot be done of it, and what its comparison would doubt.
+//! What the doctor says of a plan: what cannot be done of it, and what its comparison would caution
+//! against.
 
 use std::path::Path;
 
-use treering_analysis::compare::{ComparisonCautionCode as Code, Factor, Side, Terms, compare};
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonCautionCode as Code, Factor, Terms, compare,
+};
 use treering_campaign::plan::Plan;
 use treering_lab::{Device, inspect};
 use treering_model::filesystems::by_name;
@@ -18,7 +21,7 @@ use crate::commands::lab;
 use crate::commands::trial::beginning;
 use crate::failure::Failure;
 
-/// Doubts about a comparison that can be seen before it: those about places.
+/// Cautions about a comparison that can be seen before it: those about places.
 const FORESEEN: [Code; 7] = [
     Code::SizesDiffer,
     Code::FreeSpaceDiffers,
@@ -109,12 +112,12 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
 
 /// What a comparison would say of the places: it is asked, with a trial of nothing on each.
 fn foreseen(plan: &Plan) -> Vec<Warning> {
-    let mut sides = plan.variants.iter().filter_map(|variant| {
+    let mut variants = plan.variants.iter().filter_map(|variant| {
         let trials = vec![trial(plan, variant)?];
-        Some(Side { name: variant.name.clone(), factor: Factor::Variant, trials })
+        Some(ComparedVariant { name: variant.name.clone(), factor: Factor::Variant, trials })
     });
-    let Some(baseline) = sides.next() else { return Vec::new() };
-    let contenders: Vec<Side> = sides.collect();
+    let Some(baseline) = variants.next() else { return Vec::new() };
+    let contenders: Vec<ComparedVariant> = variants.collect();
     let outcome = compare(&baseline, &contenders, &Terms::default());
     let cautions = outcome.map(|outcome| outcome.cautions).unwrap_or_default();
     let about_places = cautions.into_iter().filter(|caution| FORESEEN.contains(&caution.code));

@@ -55,7 +55,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
     let file = File::open(path).map_err(failed)?;
     if write_back {
         // An old error of writing is no reason not to look.
-        let _told_by_whoever_wrote = sync_filesystem(file.as_fd());
+        let _reported_by_whoever_wrote = sync_filesystem(file.as_fd());
     }
     let facts = filesystem_facts(&file).map_err(|errno| failed(errno.into()))?;
     let mut extents = Vec::new();

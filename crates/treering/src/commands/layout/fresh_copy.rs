@@ -39,15 +39,15 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let work = Work { args, sight: &sight, stop: signals.flag(), bar: bar() };
     // Before anything is made.
     if !matches!(sight.kind(), SightKind::Private { .. }) {
-        let _told_by_whoever_wrote = sync_filesystem(sight.root());
+        let _reported_by_whoever_wrote = sync_filesystem(sight.root());
     }
     cold()?;
     let like = Likeness::of(&sight, &args.path)?;
     let erasing = EraseList::new(args.erase.iter().cloned());
     let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open()?)?;
-    let mut doubts: Vec<String> = like.doubts().iter().map(ToString::to_string).collect();
-    doubts.extend(scratch.doubts().iter().map(ToString::to_string));
-    let compared = work.compare(&mut scratch, doubts);
+    let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
+    cautions.extend(scratch.cautions().iter().map(ToString::to_string));
+    let compared = work.compare(&mut scratch, cautions);
     if let Some(bar) = &work.bar {
         bar.finish_and_clear();
     }
@@ -75,7 +75,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn compare(&self, scratch: &mut Scratch, doubts: Vec<String>) -> Result<FreshCopy, Failure> {
+    fn compare(&self, scratch: &mut Scratch, cautions: Vec<String>) -> Result<FreshCopy, Failure> {
         let aged = self.look(self.sight.root())?;
         let copied = self.copy(scratch)?;
         let mkfs = scratch.command().to_vec();
@@ -90,18 +90,19 @@ impl Work<'_> {
         drop(top);
         scratch.remount()?;
         let fresh = self.look(scratch.open()?.as_fd())?;
-        let mut copy = FreshCopy { aged, fresh, on, mkfs, copied, doubts, ..FreshCopy::default() };
+        let mut copy =
+            FreshCopy { aged, fresh, on, mkfs, copied, cautions, ..FreshCopy::default() };
         let mut orders = [0; 2];
         for turn in 0..self.args.repeat {
             // Each is the first as often as the other.
             for is_fresh in [turn % 2 == 1, turn % 2 == 0] {
-                let (order, read) = self.read(scratch, turn, is_fresh, &mut copy.doubts)?;
+                let (order, read) = self.read(scratch, turn, is_fresh, &mut copy.cautions)?;
                 orders[usize::from(is_fresh)] = order;
                 copy.reads.push(read);
             }
         }
         copy.same_order = orders[0] == orders[1];
-        doubt_caches(&mut copy);
+        caution_caches(&mut copy);
         Ok(copy)
     }
 
@@ -138,7 +139,7 @@ impl Work<'_> {
         scratch: &Scratch,
         turn: u32,
         is_fresh: bool,
-        doubts: &mut Vec<String>,
+        cautions: &mut Vec<String>,
     ) -> Result<(u64, ColdRead), Failure> {
         let opened = scratch.open()?;
         let top = if is_fresh { opened.as_fd() } else { self.sight.root() };
@@ -147,8 +148,8 @@ impl Work<'_> {
             Ok(recorder) => Some(recorder),
             Err(missing) => {
                 let missing = format!("seeks are left out: {missing}");
-                if !doubts.contains(&missing) {
-                    doubts.push(missing);
+                if !cautions.contains(&missing) {
+                    cautions.push(missing);
                 }
                 None
             }
@@ -159,14 +160,15 @@ impl Work<'_> {
             self.tell(what, scan.files);
             self.go_on()
         });
-        let digest = recorder.and_then(BlockRecorder::stop).map(|told| told.digest);
+        let digest = recorder.and_then(BlockRecorder::stop).map(|reported| reported.digest);
         let scan = scanned.map_err(|error| match error {
             ScanError::Stopped => interrupted(),
             failed @ ScanError::Failed(..) => Failure::of(Kind::Environment, &failed),
         })?;
         let requests = digest.map(|digest| {
             if digest.figures.lost_events > 0 {
-                doubts.push(format!("{} events of requests were lost", digest.figures.lost_events));
+                cautions
+                    .push(format!("{} events of requests were lost", digest.figures.lost_events));
             }
             ReadRequests {
                 reads: digest.figures.reads.requests,
@@ -231,12 +233,12 @@ fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, String> {
 }
 
 /// Says where a device was asked for less than there is.
-fn doubt_caches(copy: &mut FreshCopy) {
+fn caution_caches(copy: &mut FreshCopy) {
     let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
     let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
     let Some(least) = least.filter(|_| !is_encoded) else { return };
     if (least as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
-        copy.doubts.push(format!(
+        copy.cautions.push(format!(
             "a device was asked for {least} bytes of {} only: a cache has answered, or data were \
              never written",
             copy.copied.bytes

@@ -16,7 +16,7 @@ use crate::storage::failure;
 const NAMED: usize = 8;
 
 impl Known<'_> {
-    /// That trials were left out of these sides, which, and why.
+    /// That trials were left out of these variants, which, and why.
     pub(super) fn excluded_of(&self, picks: &[Pick]) -> Result<Option<ComparisonCaution>, Failure> {
         let is_of = |one: &&Candidate| picks.iter().any(|pick| pick.would_have(one));
         let out: Vec<&Candidate> = self.excluded.iter().filter(is_of).collect();

@@ -24,8 +24,8 @@ impl Gating {
         Ok(Self { is_asked: args.gate, accepted })
     }
 
-    /// The exit code, said with its reason. The absent are sides that have no trials although they
-    /// were to be compared.
+    /// The exit code, said with its reason. The absent are variants that have no trials although
+    /// they were to be compared.
     pub(super) fn answer(&self, outcome: &Outcome, absent: &[&str]) -> ExitCode {
         if !self.is_asked {
             return ExitCode::SUCCESS;
@@ -63,7 +63,7 @@ fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
     counting().find(|code| code.name() == name).ok_or_else(|| {
         let known = ComparisonCautionCode::ALL.iter().any(|code| code.name() == name);
         let message = if known {
-            format!("--accept: '{name}' does not say that the sides differ")
+            format!("--accept: '{name}' does not say that the variants differ")
         } else {
             format!("--accept: '{name}' is no caution of a comparison")
         };

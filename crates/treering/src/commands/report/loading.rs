@@ -2,8 +2,8 @@
 //! the calls, seconds and tasks of as many as can be drawn.
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparisonCaution, JobProfile, ObservedJob, Side, SideProfile, observed_jobs,
-    profiles,
+    COMPARED_FACTS, ComparedVariant, ComparisonCaution, JobProfile, ObservedJob, VariantProfile,
+    observed_jobs, profiles,
 };
 use treering_model::TrialId;
 use treering_store::{Detail, Store};
@@ -21,20 +21,20 @@ const DRAWN: usize = 600;
 
 /// What is compared.
 pub(super) struct Compared {
-    pub(super) baseline: Side,
-    pub(super) contenders: Vec<Side>,
+    pub(super) baseline: ComparedVariant,
+    pub(super) contenders: Vec<ComparedVariant>,
     /// The baseline a second time.
-    pub(super) control: Option<Side>,
-    /// The sides in rounds that were run to be watched, the baseline first; empty without any.
-    pub(super) observed: Vec<Side>,
+    pub(super) control: Option<ComparedVariant>,
+    /// The variants in rounds that were run to be watched, the baseline first; empty without any.
+    pub(super) observed: Vec<ComparedVariant>,
     /// Remarks about what was not read.
     pub(super) notes: Vec<String>,
-    /// That trials of the sides were left out since they are excluded.
+    /// That trials of the variants were left out since they are excluded.
     pub(super) excluded: Option<ComparisonCaution>,
 }
 
 impl Compared {
-    /// Reads the sides: tasks and every fact as long as they are not too many.
+    /// Reads the variants: tasks and every fact as long as they are not too many.
     pub(super) fn read(
         store: &Store,
         picks: &[Pick],
@@ -43,39 +43,46 @@ impl Compared {
     ) -> Result<Self, Failure> {
         let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
         let mut notes = Vec::new();
-        let mut sides = Vec::new();
+        let mut variants = Vec::new();
         for pick in picks {
-            let mut side =
+            let mut variant =
                 if all <= TASKS_READ { whole(store, pick)? } else { headlines(store, pick)? };
             if all > TASKS_READ {
-                add_facts(store, &mut side)?;
+                add_facts(store, &mut variant)?;
             }
-            sides.push(side);
+            variants.push(variant);
         }
         if all > TASKS_READ {
             notes.push(format!(
                 "of {all} trials the environment beyond what is compared is that of the first and \
-                 the last of each side"
+                 the last of each variant"
             ));
         }
-        let mut sides = sides.into_iter();
-        let baseline = sides.next().ok_or_else(no_results)?;
+        let mut variants = variants.into_iter();
+        let baseline = variants.next().ok_or_else(no_results)?;
         let control = control.map(|pick| headlines(store, pick)).transpose()?;
         let observed = observed.iter().map(|pick| headlines(store, pick));
-        let observed = observed.collect::<Result<Vec<Side>, Failure>>()?;
-        Ok(Self { baseline, contenders: sides.collect(), control, observed, notes, excluded: None })
+        let observed = observed.collect::<Result<Vec<ComparedVariant>, Failure>>()?;
+        Ok(Self {
+            baseline,
+            contenders: variants.collect(),
+            control,
+            observed,
+            notes,
+            excluded: None,
+        })
     }
 
-    /// Reads what observers made, of a trial of each side: of the rounds that were run for that, or
-    /// of the measured ones where these were watched.
+    /// Reads what observers made, of a trial of each variant: of the rounds that were run for that,
+    /// or of the measured ones where these were watched.
     pub(super) fn observed_jobs(&self, store: &Store) -> Result<Vec<ObservedJob>, Failure> {
         let mut jobs = match self.observed.split_first() {
             Some((baseline, contenders)) => observed_jobs(baseline, contenders),
             None => observed_jobs(&self.baseline, &self.contenders),
         };
-        for side in jobs.iter_mut().flat_map(|job| &mut job.sides) {
-            let read = store.load_many(&[side.trial], Detail::PhaseCalls);
-            side.seen = read.map_err(|error| failure(&error))?.pop();
+        for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
+            let read = store.load_many(&[variant.trial], Detail::PhaseCalls);
+            variant.seen = read.map_err(|error| failure(&error))?.pop();
         }
         Ok(jobs)
     }
@@ -83,40 +90,42 @@ impl Compared {
     /// Reads what charts are drawn from, one trial at a time.
     pub(super) fn profiles(&mut self, store: &Store) -> Result<Vec<JobProfile>, Failure> {
         let mut jobs = profiles(&self.baseline, &self.contenders);
-        let all = |job: &JobProfile| job.sides.iter().map(|side| side.trials.len()).sum::<usize>();
+        let all = |job: &JobProfile| {
+            job.variants.iter().map(|variant| variant.trials.len()).sum::<usize>()
+        };
         let all: usize = jobs.iter().map(all).sum();
-        for side in jobs.iter_mut().flat_map(|job| &mut job.sides) {
-            // Every side has its share, and two rounds at least.
-            let share = (side.trials.len() * DRAWN / all.max(DRAWN)).max(2);
-            fill(store, side, share)?;
+        for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
+            // Every variant has its share, and two rounds at least.
+            let share = (variant.trials.len() * DRAWN / all.max(DRAWN)).max(2);
+            fill(store, variant, share)?;
         }
         if all > DRAWN {
             self.notes.push(format!(
                 "latencies, rates over time and aging are drawn of an even share of the {all} \
-                 trials: {DRAWN} of them, and two of each side at least"
+                 trials: {DRAWN} of them, and two of each variant at least"
             ));
         }
         Ok(jobs)
     }
 }
 
-fn whole(store: &Store, pick: &Pick) -> Result<Side, Failure> {
+fn whole(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
     let trials = store.load_many(&pick.trials, Detail::Tasks).map_err(|error| failure(&error))?;
-    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
+    Ok(ComparedVariant { name: pick.name.clone(), factor: pick.factor, trials })
 }
 
-fn headlines(store: &Store, pick: &Pick) -> Result<Side, Failure> {
+fn headlines(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
     let trials = store.load_with_facts(&pick.trials, &COMPARED_FACTS);
     let trials = trials.map_err(|error| failure(&error))?;
-    Ok(Side { name: pick.name.clone(), factor: pick.factor, trials })
+    Ok(ComparedVariant { name: pick.name.clone(), factor: pick.factor, trials })
 }
 
-/// Gives the first and the last trial of a side all their facts.
-fn add_facts(store: &Store, side: &mut Side) -> Result<(), Failure> {
-    let last = side.trials.len().saturating_sub(1);
+/// Gives the first and the last trial of a variant all their facts.
+fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure> {
+    let last = variant.trials.len().saturating_sub(1);
     let ends: Vec<usize> = if last == 0 { vec![0] } else { vec![0, last] };
     for place in ends {
-        let Some(trial) = side.trials.get_mut(place) else { continue };
+        let Some(trial) = variant.trials.get_mut(place) else { continue };
         let id = [trial.beginning.trial];
         let read = store.load_many(&id, Detail::Headlines).map_err(|error| failure(&error))?;
         for whole in read {
@@ -126,19 +135,19 @@ fn add_facts(store: &Store, side: &mut Side) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds so many of the trials of a side, evenly spread over its rounds.
-fn fill(store: &Store, side: &mut SideProfile, most: usize) -> Result<(), Failure> {
-    let count = side.trials.len();
+/// Adds so many of the trials of a variant, evenly spread over its rounds.
+fn fill(store: &Store, variant: &mut VariantProfile, most: usize) -> Result<(), Failure> {
+    let count = variant.trials.len();
     let places: Vec<usize> = if count <= most {
         (0..count).collect()
     } else {
         (0..most).map(|place| place * (count - 1) / (most - 1).max(1)).collect()
     };
-    let chosen: Vec<TrialId> = places.into_iter().map(|place| side.trials[place]).collect();
+    let chosen: Vec<TrialId> = places.into_iter().map(|place| variant.trials[place]).collect();
     for trial in chosen {
         let read = store.load_many(&[trial], Detail::PhaseCalls);
         for trial in read.map_err(|error| failure(&error))? {
-            side.add(&trial);
+            variant.add(&trial);
         }
     }
     Ok(())

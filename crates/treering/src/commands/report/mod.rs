@@ -1,5 +1,5 @@
-//! `treering report`: stored trials against each other. Which trials form a side is for the
-//! selection; what they say about each other is told elsewhere.
+//! `treering report`: stored trials against each other. Which trials form a variant is for the
+//! selection; what they say about each other is reported elsewhere.
 
 mod exclusion;
 mod gating;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{
-    ComparisonCautionCode, Outcome, Side, Terms, compare_observed, environment,
+    ComparedVariant, ComparisonCautionCode, Outcome, Terms, compare_observed, environment,
 };
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
@@ -78,16 +78,16 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         primary: judging.primary.clone(),
         page: args.page.clone(),
     };
-    compare_sides(&asked, &absent)
+    compare_variants(&asked, &absent)
 }
 
 /// Compares them.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    compare_sides(args, &[])
+    compare_variants(args, &[])
 }
 
-/// Compares the sides that are there; the absent have no trials.
-fn compare_sides(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
+/// Compares the variants that are there; the absent have no trials.
+fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
     check_format(args.page.format.as_deref())?;
     let gating = Gating::of(&args.page)?;
     let format = DataFormat::by_name(args.page.format.as_deref().unwrap_or_default());
@@ -179,7 +179,7 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     Err(Failure::new(Kind::Usage, message))
 }
 
-/// The command line that gives the same page again, with every side named.
+/// The command line that gives the same page again, with every variant named.
 fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     let mut line = "treering report".to_owned();
     let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
@@ -210,15 +210,15 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     line
 }
 
-/// For each side the command line that repeats its newest trial, label included.
-fn repeat(baseline: &Side, contenders: &[Side]) -> Vec<(String, String)> {
-    let of_side = |side: &Side| {
-        let newest = side.trials.last()?;
+/// For each variant the command line that repeats its newest trial, label included.
+fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(String, String)> {
+    let of_variant = |variant: &ComparedVariant| {
+        let newest = variant.trials.last()?;
         let label = match newest.beginning.label.as_str() {
             "" => String::new(),
             label => format!(" --label {}", quoted(label)),
         };
-        Some((side.name.clone(), format!("{}{label}", command_line(newest))))
+        Some((variant.name.clone(), format!("{}{label}", command_line(newest))))
     };
-    std::iter::once(baseline).chain(contenders).filter_map(of_side).collect()
+    std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }

@@ -1,5 +1,5 @@
-//! Which stored trials form the sides of a comparison: by label, by variant of a plan, by kernel,
-//! by filesystem, by directory, or one by one.
+//! Which stored trials form the variants of a comparison: by label, by variant of a plan, by
+//! kernel, by filesystem, by directory, or one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::storage::failure;
 /// Values that an error message lists at most.
 const LISTED: usize = 10;
 
-/// A side as it was asked for.
+/// A variant as it was asked for.
 pub(super) struct Pick {
     pub(super) factor: Factor,
-    /// The side's name in tables.
+    /// The variant's name in tables.
     pub(super) name: String,
     value: String,
     pub(super) trials: Vec<TrialId>,
 }
 
 impl Pick {
-    /// Whether a trial would stand on this side, were it not excluded.
+    /// Whether a trial would stand on this variant, were it not excluded.
     pub(super) fn would_have(&self, one: &Candidate) -> bool {
         !one.is_warm_up() && one.value(self.factor) == Some(self.value.as_str())
     }
@@ -47,7 +47,7 @@ pub(super) struct Candidate {
 pub(super) struct Known<'s> {
     pub(super) store: &'s Store,
     candidates: Vec<Candidate>,
-    /// Those that the user excluded: they stand on a side only when they are named one by one.
+    /// Those that the user excluded: they stand on a variant only when they are named one by one.
     pub(super) excluded: Vec<Candidate>,
     pub(super) notes: Vec<String>,
 }
@@ -133,7 +133,7 @@ impl<'s> Known<'s> {
             let mut picks =
                 selectors.map(|text| self.selected(text)).collect::<Result<Vec<_>, _>>()?;
             for place in 1..picks.len() {
-                // Two sides of one name could not be told apart.
+                // Two variants of one name could not be distinguished.
                 let (earlier, later) = picks.split_at_mut(place);
                 if earlier.iter().any(|other| other.name == later[0].name) {
                     later[0].name = later[0].selector();
@@ -141,13 +141,13 @@ impl<'s> Known<'s> {
             }
             picks
         };
-        let mut sides: BTreeMap<TrialId, &Pick> = BTreeMap::new();
+        let mut variants: BTreeMap<TrialId, &Pick> = BTreeMap::new();
         for pick in &picks {
             for trial in &pick.trials {
-                let Some(other) = sides.insert(*trial, pick) else { continue };
+                let Some(other) = variants.insert(*trial, pick) else { continue };
                 let message = format!("{} and {} share trials", other.selector(), pick.selector());
                 return Err(Failure::new(Kind::Usage, message)
-                    .hint("a trial can stand once, on one side only"));
+                    .hint("a trial can stand once, on one variant only"));
             }
         }
         Ok(picks)
@@ -175,7 +175,7 @@ impl<'s> Known<'s> {
         Ok(asked)
     }
 
-    /// The second arm of a baseline that is a variant of a plan.
+    /// The control of a baseline that is a variant of a plan.
     pub(super) fn control(&self, baseline: &Pick) -> Option<Pick> {
         if baseline.factor != Factor::Variant {
             return None;
@@ -191,15 +191,15 @@ impl<'s> Known<'s> {
         (!trials.is_empty()).then_some(Pick { factor: Factor::Variant, name, value, trials })
     }
 
-    /// The trials that were run to be watched, of each side; sides without any are left out, and
-    /// all when the baseline has none.
+    /// The trials that were run to be watched, of each variant; variants without any are left out,
+    /// and all when the baseline has none.
     pub(super) fn observed(&self, picks: &[Pick]) -> Vec<Pick> {
         let of = |pick: &Pick| {
             let mut newest: BTreeMap<(TrialId, &str, &str, u32), TrialId> = BTreeMap::new();
             for one in &self.candidates {
                 let Some(cell) = &one.summary.cell else { continue };
-                let is_of_side = one.value(pick.factor) == Some(pick.value.as_str());
-                if is_of_side && cell.role == CellRole::Observed {
+                let is_of_variant = one.value(pick.factor) == Some(pick.value.as_str());
+                if is_of_variant && cell.role == CellRole::Observed {
                     // One that was watched otherwise later stands for the earlier one.
                     let place = (cell.campaign, &*cell.variant, &*cell.job, cell.round);
                     newest.insert(place, one.summary.trial);
@@ -258,17 +258,17 @@ impl<'s> Known<'s> {
 
     /// All trials by their value of a factor, the baseline first, the others in order of time.
     fn grouped(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
-        let (told, value) = match args.baseline.as_deref().map(parsed) {
+        let (reported, value) = match args.baseline.as_deref().map(parsed) {
             Some((factor, value)) => (Some(factor), Some(value)),
             None => (None, None),
         };
         // A bare word is a value of whatever the trials are grouped by.
         let bare = args.baseline.as_deref() == value;
         let factor = factor_of(args);
-        match told {
-            Some(told) if told != factor && !bare => {
-                let (by, told) = (factor.name(), told.name());
-                let message = format!("--by {by} and --baseline {told}: group by one of them");
+        match reported {
+            Some(reported) if reported != factor && !bare => {
+                let (by, reported) = (factor.name(), reported.name());
+                let message = format!("--by {by} and --baseline {reported}: group by one of them");
                 return Err(Failure::new(Kind::Usage, message));
             }
             Some(Factor::Id) => {
@@ -302,7 +302,7 @@ impl<'s> Known<'s> {
             };
             let message = format!("{said}: there is nothing to compare{out}");
             return Err(Failure::new(Kind::Usage, message)
-                .hint("choose sides with --baseline and --contender, or another --by"));
+                .hint("choose variants with --baseline and --contender, or another --by"));
         }
         Ok(picks)
     }
@@ -361,11 +361,12 @@ fn is_of_plan(args: &ReportArgs) -> bool {
     args.plan.is_some() || args.campaign.is_some()
 }
 
-/// By what the trials are told from each other: --by, else what stands before the baseline's colon.
+/// By what the trials are distinguished from each other: --by, else what stands before the
+/// baseline's colon.
 fn factor_of(args: &ReportArgs) -> Factor {
     let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
-    let told = args.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
-    args.by.as_deref().and_then(factor).or(told).unwrap_or(usual)
+    let reported = args.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
+    args.by.as_deref().and_then(factor).or(reported).unwrap_or(usual)
 }
 
 fn campaign_of(summary: &TrialSummary) -> Option<TrialId> {

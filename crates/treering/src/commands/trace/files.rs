@@ -14,7 +14,7 @@ use treering_trace::{
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// Bytes by which our own files are told from others.
+/// Bytes by which our own files are distinguished from others.
 const BEGINNING_BYTES: usize = 32;
 
 /// Bytes that the beginning of any trace has.
@@ -199,17 +199,17 @@ pub(in crate::commands) fn blktrace_files(
             path.push(format!("{INFIX}{cpu}"));
             PathBuf::from(path)
         };
-        let told = |path: &Path, error: std::io::Error| {
+        let reported = |path: &Path, error: std::io::Error| {
             std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         };
         for path in (0..=cpu).map(path) {
             if !made.contains(&path) {
-                File::create_new(&path).map_err(|error| told(&path, error))?;
+                File::create_new(&path).map_err(|error| reported(&path, error))?;
                 made.insert(path);
             }
         }
         let file = File::options().append(true).open(path(cpu));
-        let file = file.map_err(|error| told(&path(cpu), error))?;
+        let file = file.map_err(|error| reported(&path(cpu), error))?;
         Ok(BufWriter::with_capacity(1 << 16, file))
     })
 }

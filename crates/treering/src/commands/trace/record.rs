@@ -9,8 +9,8 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use treering_observe::block_trace::{
-    BlockRecorder, BlockTraceError, RecorderOptions, SharedSink, StatisticsRecorder, TracedDevice,
-    Way, device_at, devices_under,
+    BlockRecorder, BlockTraceError, Method, RecorderOptions, SharedSink, StatisticsRecorder,
+    TracedDevice, device_at, devices_under,
 };
 use treering_report::pages::trace::TracedRun;
 use treering_sys::{
@@ -119,17 +119,17 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
     let environment = |error: &BlockTraceError| Failure::of(Kind::Environment, error);
     let counters =
         || StatisticsRecorder::begin(devices).map(Recording::Counters).map_err(|e| environment(&e));
-    let way = match args.method.as_deref() {
+    let method = match args.method.as_deref() {
         Some(STATISTICS) => return counters(),
-        Some("perf_event") => Some(Way::PerfEvent),
-        Some("tracefs") => Some(Way::Tracefs),
+        Some("perf_event") => Some(Method::PerfEvent),
+        Some("tracefs") => Some(Method::Tracefs),
         _ => None,
     };
     let ring = usize::try_from(size("--ring", &args.ring)?).unwrap_or(usize::MAX);
-    let options = RecorderOptions { ring_bytes: ring, way };
+    let options = RecorderOptions { ring_bytes: ring, method };
     match BlockRecorder::begin(devices, options, sinks(args, devices)?) {
         Ok(recorder) => Ok(Recording::Events(recorder)),
-        Err(error) if way.is_some() || keeps_events(args) => {
+        Err(error) if method.is_some() || keeps_events(args) => {
             // It has nothing but its beginning.
             args.out.iter().for_each(|path| drop(std::fs::remove_file(path)));
             Err(environment(&error))

@@ -83,7 +83,7 @@ pub struct Tracepoints {
     /// Whether the kernel counts what an event lost.
     counts_lost: bool,
     /// What records in the rings said was lost.
-    told_lost: u64,
+    reported_lost: u64,
 }
 
 impl Tracepoints {
@@ -107,7 +107,7 @@ impl Tracepoints {
         counts: bool,
     ) -> Result<Self, Errno> {
         let mut opened =
-            Self { rings: Vec::new(), others: Vec::new(), counts_lost: counts, told_lost: 0 };
+            Self { rings: Vec::new(), others: Vec::new(), counts_lost: counts, reported_lost: 0 };
         for cpu in online_cpus() {
             match opened.open_on(cpu, points, ring_bytes) {
                 Ok(()) | Err(Errno::NODEV) => {} // the CPU went away meanwhile
@@ -157,24 +157,24 @@ impl Tracepoints {
 
     /// Empties the rings: every event of one CPU after the other, each CPU's in their order.
     pub fn drain(&mut self, mut each: impl FnMut(&TraceSample<'_>)) {
-        let told: u64 = self.rings.iter_mut().map(|ring| ring.drain(&mut each)).sum();
-        self.told_lost = self.told_lost.saturating_add(told);
+        let reported: u64 = self.rings.iter_mut().map(|ring| ring.drain(&mut each)).sum();
+        self.reported_lost = self.reported_lost.saturating_add(reported);
     }
 
     /// How many events were lost by what the rings say: a CPU tells a loss with its next event.
-    pub fn told_lost(&self) -> u64 {
-        self.told_lost
+    pub fn reported_lost(&self) -> u64 {
+        self.reported_lost
     }
 
     /// How many events were lost for want of room since they were opened. Every CPU is asked, which
     /// disturbs it; before Linux 6.0 there is nobody to ask, and it is what the rings say.
     pub fn lost(&self) -> u64 {
         if !self.counts_lost {
-            return self.told_lost;
+            return self.reported_lost;
         }
         let owners = self.rings.iter().map(Ring::event);
         let counted: u64 = owners.chain(&self.others).map(count_lost).sum();
-        counted.max(self.told_lost)
+        counted.max(self.reported_lost)
     }
 
     /// Bytes of all rings.

@@ -308,9 +308,9 @@ fn levels(name: &'static str, text: &str) -> Option<Line> {
     }
     // Levels without anything are all the others.
     let is_there = |share: &str| percent(share).is_some_and(|share| share > 0.0);
-    let told = pairs.iter().filter(|(_, share)| is_there(share));
-    let told: Vec<String> = told.map(|(level, share)| format!("{level}={share}")).collect();
-    Some(Line::Levels(name, told.join(", ")))
+    let reported = pairs.iter().filter(|(_, share)| is_there(share));
+    let reported: Vec<String> = reported.map(|(level, share)| format!("{level}={share}")).collect();
+    Some(Line::Levels(name, reported.join(", ")))
 }
 
 fn cpu(text: &str) -> Option<Line> {

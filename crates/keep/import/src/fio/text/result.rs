@@ -84,7 +84,7 @@ impl Results {
                 self.drafts.last_mut().into_iter().for_each(Draft::close);
             }
             Line::Begin(begin) => {
-                self.run.told_unix_ms = self.run.told_unix_ms.max(begin.when_unix_ms);
+                self.run.reported_unix_ms = self.run.reported_unix_ms.max(begin.when_unix_ms);
                 self.drafts.push(Draft { line: at, begin, ..Draft::default() });
             }
             Line::Status(group) => self.group = Some(group),
@@ -139,7 +139,7 @@ impl Results {
                 draft.job.cpu_percent = Some(percent);
                 draft.job.counts = counts;
             }
-            Line::Levels(name, told) => draft.job.levels.push((name, told)),
+            Line::Levels(name, reported) => draft.job.levels.push((name, reported)),
             Line::Issued(issued) => draft.issued = issued,
             _ => {}
         }

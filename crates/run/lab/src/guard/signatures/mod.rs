@@ -1,4 +1,4 @@
-//! Known signatures: what a device carries, told without any program of the machine.
+//! Known signatures: what a device carries, reported without any program of the machine.
 //!
 //! A false alarm costs an `--erase`, a missed signature somebody's data: so magic numbers count by
 //! themselves, without the checksums that usually go with them. The table of plain magic numbers is
@@ -79,7 +79,7 @@ pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     for probe in probes::ALL {
         probe(&medium, &mut found)?;
     }
-    // The two bytes at its end belong to the boot sector of these, which is told already.
+    // The two bytes at its end belong to the boot sector of these, which is reported already.
     if found.iter().any(|signature| is_boot_sector(signature.name)) {
         found.retain(|signature| signature.name != magics::MBR);
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_family_of_ext_is_told_apart() {
+    fn the_family_of_ext_is_distinguished() {
         let with = |compatible: u32, incompatible: u32| {
             let mut block = [0u8; 1024];
             block[56..58].copy_from_slice(&[0x53, 0xef]);

@@ -7,11 +7,13 @@ use treering_script::Synchronous;
 
 use crate::faults::Fault;
 
-use super::direction::Way;
+use super::direction::Direction;
 use super::distribution::Distribution;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::section::{Allocation, Blocks, Engine, Exits, ReadWrite, Section, Service, Think, Told};
+use super::section::{
+    Allocation, Blocks, Engine, Exits, ReadWrite, Reported, Section, Service, Think,
+};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -69,31 +71,31 @@ impl Section {
             "rw_sequencer" => {
                 self.repeats = given.word(&[("sequential", false), ("identical", true)])?;
             }
-            "bs" => pairs(given, |way, part| {
-                self.blocks[way.place()].least = block(part)?;
-                self.blocks[way.place()].most = self.blocks[way.place()].least;
-                self.blocks[way.place()].split.clear();
+            "bs" => pairs(given, |direction, part| {
+                self.blocks[direction.place()].least = block(part)?;
+                self.blocks[direction.place()].most = self.blocks[direction.place()].least;
+                self.blocks[direction.place()].split.clear();
                 Ok(())
             })?,
-            "bsrange" => pairs(given, |way, part| {
+            "bsrange" => pairs(given, |direction, part| {
                 let (least, most) = part.range()?;
                 block(&part.part(&least.to_string()))?;
                 block(&part.part(&most.to_string()))?;
-                let align = self.blocks[way.place()].align;
-                self.blocks[way.place()] = Blocks { least, most, split: Vec::new(), align };
+                let align = self.blocks[direction.place()].align;
+                self.blocks[direction.place()] = Blocks { least, most, split: Vec::new(), align };
                 Ok(())
             })?,
-            "bssplit" => pairs(given, |way, part| {
+            "bssplit" => pairs(given, |direction, part| {
                 let split = split(part)?;
                 let sizes = || split.iter().map(|(size, _)| *size);
-                let blocks = &mut self.blocks[way.place()];
+                let blocks = &mut self.blocks[direction.place()];
                 blocks.least = sizes().min().unwrap_or(blocks.least);
                 blocks.most = sizes().max().unwrap_or(blocks.most);
                 blocks.split = if split.len() > 1 { split } else { Vec::new() };
                 Ok(())
             })?,
-            "ba" => pairs(given, |way, part| {
-                self.blocks[way.place()].align = Some(block(part)?);
+            "ba" => pairs(given, |direction, part| {
+                self.blocks[direction.place()].align = Some(block(part)?);
                 Ok(())
             })?,
             "bs_unaligned" => self.unaligned = given.switch()?,
@@ -238,12 +240,12 @@ impl Section {
                 self.exits_with = given.word(&words)?;
                 self.exits = self.exits.map(|_| self.exits_with);
             }
-            "rate" => pairs(given, |way, part| {
-                self.rate[way.place()] = part.size()?;
+            "rate" => pairs(given, |direction, part| {
+                self.rate[direction.place()] = part.size()?;
                 Ok(())
             })?,
-            "rate_iops" => pairs(given, |way, part| {
-                self.rate_iops[way.place()] = part.number(0, u64::from(u32::MAX))?;
+            "rate_iops" => pairs(given, |direction, part| {
+                self.rate_iops[direction.place()] = part.number(0, u64::from(u32::MAX))?;
                 Ok(())
             })?,
             "thinktime" => self.think.us = given.time_us(1)?,
@@ -300,8 +302,8 @@ impl Section {
                 (self.draws.register, self.draws.long) = given.word(&words)?;
             }
             "random_distribution" => self.draws.distribution = Distribution::read(given)?,
-            "percentage_random" => pairs(given, |way, part| {
-                self.draws.percent_random[way.place()] = part.number(0, 100)?;
+            "percentage_random" => pairs(given, |direction, part| {
+                self.draws.percent_random[direction.place()] = part.number(0, 100)?;
                 Ok(())
             })?,
             _ => return Ok(false),
@@ -313,17 +315,20 @@ impl Section {
         match name {
             "name" => given.text.clone_into(&mut self.name),
             "description" => self.description = Some(given.text.to_owned()),
-            "percentile_list" => self.told.percentiles = percentiles(given)?,
-            "clat_percentiles" => self.told.clat_percentiles = given.switch()?,
-            "lat_percentiles" => self.told.lat_percentiles = given.switch()?,
-            "slat_percentiles" => self.told.slat_percentiles = given.switch()?,
-            "disable_lat" => self.told.disable_lat = given.switch()?,
-            "disable_clat" => self.told.disable_clat = given.switch()?,
-            "disable_slat" => self.told.disable_slat = given.switch()?,
-            "disable_bw" => self.told.disable_bw = given.switch()?,
+            "percentile_list" => self.reported.percentiles = percentiles(given)?,
+            "clat_percentiles" => self.reported.clat_percentiles = given.switch()?,
+            "lat_percentiles" => self.reported.lat_percentiles = given.switch()?,
+            "slat_percentiles" => self.reported.slat_percentiles = given.switch()?,
+            "disable_lat" => self.reported.disable_lat = given.switch()?,
+            "disable_clat" => self.reported.disable_clat = given.switch()?,
+            "disable_slat" => self.reported.disable_slat = given.switch()?,
+            "disable_bw" => self.reported.disable_bw = given.switch()?,
             "gtod_reduce" => {
                 if given.switch()? {
-                    self.told = Told { percentiles: self.told.percentiles.clone(), ..Told::NONE };
+                    self.reported = Reported {
+                        percentiles: self.reported.percentiles.clone(),
+                        ..Reported::NONE
+                    };
                 }
             }
             "unified_rw_reporting" => {
@@ -370,17 +375,19 @@ impl Section {
 /// one leaves what was before.
 pub(super) fn pairs(
     given: &Given<'_>,
-    mut set: impl FnMut(Way, &Given<'_>) -> Result<(), Fault>,
+    mut set: impl FnMut(Direction, &Given<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
     match parts.as_slice() {
-        [both] => Way::ALL.into_iter().try_for_each(|way| set(way, &given.part(both))),
+        [both] => {
+            Direction::ALL.into_iter().try_for_each(|direction| set(direction, &given.part(both)))
+        }
         [reads, writes, rest @ ..] if rest.len() < 2 => {
             // Trims are as writes, unless they have a part of their own.
             let trims = rest.first().unwrap_or(writes);
-            for (way, text) in Way::ALL.into_iter().zip([reads, writes, trims]) {
+            for (direction, text) in Direction::ALL.into_iter().zip([reads, writes, trims]) {
                 if !text.is_empty() {
-                    set(way, &given.part(text))?;
+                    set(direction, &given.part(text))?;
                 }
             }
             Ok(())

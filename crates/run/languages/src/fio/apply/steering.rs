@@ -21,12 +21,12 @@ impl Section {
             "flow_sleep" => self.extras.flow.sleep_us = given.number(0, COUNT_MAX)?,
             // It has no meaning any more.
             "flow_watermark" => given.number(0, COUNT_MAX).map(|_| ())?,
-            "rate_min" => pairs(given, |way, part| {
-                self.extras.lowest.bytes[way.place()] = part.size()?;
+            "rate_min" => pairs(given, |direction, part| {
+                self.extras.lowest.bytes[direction.place()] = part.size()?;
                 Ok(())
             })?,
-            "rate_iops_min" => pairs(given, |way, part| {
-                self.extras.lowest.requests[way.place()] = part.number(0, COUNT_MAX)?;
+            "rate_iops_min" => pairs(given, |direction, part| {
+                self.extras.lowest.requests[direction.place()] = part.number(0, COUNT_MAX)?;
                 Ok(())
             })?,
             "rate_cycle" => self.extras.lowest.cycle_ms = given.number(0, COUNT_MAX)?,
@@ -42,7 +42,7 @@ impl Section {
             "zoneskip" => self.extras.strides.skip = given.size()?,
             "continue_on_error" => self.continue_on_error(given)?,
             "ignore_error" => self.ignore_error(given)?,
-            // How an error is told that is borne.
+            // How an error that is borne is reported.
             "error_dump" => given.switch().map(|_| ())?,
             "wait_for" => {
                 self.extras.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");

@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 255;
 const PATH_BYTES_MAX: usize = 3000;
 /// The largest file.
 const FILE_BYTES_MAX: u64 = 1 << 50;
-/// The widest directory: more is not told apart.
+/// The widest directory: more is not distinguished.
 const WIDTH_MAX: u64 = 1 << 40;
 
 pub(super) fn plan(binder: &mut Binder<'_, '_>) -> Result<Vec<FilesetPlan>, Fault> {

@@ -322,9 +322,10 @@ impl Worker {
         if asked != self.snapshot {
             self.snapshot = asked;
             let account = self.account();
-            if let Some(Ok(mut told)) = self.namespace.common.told.get(self.number).map(Mutex::lock)
+            if let Some(Ok(mut reported)) =
+                self.namespace.common.reported.get(self.number).map(Mutex::lock)
             {
-                *told = account;
+                *reported = account;
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct Done {
 /// must be those of this process: what the store keeps does not say it.
 pub fn done(task: &TaskTotals) -> Option<Done> {
     let tally = Tally::read(&task.counters)?;
-    let [read, write, _trim] = &tally.ways;
+    let [read, write, _trim] = &tally.directions;
     Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }
 
@@ -50,7 +50,7 @@ pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
     Ok(BothWays { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
 }
 
-/// The first clone of each job, so that the requests of each can be told.
+/// The first clone of each job, so that the requests of each can be determined.
 pub struct Sequences {
     /// The jobs natively: each task of a phase that is not the setup is one of them.
     pub ours: Box<dyn Job>,

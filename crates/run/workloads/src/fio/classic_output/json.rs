@@ -4,11 +4,11 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use treering_languages::fio::{Unified, Way};
+use treering_languages::fio::{Direction, Unified};
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
-use super::super::tally::{Latencies, Stat, Tally, WayTally};
+use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
 };
@@ -77,18 +77,18 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(options("job options", &section.given));
     }
     let is_apart = section.extras.unified != Unified::Mixed;
-    for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
-        let share = share_of_group(rows, row, way);
-        job.push(field(name, direction(row, &tally.ways[way], share, plus)));
+    for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
+        let share = share_of_group(rows, row, direction);
+        job.push(field(name, of_direction(row, &tally.directions[direction], share, plus)));
     }
-    let told = section.told.lat_percentiles || section.told.clat_percentiles;
-    let lat = latencies(&tally.sync, &section.told.percentiles, told, plus);
+    let reported = section.reported.lat_percentiles || section.reported.clat_percentiles;
+    let lat = latencies(&tally.sync, &section.reported.percentiles, reported, plus);
     let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
     if is_apart {
         job.push(field("sync", Json::Object(sync)));
     }
     if section.extras.unified != Unified::Apart {
-        job.push(field("mixed", direction(row, &tally.mixed(), 100.0, plus)));
+        job.push(field("mixed", of_direction(row, &tally.mixed(), 100.0, plus)));
     }
     job.extend(machine(tally));
     job.extend(distributions(tally));
@@ -162,37 +162,37 @@ fn distributions(tally: &Tally) -> Vec<(String, Json)> {
     ]
 }
 
-fn direction(row: &Row, way: &WayTally, share: f64, plus: bool) -> Json {
-    let told = &row.job.told;
-    let percentiles = told.percentiles.as_slice();
-    let bytes = bandwidth(way);
+fn of_direction(row: &Row, direction: &DirectionTally, share: f64, plus: bool) -> Json {
+    let reported = &row.job.reported;
+    let percentiles = reported.percentiles.as_slice();
+    let bytes = bandwidth(direction);
     let nothing = Latencies::default();
-    let lat = if told.disable_lat { &nothing } else { lat(way) };
-    let slat = if told.disable_slat { &nothing } else { &way.slat };
+    let lat = if reported.disable_lat { &nothing } else { lat(direction) };
+    let slat = if reported.disable_slat { &nothing } else { &direction.slat };
     Json::Object(vec![
-        number("io_bytes", way.bytes),
-        number("io_kbytes", way.bytes >> 10),
+        number("io_bytes", direction.bytes),
+        number("io_kbytes", direction.bytes >> 10),
         number("bw_bytes", bytes),
         number("bw", bytes / 1024),
-        float("iops", iops(way)),
-        number("runtime", way.runtime_ms),
-        number("total_ios", way.requests),
-        number("short_ios", way.short),
+        float("iops", iops(direction)),
+        number("runtime", direction.runtime_ms),
+        number("total_ios", direction.requests),
+        number("short_ios", direction.short),
         number("drop_ios", 0),
-        field("slat_ns", latencies(slat, percentiles, told.slat_percentiles, plus)),
-        field("clat_ns", latencies(&way.clat, percentiles, told.clat_percentiles, plus)),
-        field("lat_ns", latencies(lat, percentiles, told.lat_percentiles, plus)),
-        number("bw_min", way.bandwidth.least),
-        number("bw_max", way.bandwidth.most),
+        field("slat_ns", latencies(slat, percentiles, reported.slat_percentiles, plus)),
+        field("clat_ns", latencies(&direction.clat, percentiles, reported.clat_percentiles, plus)),
+        field("lat_ns", latencies(lat, percentiles, reported.lat_percentiles, plus)),
+        number("bw_min", direction.bandwidth.least),
+        number("bw_max", direction.bandwidth.most),
         float("bw_agg", share),
-        float("bw_mean", way.bandwidth.mean()),
-        float("bw_dev", way.bandwidth.deviation()),
-        number("bw_samples", way.bandwidth.samples),
-        number("iops_min", way.iops.least),
-        number("iops_max", way.iops.most),
-        float("iops_mean", way.iops.mean()),
-        float("iops_stddev", way.iops.deviation()),
-        number("iops_samples", way.iops.samples),
+        float("bw_mean", direction.bandwidth.mean()),
+        float("bw_dev", direction.bandwidth.deviation()),
+        number("bw_samples", direction.bandwidth.samples),
+        number("iops_min", direction.iops.least),
+        number("iops_max", direction.iops.most),
+        float("iops_mean", direction.iops.mean()),
+        float("iops_stddev", direction.iops.deviation()),
+        number("iops_samples", direction.iops.samples),
     ])
 }
 
@@ -206,9 +206,9 @@ fn stat(stat: &Stat) -> Vec<(String, Json)> {
     ]
 }
 
-fn latencies(of: &Latencies, percentiles: &[f64], told: bool, plus: bool) -> Json {
+fn latencies(of: &Latencies, percentiles: &[f64], reported: bool, plus: bool) -> Json {
     let mut fields = stat(&of.stat);
-    if told && of.stat.samples > 0 {
+    if reported && of.stat.samples > 0 {
         let values = of.histogram.percentiles(percentiles);
         let all = percentiles.iter().zip(values);
         let all = all.map(|(percent, ns)| number(&format!("{percent:.6}"), ns)).collect();

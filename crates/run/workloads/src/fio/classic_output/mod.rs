@@ -11,7 +11,7 @@ use treering_languages::fio::Section;
 use treering_script::DiskCounts;
 
 use super::scene::Scene;
-use super::tally::{Latencies, Tally, WayTally};
+use super::tally::{DirectionTally, Latencies, Tally};
 
 pub(super) use normal::{header, started};
 
@@ -40,7 +40,7 @@ impl Format {
     ];
 }
 
-/// One row of the report: a clone, or those that are told together.
+/// One row of the report: a clone, or those that are reported together.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     job: Arc<Section>,
@@ -97,22 +97,26 @@ pub(super) fn report(
 
 /// Latencies from the beginning of the submission: where nothing was on its way beside, that is
 /// all there is.
-fn lat(way: &WayTally) -> &Latencies {
-    if way.lat.stat.samples > 0 { &way.lat } else { &way.clat }
+fn lat(direction: &DirectionTally) -> &Latencies {
+    if direction.lat.stat.samples > 0 { &direction.lat } else { &direction.clat }
 }
 
 /// Bytes in a second.
-fn bandwidth(way: &WayTally) -> u64 {
-    if way.runtime_ms == 0 {
+fn bandwidth(direction: &DirectionTally) -> u64 {
+    if direction.runtime_ms == 0 {
         return 0;
     }
-    let bytes = u128::from(way.bytes) * 1000 / u128::from(way.runtime_ms);
+    let bytes = u128::from(direction.bytes) * 1000 / u128::from(direction.runtime_ms);
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 /// Requests in a second.
-fn iops(way: &WayTally) -> f64 {
-    if way.runtime_ms == 0 { 0.0 } else { 1000.0 * way.requests as f64 / way.runtime_ms as f64 }
+fn iops(direction: &DirectionTally) -> f64 {
+    if direction.runtime_ms == 0 {
+        0.0
+    } else {
+        1000.0 * direction.requests as f64 / direction.runtime_ms as f64
+    }
 }
 
 /// A share in percent; 0 of nothing.
@@ -122,7 +126,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 /// Requests of both ways.
 fn requests(tally: &Tally) -> u64 {
-    tally.ways.iter().map(|way| way.requests).sum()
+    tally.directions.iter().map(|direction| direction.requests).sum()
 }
 
 /// How much of its time a disk was busy, in percent.
@@ -131,15 +135,15 @@ fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
 }
 
 /// How much the mean of the samples is of what the whole group moved.
-fn share_of_group(rows: &[Row], row: &Row, way: usize) -> f64 {
+fn share_of_group(rows: &[Row], row: &Row, direction: usize) -> f64 {
     let group = || rows.iter().filter(|other| other.group == row.group);
-    let bytes: u64 = group().map(|row| row.tally.ways[way].bytes).sum();
-    let longest = group().map(|row| row.tally.ways[way].runtime_ms).max().unwrap_or(0);
+    let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();
+    let longest = group().map(|row| row.tally.directions[direction].runtime_ms).max().unwrap_or(0);
     if longest == 0 || bytes == 0 {
         return 0.0;
     }
     let whole = bytes as f64 * 1000.0 / longest as f64 / 1024.0;
-    (row.tally.ways[way].bandwidth.mean() * 100.0 / whole).min(100.0)
+    (row.tally.directions[direction].bandwidth.mean() * 100.0 / whole).min(100.0)
 }
 
 /// User and system CPU in percent of the runtime.

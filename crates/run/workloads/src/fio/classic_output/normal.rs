@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use treering_languages::fio::{Engine, Unified, Way};
+use treering_languages::fio::{Direction, Engine, Unified};
 use treering_script::DiskCounts;
 
 use super::super::scene::Scene;
-use super::super::tally::{Latencies, Stat, Tally, WayTally};
+use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 use super::json::{BATCHES, DEPTHS, LIMITS};
 use super::units::{Units, count, whole};
 use super::{
@@ -19,12 +19,12 @@ pub(in super::super) fn header(scene: &Scene) -> String {
     for (section, job) in scene.jobs.iter().enumerate() {
         let group = scene.workers.iter().find(|worker| worker.section == section);
         let group = group.map_or(0, |worker| worker.group);
-        let range = |way: Way| {
-            let blocks = job.blocks(way);
+        let range = |direction: Direction| {
+            let blocks = job.blocks(direction);
             let units = Units::of(job);
             format!("{}-{}", units.bytes(blocks.least), units.bytes(blocks.most))
         };
-        let [reads, writes, trims] = Way::ALL.map(range);
+        let [reads, writes, trims] = Direction::ALL.map(range);
         let engine = Engine::NAMES.iter().find(|(_, engine)| *engine == job.engine);
         let engine = engine.map_or("", |(name, _)| *name);
         let _ = writeln!(
@@ -77,21 +77,21 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         let _ = writeln!(out, "  Description  : [{description}]");
     }
     let is_apart = row.job.extras.unified != Unified::Mixed;
-    for (way, name) in Way::NAMES.into_iter().enumerate().filter(|_| is_apart) {
-        if tally.ways[way].requests > 0 {
-            let share = share_of_group(rows, row, way);
-            let resets = if way == Way::Write.place() { "; 0 zone resets" } else { "" };
-            direction(out, (name, resets), row, &tally.ways[way], share);
+    for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
+        if tally.directions[direction].requests > 0 {
+            let share = share_of_group(rows, row, direction);
+            let resets = if direction == Direction::Write.place() { "; 0 zone resets" } else { "" };
+            of_direction(out, (name, resets), row, &tally.directions[direction], share);
         }
     }
     if row.job.extras.unified != Unified::Apart {
-        direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
+        of_direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
     }
     coarse(out, tally);
     if tally.sync.stat.samples > 0 {
         out.push_str("  fsync/fdatasync/sync_file_range:\n");
         span(out, "sync", &tally.sync.stat);
-        percentiles(out, "sync", &tally.sync, &row.job.told.percentiles);
+        percentiles(out, "sync", &tally.sync, &row.job.reported.percentiles);
     }
     let (user, system) = cpu(tally);
     let [switches, major, minor] = tally.usage;
@@ -104,7 +104,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     let _ = writeln!(out, "     submit    : {}", labelled(&BATCHES, submits));
     let completes = shares(&tally.completes, tally.completes.iter().sum());
     let _ = writeln!(out, "     complete  : {}", labelled(&BATCHES, completes));
-    let [read, write, trim] = &tally.ways;
+    let [read, write, trim] = &tally.directions;
     let _ = writeln!(
         out,
         "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
@@ -140,8 +140,14 @@ fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-fn direction(out: &mut String, said: (&str, &str), row: &Row, done: &WayTally, share: f64) {
-    let ((name, resets), told, units) = (said, &row.job.told, Units::of(&row.job));
+fn of_direction(
+    out: &mut String,
+    said: (&str, &str),
+    row: &Row,
+    done: &DirectionTally,
+    share: f64,
+) {
+    let ((name, resets), reported, units) = (said, &row.job.reported, Units::of(&row.job));
     let bytes = bandwidth(done);
     let _ = writeln!(
         out,
@@ -153,31 +159,31 @@ fn direction(out: &mut String, said: (&str, &str), row: &Row, done: &WayTally, s
         done.runtime_ms,
         resets
     );
-    if done.slat.stat.samples > 0 && !told.disable_slat {
+    if done.slat.stat.samples > 0 && !reported.disable_slat {
         span(out, "slat", &done.slat.stat);
     }
     let (clat, lat) = (&done.clat, lat(done));
     if clat.stat.samples > 0 {
         span(out, "clat", &clat.stat);
     }
-    if lat.stat.samples > 0 && !told.disable_lat {
+    if lat.stat.samples > 0 && !reported.disable_lat {
         span(out, " lat", &lat.stat);
     }
-    if told.slat_percentiles && !told.disable_slat {
-        percentiles(out, "slat", &done.slat, &told.percentiles);
+    if reported.slat_percentiles && !reported.disable_slat {
+        percentiles(out, "slat", &done.slat, &reported.percentiles);
     }
-    if told.clat_percentiles {
-        percentiles(out, "clat", clat, &told.percentiles);
+    if reported.clat_percentiles {
+        percentiles(out, "clat", clat, &reported.percentiles);
     }
-    if told.lat_percentiles {
-        percentiles(out, " lat", lat, &told.percentiles);
+    if reported.lat_percentiles {
+        percentiles(out, " lat", lat, &reported.percentiles);
     }
     rates(out, done, share, units);
 }
 
 /// The samples of the rates, when there were any.
-fn rates(out: &mut String, way: &WayTally, share: f64, units: Units) {
-    let (rate, iops) = (&way.bandwidth, &way.iops);
+fn rates(out: &mut String, direction: &DirectionTally, share: f64, units: Units) {
+    let (rate, iops) = (&direction.bandwidth, &direction.iops);
     if rate.samples == 0 {
         return;
     }
@@ -298,22 +304,24 @@ fn groups(out: &mut String, rows: &[Row]) {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
         let units = rows.iter().rfind(|row| row.group == group);
         let Some(units) = units.map(|row| Units::of(&row.job)) else { continue };
-        for (way, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
+        for (direction, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
-            let all = all.map(|row| &row.tally.ways[way]);
-            let all: Vec<&WayTally> = all.filter(|way| way.runtime_ms > 0).collect();
-            group_way(out, name, &all, units);
+            let all = all.map(|row| &row.tally.directions[direction]);
+            let all: Vec<&DirectionTally> =
+                all.filter(|direction| direction.runtime_ms > 0).collect();
+            group_direction(out, name, &all, units);
         }
     }
 }
 
-fn group_way(out: &mut String, name: &str, all: &[&WayTally], units: Units) {
-    let runtimes = || all.iter().map(|way| way.runtime_ms);
+fn group_direction(out: &mut String, name: &str, all: &[&DirectionTally], units: Units) {
+    let runtimes = || all.iter().map(|direction| direction.runtime_ms);
     let (Some(shortest), Some(longest)) = (runtimes().min(), runtimes().max()) else { return };
-    let bytes = all.iter().map(|way| way.bytes).sum::<u64>();
-    let whole = bandwidth(&WayTally { bytes, runtime_ms: longest, ..WayTally::default() });
-    let least = all.iter().map(|way| bandwidth(way)).min().unwrap_or(0);
-    let most = all.iter().map(|way| bandwidth(way)).max().unwrap_or(0);
+    let bytes = all.iter().map(|direction| direction.bytes).sum::<u64>();
+    let whole =
+        bandwidth(&DirectionTally { bytes, runtime_ms: longest, ..DirectionTally::default() });
+    let least = all.iter().map(|direction| bandwidth(direction)).min().unwrap_or(0);
+    let most = all.iter().map(|direction| bandwidth(direction)).max().unwrap_or(0);
     let _ = writeln!(
         out,
         "{name}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={shortest}-{longest}msec",

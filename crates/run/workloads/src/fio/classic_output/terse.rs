@@ -3,7 +3,7 @@
 use treering_languages::fio::Unified;
 use treering_script::DiskCounts;
 
-use super::super::tally::{Stat, Tally, WayTally};
+use super::super::tally::{DirectionTally, Stat, Tally};
 use super::units::whole;
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
@@ -24,12 +24,12 @@ pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
         fields.push(row.group.to_string());
         fields.push(row.tally.errno.to_string());
         let is_apart = row.job.extras.unified != Unified::Mixed;
-        for way in (0..if version == 3 { 2 } else { 3 }).filter(|_| is_apart) {
-            let share = share_of_group(rows, row, way);
-            direction(&mut fields, row, &row.tally.ways[way], share, version);
+        for direction in (0..if version == 3 { 2 } else { 3 }).filter(|_| is_apart) {
+            let share = share_of_group(rows, row, direction);
+            of_direction(&mut fields, row, &row.tally.directions[direction], share, version);
         }
         if row.job.extras.unified != Unified::Apart {
-            direction(&mut fields, row, &row.tally.mixed(), 100.0, version);
+            of_direction(&mut fields, row, &row.tally.mixed(), 100.0, version);
         }
         machine(&mut fields, &row.tally);
         if version > 2 {
@@ -68,18 +68,24 @@ fn micro(fields: &mut Vec<String>, stat: &Stat) {
     fields.push(float(stat.deviation() / 1000.0));
 }
 
-fn direction(fields: &mut Vec<String>, row: &Row, way: &WayTally, share: f64, version: u64) {
-    fields.push((way.bytes >> 10).to_string());
-    fields.push((bandwidth(way) / 1024).to_string());
-    fields.push(whole(iops(way)).to_string());
-    fields.push(way.runtime_ms.to_string());
-    micro(fields, &way.slat.stat);
-    micro(fields, &way.clat.stat);
-    let told = &row.job.told;
-    let (percentiles, of) = match (told.lat_percentiles, told.clat_percentiles) {
-        (true, _) => (told.percentiles.as_slice(), lat(way)),
-        (false, true) => (told.percentiles.as_slice(), &way.clat),
-        (false, false) => (&[][..], &way.clat),
+fn of_direction(
+    fields: &mut Vec<String>,
+    row: &Row,
+    direction: &DirectionTally,
+    share: f64,
+    version: u64,
+) {
+    fields.push((direction.bytes >> 10).to_string());
+    fields.push((bandwidth(direction) / 1024).to_string());
+    fields.push(whole(iops(direction)).to_string());
+    fields.push(direction.runtime_ms.to_string());
+    micro(fields, &direction.slat.stat);
+    micro(fields, &direction.clat.stat);
+    let reported = &row.job.reported;
+    let (percentiles, of) = match (reported.lat_percentiles, reported.clat_percentiles) {
+        (true, _) => (reported.percentiles.as_slice(), lat(direction)),
+        (false, true) => (reported.percentiles.as_slice(), &direction.clat),
+        (false, false) => (&[][..], &direction.clat),
     };
     let values = of.histogram.percentiles(percentiles);
     for place in 0..PERCENTILES {
@@ -89,19 +95,19 @@ fn direction(fields: &mut Vec<String>, row: &Row, way: &WayTally, share: f64, ve
             None => "0%=0".to_owned(),
         });
     }
-    micro(fields, &lat(way).stat);
-    fields.push(way.bandwidth.least.to_string());
-    fields.push(way.bandwidth.most.to_string());
+    micro(fields, &lat(direction).stat);
+    fields.push(direction.bandwidth.least.to_string());
+    fields.push(direction.bandwidth.most.to_string());
     fields.push(format!("{share:.6}%"));
-    fields.push(float(way.bandwidth.mean()));
-    fields.push(float(way.bandwidth.deviation()));
+    fields.push(float(direction.bandwidth.mean()));
+    fields.push(float(direction.bandwidth.deviation()));
     if version == 5 {
-        fields.push(way.bandwidth.samples.to_string());
-        fields.push(way.iops.least.to_string());
-        fields.push(way.iops.most.to_string());
-        fields.push(float(way.iops.mean()));
-        fields.push(float(way.iops.deviation()));
-        fields.push(way.iops.samples.to_string());
+        fields.push(direction.bandwidth.samples.to_string());
+        fields.push(direction.iops.least.to_string());
+        fields.push(direction.iops.most.to_string());
+        fields.push(float(direction.iops.mean()));
+        fields.push(float(direction.iops.deviation()));
+        fields.push(direction.iops.samples.to_string());
     }
 }
 

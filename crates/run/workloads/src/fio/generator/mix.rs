@@ -1,6 +1,6 @@
 //! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
 
-use treering_languages::fio::Way;
+use treering_languages::fio::Direction;
 
 use super::super::tausworthe::Tausworthe;
 use super::{Generator, Turned};
@@ -9,16 +9,16 @@ use super::{Generator, Turned};
 #[derive(Debug)]
 pub(super) struct Mix {
     draws: Tausworthe,
-    way: Way,
+    direction: Direction,
     /// Requests of this way after which the way is drawn again.
     until: u64,
     /// The way that was chosen before a pause.
-    waited: Option<Way>,
+    waited: Option<Direction>,
 }
 
 impl Mix {
     pub(super) const fn new(draws: Tausworthe) -> Self {
-        Self { draws, way: Way::Read, until: 0, waited: None }
+        Self { draws, direction: Direction::Read, until: 0, waited: None }
     }
 
     /// What was done until now does not count.
@@ -35,10 +35,10 @@ impl Mix {
     }
 }
 
-const fn other(way: Way) -> Way {
-    match way {
-        Way::Read => Way::Write,
-        Way::Write | Way::Trim => Way::Read,
+const fn other(direction: Direction) -> Direction {
+    match direction {
+        Direction::Read => Direction::Write,
+        Direction::Write | Direction::Trim => Direction::Read,
     }
 }
 
@@ -46,10 +46,10 @@ impl Generator {
     /// Which way the next request goes.
     #[inline]
     pub(super) fn direction(&mut self, now_us: u64) -> Turned {
-        if let Some(way) = self.mix.waited.take() {
-            return Turned::Data(way);
+        if let Some(direction) = self.mix.waited.take() {
+            return Turned::Data(direction);
         }
-        let written = self.issued.requests[Way::Write.place()];
+        let written = self.issued.requests[Direction::Write.place()];
         // As long as nothing more is written, each read is followed by another one.
         if self.job.rw.writes && !self.last_was_sync && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
@@ -64,45 +64,45 @@ impl Generator {
             }
         }
         let rw = self.job.rw;
-        let way = if rw.is_mixed() {
+        let direction = if rw.is_mixed() {
             self.mixed()
         } else if rw.reads {
-            Way::Read
+            Direction::Read
         } else if rw.writes {
-            Way::Write
+            Direction::Write
         } else {
-            Way::Trim
+            Direction::Trim
         };
-        self.paced(way, now_us)
+        self.paced(direction, now_us)
     }
 
-    fn mixed(&mut self) -> Way {
-        let issued = self.issued.requests[self.mix.way.place()];
+    fn mixed(&mut self) -> Direction {
+        let issued = self.issued.requests[self.mix.direction.place()];
         if issued >= self.mix.until {
             let share = [self.job.mix_read, 100 - self.job.mix_read];
             let reads = self.mix.draws.percent() <= share[0];
-            let way = if reads { Way::Read } else { Way::Write };
-            if way != self.mix.way {
-                self.mix.until = issued.saturating_mul(share[way.place()]) / 100;
+            let direction = if reads { Direction::Read } else { Direction::Write };
+            if direction != self.mix.direction {
+                self.mix.until = issued.saturating_mul(share[direction.place()]) / 100;
             }
-            self.mix.way = way;
+            self.mix.direction = direction;
         }
-        self.mix.way
+        self.mix.direction
     }
 
     /// Where each place is trimmed and then written: which is next in a file.
-    pub(super) fn trim_or_write(&self, file: usize) -> Way {
+    pub(super) fn trim_or_write(&self, file: usize) -> Direction {
         let begun = &self.files[file].last_start;
-        let is_pair = begun[Way::Write.place()] == begun[Way::Trim.place()];
-        if is_pair { Way::Trim } else { Way::Write }
+        let is_pair = begun[Direction::Write.place()] == begun[Direction::Trim.place()];
+        if is_pair { Direction::Trim } else { Direction::Write }
     }
 
     /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
-    fn due_us(&self, way: Way) -> u64 {
-        let place = way.place();
+    fn due_us(&self, direction: Direction) -> u64 {
+        let place = direction.place();
         let per_second = match (self.job.rate[place], self.job.rate_iops[place]) {
             (0, 0) => return 0,
-            (0, requests) => requests.saturating_mul(self.job.blocks(way).least),
+            (0, requests) => requests.saturating_mul(self.job.blocks(direction).least),
             (bytes, _) => bytes,
         };
         if let Some(times) = &self.poisson {
@@ -114,8 +114,8 @@ impl Generator {
     }
 
     /// A request was made: when the next one comes is drawn.
-    pub(super) fn draw_time(&mut self, way: Way) {
-        let (place, least) = (way.place(), self.job.blocks(way).least.max(1));
+    pub(super) fn draw_time(&mut self, direction: Direction) {
+        let (place, least) = (direction.place(), self.job.blocks(direction).least.max(1));
         let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);
         let Some(times) = &mut self.poisson else { return };
         let per_second = if rate > 0 { rate / least } else { requests };
@@ -127,24 +127,24 @@ impl Generator {
         *at_us = at_us.saturating_add(us);
     }
 
-    fn paced(&mut self, way: Way, now_us: u64) -> Turned {
-        if self.due_us(way) <= now_us {
-            return Turned::Data(way);
+    fn paced(&mut self, direction: Direction, now_us: u64) -> Turned {
+        if self.due_us(direction) <= now_us {
+            return Turned::Data(direction);
         }
-        let other = other(way);
+        let other = other(direction);
         let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
-        let (mut way, mut due) = (way, self.due_us(way));
+        let (mut direction, mut due) = (direction, self.due_us(direction));
         if self.job.rw.is_mixed() && share > 0 {
             let due_other = self.due_us(other);
             if due_other <= now_us || due_other < due {
-                (way, due) = (other, due_other);
+                (direction, due) = (other, due_other);
             }
         }
-        self.mix.way = way;
+        self.mix.direction = direction;
         if due <= now_us {
-            return Turned::Data(way);
+            return Turned::Data(direction);
         }
-        self.mix.waited = Some(way);
+        self.mix.waited = Some(direction);
         Turned::Wait(due - now_us)
     }
 }

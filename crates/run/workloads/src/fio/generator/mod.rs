@@ -1,7 +1,7 @@
 //! The generator of a clone: which request comes next, decided as fio decides it.
 //!
 //! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
-//! around a request, as opening its file, is told in order, one [`Act`] at a time.
+//! around a request, as opening its file, is reported in order, one [`Act`] at a time.
 
 mod drawing;
 mod files;
@@ -13,7 +13,7 @@ mod strides;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use treering_languages::fio::{Distribution, Section, Way};
+use treering_languages::fio::{Direction, Distribution, Section};
 
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
@@ -28,7 +28,7 @@ use register::Register;
 pub(super) struct Wanted {
     /// Of which file of the clone.
     pub(super) file: usize,
-    pub(super) way: Way,
+    pub(super) direction: Direction,
     pub(super) offset: u64,
     pub(super) bytes: u64,
     /// The write that is verified by this read.
@@ -61,7 +61,7 @@ pub(super) enum Act {
 /// What the direction of the next turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turned {
-    Data(Way),
+    Data(Direction),
     Sync,
     DataSync,
     RangeSync,
@@ -181,9 +181,9 @@ impl Generator {
                 Ok(file) => file,
                 Err(act) => return self.first(act),
             };
-            let way = match self.direction(now_us) {
+            let direction = match self.direction(now_us) {
                 Turned::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
-                Turned::Data(way) => way,
+                Turned::Data(direction) => direction,
                 Turned::Wait(us) => {
                     self.turn.back();
                     return self.first(Act::Wait(us));
@@ -201,9 +201,9 @@ impl Generator {
                 }
             };
             if self.job.extras.strides.bytes > 0 {
-                self.enter_zone(file, way);
+                self.enter_zone(file, direction);
             }
-            match self.place(file, way) {
+            match self.place(file, direction) {
                 Some(wanted) => {
                     self.issue(wanted);
                     return self.first(Act::Request(wanted));
@@ -233,20 +233,20 @@ impl Generator {
 
     #[inline]
     fn issue(&mut self, wanted: Wanted) {
-        let Wanted { file, way, offset, bytes, .. } = wanted;
+        let Wanted { file, direction, offset, bytes, .. } = wanted;
         let state = &mut self.files[file];
-        state.last_start[way.place()] = Some(offset);
-        state.last_end[way.place()] = offset + bytes;
-        if way == Way::Write {
+        state.last_start[direction.place()] = Some(offset);
+        state.last_end[direction.place()] = offset + bytes;
+        if direction == Direction::Write {
             let (least, most) = state.written.unwrap_or((offset, offset + bytes));
             state.written = Some((least.min(offset), most.max(offset + bytes)));
         }
-        self.issued.requests[way.place()] += 1;
-        self.issued.bytes[way.place()] += bytes;
+        self.issued.requests[direction.place()] += 1;
+        self.issued.bytes[direction.place()] += bytes;
         self.issued.bytes_of_pass += bytes;
         self.zone_bytes += bytes;
         if self.poisson.is_some() {
-            self.draw_time(way);
+            self.draw_time(direction);
         }
         self.last_was_sync = false;
         self.is_unmarked = false;
@@ -261,7 +261,7 @@ impl Generator {
         self.mix.begin_anew();
     }
 
-    /// Whether something was decided that is not told yet.
+    /// Whether something was decided that is not reported yet.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         !self.pending.is_empty()

@@ -1,6 +1,6 @@
 //! Where in a file the next request is, and how long it is.
 
-use treering_languages::fio::{Distribution, Way, Zone};
+use treering_languages::fio::{Direction, Distribution, Zone};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
@@ -14,8 +14,8 @@ const SPLIT_DRAWS_MAX: u32 = 10_000;
 impl Generator {
     /// The next request in a file; `None` when nothing is left there.
     #[inline]
-    pub(super) fn place(&mut self, file: usize, way: Way) -> Option<Wanted> {
-        let (within, random, marks) = self.offset(file, way)?;
+    pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<Wanted> {
+        let (within, random, marks) = self.offset(file, direction)?;
         let trims = self.job.rw.is_trim_write() && self.job.rw.random;
         let extent = self.files[file].extent;
         if within >= extent.bytes {
@@ -25,94 +25,94 @@ impl Generator {
         if offset >= extent.file_bytes {
             return None;
         }
-        let mut bytes = if trims && way == Way::Write {
+        let mut bytes = if trims && direction == Direction::Write {
             self.trimmed_bytes(file)
         } else {
-            self.bytes(file, way, offset, random)?
+            self.bytes(file, direction, offset, random)?
         };
         if offset + bytes > extent.file_bytes {
             return None;
         }
         if self.job.rw.random && self.job.draws.random_map && marks && !self.is_unmarked {
-            bytes = self.mark(file, way, within, bytes);
+            bytes = self.mark(file, direction, within, bytes);
         }
         let state = &mut self.files[file];
-        let again = state.last_start[Way::Trim.place()] == Some(offset);
-        if trims && way == Way::Trim && again {
+        let again = state.last_start[Direction::Trim.place()] == Some(offset);
+        if trims && direction == Direction::Trim && again {
             // The same place once more: that a write follows must show.
-            let before = &mut state.last_start[Way::Write.place()];
+            let before = &mut state.last_start[Direction::Write.place()];
             *before = before.map(|offset| offset.wrapping_sub(1));
         }
-        Some(Wanted { file, way, offset, bytes, again: None })
+        Some(Wanted { file, direction, offset, bytes, again: None })
     }
 
     /// How long the last trim of a file was.
     fn trimmed_bytes(&self, file: usize) -> u64 {
-        let (state, way) = (&self.files[file], Way::Trim.place());
-        state.last_end[way] - state.last_start[way].unwrap_or(state.last_end[way])
+        let (state, direction) = (&self.files[file], Direction::Trim.place());
+        state.last_end[direction] - state.last_start[direction].unwrap_or(state.last_end[direction])
     }
 
     /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
     #[inline]
-    fn offset(&mut self, file: usize, way: Way) -> Option<(u64, bool, bool)> {
+    fn offset(&mut self, file: usize, direction: Direction) -> Option<(u64, bool, bool)> {
         self.until_draw -= 1;
         let draws = self.until_draw == 0;
         if draws {
             self.until_draw = self.job.sequence;
         }
         let random = self.job.rw.random;
-        if random && self.job.rw.is_trim_write() && way == Way::Write {
+        if random && self.job.rw.is_trim_write() && direction == Direction::Write {
             // As the original: the offset in the file, to which that of the job's part is added.
-            let begun = self.files[file].last_start[Way::Trim.place()].unwrap_or(0);
+            let begun = self.files[file].last_start[Direction::Trim.place()].unwrap_or(0);
             return Some((begun, true, false));
         }
-        if draws && random && self.draws_place(way) {
-            return self.block(file, way).map(|offset| (offset, true, true));
+        if draws && random && self.draws_place(direction) {
+            return self.block(file, direction).map(|offset| (offset, true, true));
         }
         self.is_unmarked = random;
         if draws && !random {
-            return self.following(file, way).map(|offset| (offset, false, false));
+            return self.following(file, direction).map(|offset| (offset, false, false));
         }
         if !draws && self.job.repeats {
             let state = &self.files[file];
-            let last = state.last_start[way.place()].unwrap_or(state.start);
+            let last = state.last_start[direction.place()].unwrap_or(state.start);
             return Some((last - state.start, false, false));
         }
-        match self.following(file, way) {
+        match self.following(file, direction) {
             Some(offset) => Some((offset, false, false)),
-            None => self.block(file, way).map(|offset| (offset, draws, false)),
+            None => self.block(file, direction).map(|offset| (offset, draws, false)),
         }
     }
 
-    fn draws_place(&mut self, way: Way) -> bool {
-        let percent = self.job.draws.percent_random[way.place()];
-        percent == 100 || self.order[way.place()].percent() <= percent
+    fn draws_place(&mut self, direction: Direction) -> bool {
+        let percent = self.job.draws.percent_random[direction.place()];
+        percent == 100 || self.order[direction.place()].percent() <= percent
     }
 
     /// A drawn block, as an offset.
     #[inline]
-    fn block(&mut self, file: usize, way: Way) -> Option<u64> {
-        let found = match self.draw(file, way) {
+    fn block(&mut self, file: usize, direction: Direction) -> Option<u64> {
+        let found = match self.draw(file, direction) {
             Some(block) => Some(block),
             None if self.job.is_timed() => {
                 // All had their turn: from the beginning.
                 self.files[file].reset();
                 self.forget(file);
-                self.draw(file, way)
+                self.draw(file, direction)
             }
             None => None,
         };
-        found.map(|block| block * self.job.align(way))
+        found.map(|block| block * self.job.align(direction))
     }
 
     #[inline]
-    fn draw(&mut self, file: usize, way: Way) -> Option<u64> {
+    fn draw(&mut self, file: usize, direction: Direction) -> Option<u64> {
         if let Some(drawing) = &mut self.files[file].drawing {
             return Some(drawing.draw());
         }
-        let last = self.last_block(file, way)?;
+        let last = self.last_block(file, direction)?;
         if self.zones.is_some() {
-            return self.zoned(way, last);
+            return self.zoned(direction, last);
         }
         if let Some(register) = &mut self.files[file].register {
             return register.next();
@@ -136,20 +136,20 @@ impl Generator {
 
     /// How many blocks can be drawn; `None` where no request fits.
     #[inline]
-    fn last_block(&self, file: usize, way: Way) -> Option<u64> {
+    fn last_block(&self, file: usize, direction: Direction) -> Option<u64> {
         let extent = self.files[file].extent;
-        let align = self.job.align(way);
-        let least = self.job.blocks(way).least;
+        let align = self.job.align(direction);
+        let least = self.job.blocks(direction).least;
         let bytes = self.part_bytes(extent).saturating_sub(least.saturating_sub(align));
         Some(bytes / align).filter(|last| *last > 0)
     }
 
     /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
-    fn zoned(&mut self, way: Way, last: u64) -> Option<u64> {
+    fn zoned(&mut self, direction: Direction, last: u64) -> Option<u64> {
         let drawn = self.zones.as_mut()?.percent();
         let part = |zones: &[Vec<Zone>; 3]| {
             let (mut accesses, mut begin) = (0, 0);
-            for zone in &zones[way.place()] {
+            for zone in &zones[direction.place()] {
                 accesses += zone.accesses;
                 if drawn <= accesses {
                     return (begin, begin + zone.size);
@@ -169,7 +169,7 @@ impl Generator {
             }
             Distribution::ZonedAbs(zones) => {
                 let (begin, end) = part(zones);
-                let align = self.job.align(way);
+                let align = self.job.align(direction);
                 if end / align > last {
                     return None;
                 }
@@ -191,16 +191,16 @@ impl Generator {
 
     /// Takes the blocks of a request; how many bytes it has then.
     #[inline]
-    fn mark(&mut self, file: usize, way: Way, within: u64, bytes: u64) -> u64 {
-        let least = self.job.blocks(way).least;
+    fn mark(&mut self, file: usize, direction: Direction, within: u64, bytes: u64) -> u64 {
+        let least = self.job.blocks(direction).least;
         let wanted = bytes.div_ceil(least);
         let taken = self.map(file).take(within / least, wanted).max(1);
         bytes.min(taken.saturating_mul(least))
     }
 
     /// The offset after the last request of this way.
-    fn following(&mut self, file: usize, way: Way) -> Option<u64> {
-        let place = way.place();
+    fn following(&mut self, file: usize, direction: Direction) -> Option<u64> {
+        let place = direction.place();
         let (extent, start) = (self.files[file].extent, self.files[file].start);
         let wraps = self.job.is_timed() && self.job.files == 1;
         if wraps && self.files[file].last_end[place] >= extent.end() {
@@ -236,13 +236,19 @@ impl Generator {
 
     /// How long the request is.
     #[inline]
-    fn bytes(&mut self, file: usize, way: Way, offset: u64, random: bool) -> Option<u64> {
-        let way = match (self.job.blocks_by_order, random) {
-            (false, _) => way,
-            (true, true) => Way::Write,
-            (true, false) => Way::Read,
+    fn bytes(
+        &mut self,
+        file: usize,
+        direction: Direction,
+        offset: u64,
+        random: bool,
+    ) -> Option<u64> {
+        let direction = match (self.job.blocks_by_order, random) {
+            (false, _) => direction,
+            (true, true) => Direction::Write,
+            (true, false) => Direction::Read,
         };
-        let blocks = self.job.blocks(way);
+        let blocks = self.job.blocks(direction);
         let (least, most) = (blocks.least, blocks.most);
         if least == most {
             return Some(least);
@@ -252,7 +258,7 @@ impl Generator {
         }
         if !blocks.split.is_empty() {
             for _ in 0..SPLIT_DRAWS_MAX {
-                let bytes = self.split_bytes(file, way, offset);
+                let bytes = self.split_bytes(file, direction, offset);
                 if bytes > 0 && self.fits(file, offset, bytes) {
                     return Some(bytes);
                 }
@@ -263,21 +269,21 @@ impl Generator {
         let unaligned = self.job.unaligned;
         // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
         // generator stays in registers.
-        let mut draws = self.sizes[way.place()];
+        let mut draws = self.sizes[direction.place()];
         let mut fitting = (0..DRAWS_MAX).map(|_| {
             let bytes = least + draws.below(most);
             let bytes = if unaligned { bytes } else { bytes - bytes % least };
             bytes.min(most)
         });
         let found = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
-        self.sizes[way.place()] = draws;
+        self.sizes[direction.place()] = draws;
         Some(found.unwrap_or(least))
     }
 
-    fn split_bytes(&mut self, file: usize, way: Way, offset: u64) -> u64 {
-        let blocks = self.job.blocks(way);
-        let drawn = self.sizes[way.place()].draw();
-        let greatest = self.sizes[way.place()].greatest();
+    fn split_bytes(&mut self, file: usize, direction: Direction, offset: u64) -> u64 {
+        let blocks = self.job.blocks(direction);
+        let drawn = self.sizes[direction.place()].draw();
+        let greatest = self.sizes[direction.place()].greatest();
         let (mut bytes, mut percent) = (blocks.least, 0);
         for &(size, share) in blocks.split.iter().filter(|(_, share)| *share > 0) {
             bytes = size;

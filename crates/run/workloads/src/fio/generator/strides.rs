@@ -1,15 +1,15 @@
 //! Zones of a file that are worked on in turns, with what lies between left out.
 
-use treering_languages::fio::{Strides, Way};
+use treering_languages::fio::{Direction, Strides};
 
 use super::Generator;
 
 impl Generator {
     /// Goes on to the next zone where enough was moved in this one.
-    pub(super) fn enter_zone(&mut self, file: usize, way: Way) {
+    pub(super) fn enter_zone(&mut self, file: usize, direction: Direction) {
         let Strides { bytes, range, skip, .. } = self.job.extras.strides;
         let state = &mut self.files[file];
-        let end = &mut state.last_end[way.place()];
+        let end = &mut state.last_end[direction.place()];
         if self.zone_bytes >= bytes {
             self.zone_bytes = 0;
             state.start = state.start.saturating_add(range).saturating_add(skip);

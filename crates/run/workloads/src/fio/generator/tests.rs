@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_languages::fio::{Machine, Surroundings, Way, parse};
+use treering_languages::fio::{Direction, Machine, Surroundings, parse};
 
 use super::super::file_hash::hash;
 use super::super::sizes::extents;
@@ -30,8 +30,8 @@ fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     while generator.issued.bytes_of_pass < bytes {
         match generator.next(0) {
             Act::Request(wanted) => {
-                let way = if wanted.way == Way::Read { 'R' } else { 'W' };
-                all.push((wanted.file, way, wanted.offset, wanted.bytes));
+                let direction = if wanted.direction == Direction::Read { 'R' } else { 'W' };
+                all.push((wanted.file, direction, wanted.offset, wanted.bytes));
             }
             Act::End => break,
             _ => {}
@@ -54,7 +54,7 @@ fn drawn_places_come_each_once_in_the_originals_order() {
 }
 
 #[test]
-fn places_follow_the_laws_as_the_original_has_them() {
+fn places_follow_the_distributions_as_the_original_has_them() {
     for (drawing, expected) in [
         ("zipf", "9 15 9 4 9 4 15 11 9 15 10 0 3 9 9 11 4 7 7 0"),
         ("zipf:1.2", "9 4 9 4 9 4 4 0 9 15 15 5 3 9 9 0 4 12 12 5"),
@@ -86,7 +86,7 @@ fn zones_behind_the_end_of_the_file_end_the_job() {
 }
 
 #[test]
-fn the_smallest_files_have_laws_too() {
+fn the_smallest_files_have_distributions_too() {
     for drawing in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
         for size in ["4k", "8k", "12k"] {
             let settings = format!("rw=randread\nsize={size}\nrandom_distribution={drawing}");
@@ -186,7 +186,9 @@ fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
     let mut words = String::new();
     while generator.issued.bytes_of_pass < 64 << 10 {
         match generator.next(0) {
-            Act::Request(wanted) => words.push(if wanted.way == Way::Read { 'r' } else { 'w' }),
+            Act::Request(wanted) => {
+                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' })
+            }
             Act::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
         }
@@ -203,8 +205,8 @@ fn a_rate_asks_for_pauses() {
 }
 
 fn generator_request(block: u64) -> Act {
-    let (file, way, bytes) = (0, Way::Write, 4096);
-    Act::Request(super::Wanted { file, way, offset: block * 4096, bytes, again: None })
+    let (file, direction, bytes) = (0, Direction::Write, 4096);
+    Act::Request(super::Wanted { file, direction, offset: block * 4096, bytes, again: None })
 }
 
 #[test]

@@ -91,13 +91,13 @@ impl Clock {
         }
     }
 
-    /// How long the last step took, told once.
+    /// How long the last step took, reported once.
     #[inline]
     pub(super) fn took(&mut self) -> Option<u64> {
         self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
     }
 
-    /// When the last step began and ended, told once.
+    /// When the last step began and ended, reported once.
     #[inline]
     pub(super) fn span(&mut self) -> Option<(u64, u64)> {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
@@ -202,16 +202,18 @@ impl Clock {
     #[cold]
     fn take_sample(&mut self, tally: &mut Tally) {
         let [bytes, requests] = &mut self.samplers;
-        let counts = [0, 1, 2].map(|way: usize| tally.ways[way].bytes);
-        for (way, rate) in bytes.take(self.now_ns, counts).into_iter().flatten().enumerate() {
+        let counts = [0, 1, 2].map(|direction: usize| tally.directions[direction].bytes);
+        for (direction, rate) in bytes.take(self.now_ns, counts).into_iter().flatten().enumerate() {
             if rate > 0 {
-                tally.ways[way].bandwidth.add(rate / 1024);
+                tally.directions[direction].bandwidth.add(rate / 1024);
             }
         }
-        let counts = [0, 1, 2].map(|way: usize| tally.ways[way].requests);
-        for (way, rate) in requests.take(self.now_ns, counts).into_iter().flatten().enumerate() {
+        let counts = [0, 1, 2].map(|direction: usize| tally.directions[direction].requests);
+        for (direction, rate) in
+            requests.take(self.now_ns, counts).into_iter().flatten().enumerate()
+        {
             if rate > 0 {
-                tally.ways[way].iops.add(rate);
+                tally.directions[direction].iops.add(rate);
             }
         }
         self.sample_ns = self.next_sample_ns();

@@ -1,7 +1,7 @@
 //! What requests carry, where the job decides that: blocks to be verified, and patterns; and the
 //! reads that tell whether it is there.
 
-use treering_languages::fio::{Content, Engine, Kind, Pattern, Way};
+use treering_languages::fio::{Content, Direction, Engine, Kind, Pattern};
 use treering_script::Buffers;
 
 use super::super::generator::{Act, Wanted};
@@ -55,7 +55,8 @@ impl Contents {
     pub(super) fn of(worker: &Worker, classic: bool) -> Option<Box<Self>> {
         let job = &worker.job;
         let verify = &job.extras.verify;
-        let large = Way::ALL.iter().any(|way| job.blocks(*way).most > PAYLOAD_BYTES_MAX);
+        let large =
+            Direction::ALL.iter().any(|direction| job.blocks(*direction).most > PAYLOAD_BYTES_MAX);
         let plain = verify.kind.is_none() && job.extras.buffer_pattern.is_none() && !large;
         let plain = plain && job.extras.content == Content::default();
         let can = job.engine.moves_data() || job.engine == Engine::Null;
@@ -64,8 +65,8 @@ impl Contents {
         }
         let thread = worker.seeds.clone_number();
         let block = verify.kind.map(|kind| Block::new(kind, verify, job.unaligned, thread));
-        let fixed = job.blocks(Way::Write).least == job.blocks(Way::Write).most
-            && job.blocks(Way::Read).least == job.blocks(Way::Write).least;
+        let fixed = job.blocks(Direction::Write).least == job.blocks(Direction::Write).most
+            && job.blocks(Direction::Read).least == job.blocks(Direction::Write).least;
         let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
         Some(Box::new(Self {
             buffers: Buffers::default(),
@@ -124,8 +125,8 @@ impl Contents {
     /// Puts into a buffer what a write carries, and remembers it.
     fn fill(&mut self, tag: u16, wanted: Wanted, number: u64, now_ns: u64) {
         let Wanted { file, offset, bytes, .. } = wanted;
-        self.last_was_read = wanted.way == Way::Read;
-        if wanted.way != Way::Write {
+        self.last_was_read = wanted.direction == Direction::Read;
+        if wanted.direction != Direction::Write {
             return;
         }
         let [low, high, ..] = number.to_le_bytes();
@@ -156,14 +157,14 @@ impl Contents {
     /// A request failed: what it would have written is not read again.
     pub(super) fn failed(&mut self, wanted: Wanted) {
         self.ended(wanted);
-        if wanted.way == Way::Write {
+        if wanted.direction == Direction::Write {
             self.history.remove(wanted.file, wanted.offset);
         }
     }
 
     /// A request ended.
     fn ended(&mut self, wanted: Wanted) {
-        if wanted.way == Way::Write {
+        if wanted.direction == Direction::Write {
             let place = (wanted.file, wanted.offset);
             if let Some(at) = self.under_way.iter().position(|one| *one == place) {
                 self.under_way.swap_remove(at);
@@ -226,7 +227,7 @@ impl Contents {
         self.history.take()
     }
 
-    /// What is wrong, told once.
+    /// What is wrong, reported once.
     pub(super) fn take_complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
@@ -261,14 +262,20 @@ impl Runner {
             contents.waiting = Some(piece);
             return Some(Act::Open(file));
         }
-        Some(Act::Request(Wanted { file, way: Way::Read, offset, bytes, again: Some(piece) }))
+        Some(Act::Request(Wanted {
+            file,
+            direction: Direction::Read,
+            offset,
+            bytes,
+            again: Some(piece),
+        }))
     }
 
     /// Makes the bytes of a request that is about to be made.
     #[inline]
     pub(super) fn fill(&mut self, tag: u16, wanted: Wanted) {
         if let Some(contents) = &mut self.contents {
-            let number = self.generator.issued.requests[Way::Write.place()].saturating_sub(1);
+            let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
             contents.fill(tag, wanted, number, self.clock.now_ns().unwrap_or(0));
         }
     }
@@ -285,7 +292,7 @@ impl Runner {
     fn look_closely(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
         let Some(contents) = &mut self.contents else { return };
         contents.ended(wanted);
-        if wanted.way != Way::Read {
+        if wanted.direction != Direction::Read {
             return;
         }
         let name = self.worker.spelled_file(wanted.file);

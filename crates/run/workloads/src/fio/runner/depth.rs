@@ -141,7 +141,7 @@ impl DepthControl {
 
 impl Runner {
     fn requests_done(&self) -> u64 {
-        self.tally.ways.iter().map(|way| way.requests).sum()
+        self.tally.directions.iter().map(|direction| direction.requests).sum()
     }
 
     /// The search for a depth begins, perhaps once more.

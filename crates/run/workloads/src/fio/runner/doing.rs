@@ -1,6 +1,6 @@
 //! What a clone does next, as a step.
 
-use treering_languages::fio::{Advice, Engine, Way};
+use treering_languages::fio::{Advice, Direction, Engine};
 use treering_script::{Call, CreateHow, OpenHow};
 
 use super::super::generator::Wanted;
@@ -63,28 +63,28 @@ impl Runner {
 
     #[inline]
     fn transfer(&self, wanted: Wanted) -> Call<'_> {
-        let Wanted { file, way, offset: position, bytes, .. } = wanted;
+        let Wanted { file, direction, offset: position, bytes, .. } = wanted;
         let (file, bytes) = (self.slots.of(file), length(bytes));
-        match (self.worker.job.engine, way) {
+        match (self.worker.job.engine, direction) {
             (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
-            (Engine::Falloc, Way::Trim) => {
+            (Engine::Falloc, Direction::Trim) => {
                 Call::Punch { file, start: position, bytes: u64::from(bytes) }
             }
-            (Engine::Falloc, way) => {
-                let (bytes, keep_size) = (u64::from(bytes), way == Way::Read);
+            (Engine::Falloc, direction) => {
+                let (bytes, keep_size) = (u64::from(bytes), direction == Direction::Read);
                 Call::Allocate { file, start: position, bytes, keep_size }
             }
             (engine, _) if !engine.moves_data() => NOTHING,
             // What is only verified was written before.
-            (_, Way::Write) if self.worker.job.extras.verify.only => NOTHING,
-            (Engine::Mmap, Way::Read) => Call::ReadMapped { file, bytes, position },
-            (Engine::Mmap, Way::Write) => Call::WriteMapped { file, bytes, position },
-            (Engine::Sync, Way::Read) => Call::Read { file, bytes },
-            (Engine::Sync, Way::Write) => Call::Write { file, bytes, position },
-            (_, Way::Read) => Call::ReadAt { file, bytes, position },
-            (_, Way::Write) => Call::WriteAt { file, bytes, position },
+            (_, Direction::Write) if self.worker.job.extras.verify.only => NOTHING,
+            (Engine::Mmap, Direction::Read) => Call::ReadMapped { file, bytes, position },
+            (Engine::Mmap, Direction::Write) => Call::WriteMapped { file, bytes, position },
+            (Engine::Sync, Direction::Read) => Call::Read { file, bytes },
+            (Engine::Sync, Direction::Write) => Call::Write { file, bytes, position },
+            (_, Direction::Read) => Call::ReadAt { file, bytes, position },
+            (_, Direction::Write) => Call::WriteAt { file, bytes, position },
             // Such requests fail before.
-            (_, Way::Trim) => NOTHING,
+            (_, Direction::Trim) => NOTHING,
         }
     }
 

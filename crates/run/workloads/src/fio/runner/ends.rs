@@ -1,10 +1,10 @@
 //! What a clone does before its work, between two passes, and at the end.
 
-use treering_languages::fio::{Amount, Engine, Way};
+use treering_languages::fio::{Amount, Direction, Engine};
 
 use super::super::generator::Wanted;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
-use super::super::tally::WayTally;
+use super::super::tally::DirectionTally;
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
@@ -220,12 +220,14 @@ impl Runner {
             return true;
         }
         // As the original: what was read again counts as well.
-        let done = |count: fn(&WayTally) -> u64| self.tally.ways.iter().map(count).sum::<u64>();
-        if job.number_ios > 0 && done(|way| way.requests) >= job.number_ios {
+        let done = |count: fn(&DirectionTally) -> u64| {
+            self.tally.directions.iter().map(count).sum::<u64>()
+        };
+        if job.number_ios > 0 && done(|direction| direction.requests) >= job.number_ios {
             return false;
         }
         let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
-        let left = limit.saturating_sub(done(|way| way.bytes));
+        let left = limit.saturating_sub(done(|direction| direction.bytes));
         // As the original: a share of the size is no more than the files have.
         let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
         // What is less than a request is not begun.
@@ -238,16 +240,16 @@ impl Runner {
     pub(super) fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
         let reads_again = self.is_reading_again();
-        let ways = Way::ALL.into_iter().filter(|way| {
+        let directions = Direction::ALL.into_iter().filter(|direction| {
             if reads_again {
-                *way == Way::Read
+                *direction == Direction::Read
             } else {
-                self.worker.job.ways().any(|one| one == *way)
+                self.worker.job.directions().any(|one| one == *direction)
             }
         });
-        for way in ways.collect::<Vec<_>>() {
-            if self.tally.ways[way.place()].bytes > 0 {
-                self.tally.ways[way.place()].runtime_ms += ms;
+        for direction in directions.collect::<Vec<_>>() {
+            if self.tally.directions[direction.place()].bytes > 0 {
+                self.tally.directions[direction.place()].runtime_ms += ms;
             }
         }
     }
@@ -255,11 +257,11 @@ impl Runner {
     /// Takes down what is about to be done to a file, where every request is wanted.
     pub(super) fn log_issue(&mut self, doing: Doing) {
         let Some(logs) = &mut self.logs else { return };
-        let (kind, file, way, bytes, offset) = match doing {
+        let (kind, file, direction, bytes, offset) = match doing {
             Doing::Open(file) => (OPENED, file, 0, 0, 0),
             Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, way, offset, bytes, .. }) => {
-                (ISSUED, file, way.place() as u64, bytes, offset)
+            Doing::Move(Wanted { file, direction, offset, bytes, .. }) => {
+                (ISSUED, file, direction.place() as u64, bytes, offset)
             }
             Doing::Sync { file, data_only, .. } => {
                 (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
@@ -267,6 +269,6 @@ impl Runner {
             Doing::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
             _ => return,
         };
-        logs.issued(kind, [self.clock.since_start_us(), file as u64, way, bytes, offset]);
+        logs.issued(kind, [self.clock.since_start_us(), file as u64, direction, bytes, offset]);
     }
 }

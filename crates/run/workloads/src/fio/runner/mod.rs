@@ -3,6 +3,7 @@
 
 mod clock;
 mod contents;
+mod counting;
 mod depth;
 mod doing;
 mod ends;
@@ -15,19 +16,19 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_languages::fio::{Advice, Engine, Way};
+use treering_languages::fio::{Advice, Direction, Engine};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
 use super::layout::names;
-use super::logs::{Ended, Logs};
+use super::logs::Logs;
 use super::namespace::Namespace;
 use super::sizes::Extents;
 use super::tally::{COARSE, Latencies, Stat, Tally};
 use super::worker::Worker;
 use clock::Clock;
-use contents::{Contents, UNTAGGED, WRONG};
+use contents::{Contents, UNTAGGED};
 use depth::{DepthControl, Settling};
 use doing::Doing;
 use queued::Queued;
@@ -37,12 +38,6 @@ use steering::RateWatch;
 
 /// The error of a trim of a file: the call is one of devices (`ENOTTY`).
 const NOT_OF_FILES: i32 = 25;
-/// The error of a filesystem that is full (`ENOSPC`), and of a request that takes too long
-/// (`ETIMEDOUT`).
-const NO_ROOM: i32 = 28;
-const TOO_LATE: i32 = 110;
-/// The error of a read that brings nothing (`EIO`).
-const NOTHING_READ: i32 = 5;
 /// Nothing ends a wait early: it is made in pieces.
 const PAUSE_MAX_US: u64 = 20_000;
 
@@ -83,7 +78,7 @@ enum Then {
     End,
 }
 
-/// Who is told that the clone is done.
+/// Who learns that the clone is done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
     /// Ends it.
@@ -201,10 +196,10 @@ impl Runner {
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             // As the original counts them.
             (Doing::Sync { counts: true, data_only: true, .. }, _) if self.namespace.classic => {
-                self.tally.ways[Way::Read.place()].short += 1;
+                self.tally.directions[Direction::Read.place()].short += 1;
             }
             (Doing::SyncRange { .. }, _) if self.namespace.classic => {
-                self.tally.ways[Way::Write.place()].short += 1;
+                self.tally.directions[Direction::Write.place()].short += 1;
             }
             (Doing::Sync { counts: true, .. } | Doing::SyncRange { .. }, _) => {
                 self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
@@ -218,104 +213,6 @@ impl Runner {
             self.tally.clear();
             self.generator.count_anew();
             self.begin_depth();
-        }
-    }
-
-    /// A request ended that nothing else went beside.
-    #[inline]
-    fn moved(&mut self, wanted: Wanted, bytes: u64) {
-        let way = wanted.way.place();
-        if bytes == 0 && wanted.way == Way::Read {
-            // As the original: behind the end of a file nothing can be read, and that counts.
-            self.tally.ways[way].requests += 1;
-            self.failed(Way::Read, NOTHING_READ);
-            return;
-        }
-        let tells = !self.worker.job.engine.works_by_opening();
-        if let Some(ns) = self.clock.took().filter(|_| tells) {
-            self.tally.took(way, ns);
-            self.log(wanted, bytes, None, ns);
-        }
-        self.tally.depths[0] += 1;
-        self.tally.submits[1] += 1;
-        self.tally.completes[1] += 1;
-        self.slots.moved(wanted.file, wanted.offset + bytes);
-        self.counted(wanted, bytes);
-        self.look(UNTAGGED, wanted, bytes);
-    }
-
-    /// A block is not what was written.
-    pub(super) fn wrong(&mut self) {
-        self.failed(Way::Read, WRONG);
-    }
-
-    /// A request failed, whose bytes are not there.
-    #[cold]
-    pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
-        if let Some(contents) = &mut self.contents {
-            contents.failed(wanted);
-        }
-        self.failed(wanted.way, errno);
-    }
-
-    /// Something failed: nothing follows it, unless the job bears such errors.
-    #[cold]
-    pub(super) fn failed(&mut self, way: Way, errno: i32) {
-        let number = u64::from(errno.unsigned_abs());
-        if self.worker.job.extras.tolerance.bears(way, errno) {
-            if self.tally.errors[0] == 0 {
-                self.tally.errors[1] = number;
-            }
-            self.tally.errors[0] += 1;
-            return;
-        }
-        if self.worker.job.extras.fills && errno == NO_ROOM {
-            self.terminated = true;
-            return;
-        }
-        self.tally.errno = u64::from(errno.unsigned_abs());
-        self.terminated = true;
-    }
-
-    /// A file was made, looked at or removed: that is what latencies are told of.
-    fn opened(&mut self) {
-        let way = if self.worker.job.rw.reads { Way::Read } else { Way::Write };
-        if let Some(ns) = self.clock.took() {
-            self.tally.took(way.place(), ns);
-        }
-    }
-
-    /// Takes down a request, where that is asked for.
-    #[inline]
-    fn log(&mut self, wanted: Wanted, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
-        if let Some(logs) = &mut self.logs
-            && let Some(at_ms) = self.clock.logged_ms()
-        {
-            let (way, offset) = (wanted.way.place(), wanted.offset);
-            logs.ended(Ended { at_ms, way, bytes, offset, slat_ns, clat_ns });
-        }
-        let is_too_late = self.depth.is_some()
-            && !self.worker.job.told.disable_lat
-            && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
-        let most_us = self.worker.job.extras.max_latency_us;
-        if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
-            self.failed(wanted.way, TOO_LATE);
-        }
-    }
-
-    /// Counts the bytes of a request, and sees whether a pause is due.
-    #[inline]
-    fn counted(&mut self, wanted: Wanted, bytes: u64) {
-        let tally = &mut self.tally.ways[wanted.way.place()];
-        tally.bytes += bytes;
-        tally.requests += 1;
-        tally.short += u64::from(bytes < wanted.bytes);
-        self.clock.sample(&mut self.tally);
-        if self.watch.is_some() {
-            self.look_at_rates();
-        }
-        if self.worker.job.think.us > 0 {
-            self.think();
         }
     }
 
@@ -424,8 +321,8 @@ impl Runner {
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
         match act {
             Act::Request(wanted) if self.cannot_trim(wanted) => {
-                self.tally.ways[Way::Trim.place()].requests += 1;
-                self.failed(wanted.way, NOT_OF_FILES);
+                self.tally.directions[Direction::Trim.place()].requests += 1;
+                self.failed(wanted.direction, NOT_OF_FILES);
                 None
             }
             Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
@@ -453,14 +350,14 @@ impl Runner {
 
     fn is_queued(&self, wanted: Wanted) -> bool {
         let job = &self.worker.job;
-        job.engine.is_queued() && !(job.extras.verify.only && wanted.way == Way::Write)
+        job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
     }
 
     /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
     /// nothing: as with the original, the request fails.
     fn cannot_trim(&self, wanted: Wanted) -> bool {
         let engine = self.worker.job.engine;
-        wanted.way == Way::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
+        wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
     /// A request, after the file's position where that is how it is done.
@@ -576,11 +473,17 @@ impl Script for Runner {
 
     fn counters(&mut self) -> Counters {
         let job = &self.worker.job;
-        if job.told.disable_bw {
-            self.tally.ways.iter_mut().for_each(|way| way.bandwidth = Stat::default());
+        if job.reported.disable_bw {
+            self.tally
+                .directions
+                .iter_mut()
+                .for_each(|direction| direction.bandwidth = Stat::default());
         }
-        if job.told.disable_clat {
-            self.tally.ways.iter_mut().for_each(|way| way.clat = Latencies::default());
+        if job.reported.disable_clat {
+            self.tally
+                .directions
+                .iter_mut()
+                .for_each(|direction| direction.clat = Latencies::default());
             self.tally.coarse = [0; COARSE];
         }
         if !matches!(self.stage, Stage::Unlink(_)) {

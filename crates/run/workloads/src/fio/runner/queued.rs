@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use treering_languages::fio::Way;
+use treering_languages::fio::Direction;
 use treering_script::{Completion, Request};
 
 use super::super::generator::Wanted;
@@ -92,8 +92,8 @@ impl Runner {
         self.log_issue(Doing::Move(wanted));
         self.fill(tag, wanted);
         let file = self.slots.of(wanted.file);
-        let Wanted { way, offset: position, bytes, .. } = wanted;
-        let writes = way == Way::Write;
+        let Wanted { direction, offset: position, bytes, .. } = wanted;
+        let writes = direction == Direction::Write;
         self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
         let under_way = UnderWay { wanted, slat_ns: None, issued_ns: 0 };
         self.queued.tags[usize::from(tag)] = Some(under_way);
@@ -148,12 +148,12 @@ impl Runner {
         self.queued.free.push(one.tag);
         self.queued.under_way -= 1;
         let UnderWay { wanted, slat_ns, issued_ns } = under_way;
-        let way = wanted.way.place();
+        let direction = wanted.direction.place();
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
             let clat_ns = now_ns - issued_ns;
-            self.tally.took(way, clat_ns);
-            self.tally.ways[way].slat.add(slat_ns);
-            self.tally.ways[way].lat.add(slat_ns + clat_ns);
+            self.tally.took(direction, clat_ns);
+            self.tally.directions[direction].slat.add(slat_ns);
+            self.tally.directions[direction].lat.add(slat_ns + clat_ns);
             self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {

@@ -37,10 +37,10 @@ impl Runner {
                 Act::Open(file)
             }
             Asked::Sync { file, data_only } => Act::Sync { file, data_only },
-            Asked::Move { file, way, offset, bytes } => {
-                self.generator.issued.requests[way.place()] += 1;
-                self.generator.issued.bytes[way.place()] += bytes;
-                Act::Request(Wanted { file, way, offset, bytes, again: None })
+            Asked::Move { file, direction, offset, bytes } => {
+                self.generator.issued.requests[direction.place()] += 1;
+                self.generator.issued.bytes[direction.place()] += bytes;
+                Act::Request(Wanted { file, direction, offset, bytes, again: None })
             }
         })
     }

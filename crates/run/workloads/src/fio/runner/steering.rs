@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use treering_languages::fio::{LowestRates, Section, Think, Way};
+use treering_languages::fio::{Direction, LowestRates, Section, Think};
 use treering_script::Board;
 
 use super::super::tally::{Complaint, Tally};
@@ -75,13 +75,19 @@ impl RateWatch {
     }
 
     /// What is said of a rate that is too low.
-    fn too_low(&mut self, name: &str, way: usize, tally: &Tally, now_ns: u64) -> Option<String> {
-        let done = &tally.ways[way];
-        let (bytes, requests) = (self.lowest.bytes[way], self.lowest.requests[way]);
+    fn too_low(
+        &mut self,
+        name: &str,
+        direction: usize,
+        tally: &Tally,
+        now_ns: u64,
+    ) -> Option<String> {
+        let done = &tally.directions[direction];
+        let (bytes, requests) = (self.lowest.bytes[direction], self.lowest.requests[direction]);
         if bytes == 0 && requests == 0 || done.bytes == 0 {
             return None;
         }
-        if let Some((bytes_before, requests_before, at_ns)) = self.last[way] {
+        if let Some((bytes_before, requests_before, at_ns)) = self.last[direction] {
             let spent_ms = (now_ns - at_ns) / 1_000_000;
             if spent_ms < self.lowest.cycle_ms || spent_ms == 0 {
                 return None;
@@ -98,7 +104,7 @@ impl RateWatch {
                 });
             }
         }
-        self.last[way] = Some((done.bytes, done.requests, now_ns));
+        self.last[direction] = Some((done.bytes, done.requests, now_ns));
         None
     }
 }
@@ -111,7 +117,7 @@ impl Runner {
         let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
         // As the original: where only the time is given, requests are not counted.
         let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
-        let done = self.tally.ways.iter().map(|way| way.requests).sum::<u64>();
+        let done = self.tally.directions.iter().map(|direction| direction.requests).sum::<u64>();
         if is_time || counts && done.is_multiple_of(blocks) {
             self.rest_us += us;
             self.clock.pauses(us);
@@ -143,7 +149,8 @@ impl Runner {
             return;
         }
         let name = &self.worker.job.name;
-        let said = Way::ALL.map(|way| watch.too_low(name, way.place(), &self.tally, now_ns));
+        let said = Direction::ALL
+            .map(|direction| watch.too_low(name, direction.place(), &self.tally, now_ns));
         for text in said.into_iter().flatten() {
             self.tally.complaints.push(Complaint { text, ..Complaint::default() });
             self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());

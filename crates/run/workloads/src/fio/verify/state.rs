@@ -5,9 +5,9 @@ use super::sums::crc32c;
 
 const VERSION: u64 = 3;
 const NAME_BYTES: usize = 64;
-/// Words of the state of the generator, which is not told: 0.
+/// Words of the state of the generator, which is not reported: 0.
 const GENERATOR_BYTES: usize = 56;
-/// The file and the offset of a write that ended last, of which none are told.
+/// The file and the offset of a write that ended last, of which none are reported.
 const WRITE_BYTES: u64 = 16;
 
 /// Its name for the clone with this number among all, from 0.

@@ -1,15 +1,15 @@
 //! `--with-fio`: the user's own fio does the job of a file, below the target.
 //!
 //! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
-//! `program` asks the fio for its version, `session` has it started, `told` reads what it says.
+//! `program` asks the fio for its version, `session` has it started, `reported` reads what it says.
 
 mod program;
+mod reported;
 mod session;
-mod told;
 
 use std::path::PathBuf;
 
-use treering_languages::fio::{Relayed, Way, relay};
+use treering_languages::fio::{Direction, Relayed, relay};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
@@ -140,16 +140,16 @@ impl ForeignJob {
 }
 
 /// In which directions a job moves data, by what it says; as fio's own default, it reads.
-fn directions(job: &Relayed) -> Vec<Way> {
+fn directions(job: &Relayed) -> Vec<Direction> {
     let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
     let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
     let both = said.contains("rw") || said.contains("readwrite");
-    let has = |way: &Way| match way {
-        Way::Read => both || said.contains("read"),
-        Way::Write => both || said.contains("write"),
-        Way::Trim => said.contains("trim"),
+    let has = |direction: &Direction| match direction {
+        Direction::Read => both || said.contains("read"),
+        Direction::Write => both || said.contains("write"),
+        Direction::Trim => said.contains("trim"),
     };
-    Way::ALL.into_iter().filter(has).collect()
+    Direction::ALL.into_iter().filter(has).collect()
 }
 
 /// What the jobs say, each under a name of its own.

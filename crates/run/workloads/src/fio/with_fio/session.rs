@@ -1,16 +1,16 @@
-//! One run of the original: its directories are made, it is started, and what it told is taken.
+//! One run of the original: its directories are made, it is started, and what it reported is taken.
 
 use treering_model::{Fact, Metric, Op, TaskTotals};
-use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, Session, Task, ToldPhase};
+use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, Task};
 
 use super::super::headline::Headline;
 use super::super::layout::MakeDirectories;
 use super::super::namespace::directory;
 use super::super::session::{DIRECTORIES, SETUP};
 use super::ForeignJob;
-use super::told::{document, told};
+use super::reported::{document, reported};
 
-/// Lines of what it said that are told of.
+/// Lines of what it said that are reported about.
 const WORDS_LINES_MAX: usize = 4;
 /// Characters of each of them.
 const WORDS_CHARS_MAX: usize = 240;
@@ -74,18 +74,18 @@ impl Session for ForeignSession<'_> {
         })
     }
 
-    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ToldPhase> {
+    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ReportedPhase> {
         let document = document(&end.output);
         let before = match &document {
             Some(_) => &[][..],
             None => &end.output,
         };
         self.said = words(&[&end.errors, before].concat());
-        let told = document.map(|document| told(&document, &self.job.jobs, &end));
-        let is_empty = told.as_ref().is_none_or(|told| told.phases.is_empty());
+        let reported = document.map(|document| reported(&document, &self.job.jobs, &end));
+        let is_empty = reported.as_ref().is_none_or(|reported| reported.phases.is_empty());
         let why = match end.code {
             Some(0) if !is_empty => None,
-            Some(0) => Some("it told nothing of its jobs".to_owned()),
+            Some(0) => Some("it reported nothing of its jobs".to_owned()),
             Some(code) => Some(format!("it ended with exit code {code}")),
             None => Some("it was ended by a signal".to_owned()),
         };
@@ -94,9 +94,9 @@ impl Session for ForeignSession<'_> {
             // Its own words begin with its name.
             said => said.to_owned(),
         });
-        let Some(told) = told else { return Vec::new() };
-        self.headline = told.headline;
-        told.phases
+        let Some(reported) = reported else { return Vec::new() };
+        self.headline = reported.headline;
+        reported.phases
     }
 
     fn facts(&self) -> Vec<Fact> {

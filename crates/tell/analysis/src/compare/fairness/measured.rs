@@ -12,8 +12,8 @@ use crate::compare::terms::Terms;
 pub(super) const SHORT_SECONDS: f64 = 1.0;
 
 /// Primary metrics that were measured for so short a time that it says little, in words: how long
-/// in the median trial of the side that took less. That a run was limited to that time on purpose
-/// makes no difference.
+/// in the median trial of the variant that took less. That a run was limited to that time on
+/// purpose makes no difference.
 pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms) -> Vec<String> {
     let Some(first) = baseline.first() else { return Vec::new() };
     let decides = |metric: &&Metric| {

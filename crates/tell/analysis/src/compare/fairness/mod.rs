@@ -13,8 +13,8 @@ use treering_stats::median;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
 use super::pairs::Rounds;
-use super::side::{Factor, fact, is_completed};
 use super::terms::Terms;
+use super::variant::{Factor, fact, is_completed};
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
@@ -22,7 +22,7 @@ pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
 use places::{FACTS, Place, is_declared};
 
-/// A side as fairness sees it.
+/// A variant as fairness sees it.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'t> {
     pub(super) name: &'t str,
@@ -30,10 +30,10 @@ pub(super) struct Seen<'t> {
     pub(super) rounds: &'t [&'t Trial],
 }
 
-/// What is wrong with one side by itself.
-pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
+/// What is wrong with one variant by itself.
+pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     let mut cautions = Vec::new();
-    let failed: Vec<&&Trial> = side.rounds.iter().filter(|trial| !is_completed(trial)).collect();
+    let failed: Vec<&&Trial> = variant.rounds.iter().filter(|trial| !is_completed(trial)).collect();
     if let Some(first) = failed.first() {
         let why = match first.ending.why() {
             "" => String::new(),
@@ -42,33 +42,34 @@ pub(super) fn of_side(side: Seen<'_>) -> Vec<ComparisonCaution> {
         let message = format!(
             "{} of {} trials of '{}' did not complete; the first is {} ({}{why})",
             failed.len(),
-            side.rounds.len(),
-            side.name,
+            variant.rounds.len(),
+            variant.name,
             first.beginning.trial,
             first.ending.name()
         );
         cautions.push(ComparisonCaution::new(Code::FailedTrial, message));
     }
     let mut mixed: Vec<String> = Vec::new();
-    let place = Place::of(side);
+    let place = Place::of(variant);
     for (name, code, _) in FACTS {
         let values = place.values(name);
-        if values.len() > 1 && !is_declared(side.factor, code) {
+        if values.len() > 1 && !is_declared(variant.factor, code) {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
     }
-    let about = format!("the trials of '{}' differ in ", side.name);
+    let about = format!("the trials of '{}' differ in ", variant.name);
     cautions.extend(of_list(Code::MixedSide, about, &mixed));
-    let mut doubts: BTreeMap<CautionCode, usize> = BTreeMap::new();
-    for trial in side.rounds {
+    let mut counts: BTreeMap<CautionCode, usize> = BTreeMap::new();
+    for trial in variant.rounds {
         let codes: BTreeSet<CautionCode> = trial.cautions.iter().map(|c| c.code).collect();
         for code in codes {
-            *doubts.entry(code).or_default() += 1;
+            *counts.entry(code).or_default() += 1;
         }
     }
     let said: Vec<String> =
-        doubts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
-    let about = format!("of {} trials of '{}' some carry cautions: ", side.rounds.len(), side.name);
+        counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
+    let about =
+        format!("of {} trials of '{}' some carry cautions: ", variant.rounds.len(), variant.name);
     cautions.extend(of_list(Code::TrialCautions, about, &said));
     cautions
 }
@@ -84,8 +85,8 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     let mut cautions = Vec::new();
     if baseline.is_empty() || contender.is_empty() {
-        let side = if baseline.is_empty() { names.0 } else { names.1 };
-        let message = format!("{what}: no trial of '{side}' completed");
+        let variant = if baseline.is_empty() { names.0 } else { names.1 };
+        let message = format!("{what}: no trial of '{variant}' completed");
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return cautions;
     }
@@ -121,7 +122,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     cautions
 }
 
-/// Whether the sides took turns, and in a changing order.
+/// Whether the variants took turns, and in a changing order.
 fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<ComparisonCaution> {
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
@@ -141,7 +142,7 @@ fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<Comp
     Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 
-/// A doubt about all that is listed behind these words; none where nothing is.
+/// A caution about all that is listed behind these words; none where nothing is.
 fn of_list(code: Code, about: String, listed: &[String]) -> Option<ComparisonCaution> {
     let message = about + &listed.join(", ");
     (!listed.is_empty()).then(|| ComparisonCaution::new(code, message))
@@ -151,10 +152,10 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
     trials.iter().copied().filter(|trial| is_completed(trial)).collect()
 }
 
-/// By so much of the larger side, work may differ that draws decide.
+/// By so much of the larger variant, work may differ that draws decide.
 const DRAWN_SLACK: f64 = 0.02;
 
-/// Work by which a median trial of one side differs from one of the other, in words.
+/// Work by which a median trial of one variant differs from one of the other, in words.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     type Amount = fn(&Trial) -> u64;
     let kinds: [(&str, Amount); 3] = [

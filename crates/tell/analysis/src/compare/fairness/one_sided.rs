@@ -1,4 +1,4 @@
-//! What is known, or doubted, of one side only.
+//! What is known, or cautioned, of one variant only.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Seen;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 
 /// What is no difference of conditions: a cache that could not be dropped has words of its own, the
-/// others follow from how fast a side was, or from where the results were kept.
+/// others follow from how fast a variant was, or from where the results were kept.
 const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
@@ -17,15 +17,15 @@ const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::FlushesDecide,
 ];
 
-/// What all trials of one side carry as a caution and none of the other: then it is a difference
-/// between the sides.
+/// What all trials of one variant carry as a caution and none of the other: then it is a difference
+/// between the variants.
 pub(in crate::compare) fn of_cautions(
     baseline: Seen<'_>,
     contender: Seen<'_>,
 ) -> Vec<ComparisonCaution> {
     let (left, right) = (counted(baseline), counted(contender));
-    let of = |side: Seen<'_>, own: &Cautions<'_>, other: Seen<'_>, others: &Cautions<'_>| {
-        let all = side.rounds.len();
+    let of = |variant: Seen<'_>, own: &Cautions<'_>, other: Seen<'_>, others: &Cautions<'_>| {
+        let all = variant.rounds.len();
         let is_one_sided = |(code, (count, _)): &(&CautionCode, &(usize, &str))| {
             *count == all && !others.contains_key(code) && !ELSEWHERE.contains(code)
         };
@@ -35,7 +35,7 @@ pub(in crate::compare) fn of_cautions(
         let trials = if all == 1 { "the trial".to_owned() } else { format!("all {all} trials") };
         let message = format!(
             "{trials} of '{}' and none of '{}': {}",
-            side.name,
+            variant.name,
             other.name,
             said.join("; ")
         );
@@ -49,9 +49,9 @@ pub(in crate::compare) fn of_cautions(
 /// How many trials carry a caution, and what the first of them says.
 type Cautions<'t> = BTreeMap<CautionCode, (usize, &'t str)>;
 
-fn counted(side: Seen<'_>) -> Cautions<'_> {
+fn counted(variant: Seen<'_>) -> Cautions<'_> {
     let mut counts = Cautions::new();
-    for trial in side.rounds {
+    for trial in variant.rounds {
         let mut own: Vec<(CautionCode, &str)> =
             trial.cautions.iter().map(|one| (one.code, one.message.as_str())).collect();
         own.sort_by_key(|(code, _)| *code);

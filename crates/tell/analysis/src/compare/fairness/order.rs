@@ -1,16 +1,16 @@
-//! In which order the trials of two sides were run: whether they took turns, and whether the same
-//! side always went first.
+//! In which order the trials of two variants were run: whether they took turns, and whether the
+//! same variant always went first.
 
 use treering_model::Trial;
 
 /// From so many pairs on an order that never changes is no chance of a fair schedule.
 pub(super) const PAIRS_FEWEST: usize = 4;
-/// With more than this share of its trials before all of the other side, or after all of it, a side
-/// stands apart in time.
+/// With more than this share of its trials before all of the other variant, or after all of it, a
+/// variant stands apart in time.
 const APART_SHARE: f64 = 0.75;
 
-/// Why the sides did not take turns, in words; `None` where they did. Each side has two trials at
-/// least.
+/// Why the variants did not take turns, in words; `None` where they did. Each variant has two
+/// trials at least.
 pub(super) fn apart(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -44,7 +44,7 @@ pub(super) fn apart(
     })
 }
 
-/// Which side went first in each of the pairs; `None` where that changes, or nobody knows.
+/// Which variant went first in each of the pairs; `None` where that changes, or nobody knows.
 pub(super) fn always_first<'n>(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -75,11 +75,11 @@ fn outside(own: &[i64], others: &[i64]) -> (usize, usize) {
     (own.iter().filter(|at| *at < first).count(), own.iter().filter(|at| *at > last).count())
 }
 
-/// The most pairs of neighbours in time with one trial of each side, each trial in one pair. Both
-/// ascend.
+/// The most pairs of neighbours in time with one trial of each variant, each trial in one pair.
+/// Both ascend.
 fn neighbours(left: &[i64], right: &[i64]) -> usize {
-    let of = |times: &[i64], side: bool| -> Vec<(i64, bool)> {
-        times.iter().map(|at| (*at, side)).collect()
+    let of = |times: &[i64], variant: bool| -> Vec<(i64, bool)> {
+        times.iter().map(|at| (*at, variant)).collect()
     };
     let mut order = [of(left, false), of(right, true)].concat();
     order.sort_unstable();

@@ -1,5 +1,5 @@
-//! What differs between the places of two sides beyond what was declared: machine, kernel, device,
-//! filesystem.
+//! What differs between the places of two variants beyond what was declared: machine, kernel,
+//! device, filesystem.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,15 +11,15 @@ use treering_stats::median;
 
 use super::{Seen, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use crate::compare::side::{Factor, fact};
 use crate::compare::terms::LEVEL_FACT;
+use crate::compare::variant::{Factor, fact};
 
 /// How the values of a fact are held against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
     /// As they are.
     Whole,
-    /// Word by word: only the words that one side lacks are told.
+    /// Word by word: only the words that one variant lacks are reported.
     Words,
     /// As numbers: another kernel keeps another part of the memory for itself.
     Roughly,
@@ -27,7 +27,7 @@ pub(super) enum Compared {
 
 use Compared::{Roughly, Whole, Words};
 
-/// Facts that should be alike on both sides, and the doubt when they are not.
+/// Facts that should be alike on both variants, and the caution when they are not.
 pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("kernel.release", Code::KernelsDiffer, Whole),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
@@ -124,19 +124,19 @@ const SIZE_TOLERANCE: f64 = 0.05;
 const MEMORY_TOLERANCE: f64 = 0.01;
 /// So much more of one filesystem may be taken than of the other.
 const FREE_TOLERANCE: f64 = 0.1;
-/// A side with the facts of all its trials by their names: they are asked for again and again.
+/// A variant with the facts of all its trials by their names: they are asked for again and again.
 pub(super) struct Place<'t> {
-    side: Seen<'t>,
+    variant: Seen<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
 }
 
 impl<'t> Place<'t> {
-    pub(super) fn of(side: Seen<'t>) -> Self {
+    pub(super) fn of(variant: Seen<'t>) -> Self {
         let mut facts: HashMap<&str, Vec<&str>> = HashMap::with_capacity(COMPARED_FACTS.len());
-        for fact in side.rounds.iter().flat_map(|trial| &trial.facts) {
+        for fact in variant.rounds.iter().flat_map(|trial| &trial.facts) {
             facts.entry(&fact.name).or_default().push(&fact.value);
         }
-        Self { side, facts }
+        Self { variant, facts }
     }
 
     fn all(&self, name: &str) -> &[&'t str] {
@@ -158,27 +158,27 @@ impl<'t> Place<'t> {
         median(&parsed.collect::<Vec<f64>>()).ok()
     }
 
-    /// Whether a mkfs of this filesystem was told something.
+    /// Whether a mkfs of this filesystem was reported something.
     fn mkfs_has(&self, filesystem: &str, option: &str) -> bool {
         let commands = self.values(MKFS);
         commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
     }
 }
 
-/// Two sides.
+/// Two variants.
 struct Pair<'t> {
     baseline: Place<'t>,
     contender: Place<'t>,
     differing: BTreeMap<Code, Vec<String>>,
 }
 
-/// What differs between the sides beyond what was declared.
+/// What differs between the variants beyond what was declared.
 pub(in crate::compare) fn of_places(
     baseline: Seen<'_>,
     contender: Seen<'_>,
 ) -> Vec<ComparisonCaution> {
-    let sides = (Place::of(baseline), Place::of(contender));
-    let mut pair = Pair { baseline: sides.0, contender: sides.1, differing: BTreeMap::new() };
+    let variants = (Place::of(baseline), Place::of(contender));
+    let mut pair = Pair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
     let mut known = OneSided::default();
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
@@ -207,7 +207,7 @@ pub(in crate::compare) fn of_places(
     pair.differing.into_iter().map(caution).collect()
 }
 
-/// Facts that are known of one side only: of the baseline, and of the contender.
+/// Facts that are known of one variant only: of the baseline, and of the contender.
 #[derive(Default)]
 struct OneSided {
     known: [Vec<&'static str>; 2],
@@ -225,7 +225,7 @@ impl OneSided {
     }
 
     fn tell(self, pair: &mut Pair<'_>) {
-        let names = [pair.baseline.side.name, pair.contender.side.name];
+        let names = [pair.baseline.variant.name, pair.contender.variant.name];
         for (known, (own, other)) in
             self.known.into_iter().zip([(names[0], names[1]), (names[1], names[0])])
         {
@@ -246,7 +246,7 @@ impl Pair<'_> {
     fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
         let said = format!(
             "{name} is {left} for '{}' and {right} for '{}'",
-            self.baseline.side.name, self.contender.side.name
+            self.baseline.variant.name, self.contender.variant.name
         );
         self.say(code, said);
     }
@@ -269,8 +269,8 @@ impl Pair<'_> {
                 }
             }
             Roughly => {
-                let sides = (self.baseline.number(name), self.contender.number(name));
-                if let (Some(one), Some(other)) = sides
+                let variants = (self.baseline.number(name), self.contender.number(name));
+                if let (Some(one), Some(other)) = variants
                     && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
                 {
                     self.note(code, name, &listed(&left), &listed(&right));
@@ -285,20 +285,20 @@ impl Pair<'_> {
 
     /// Whether a difference of a fact is what was asked about, or none.
     fn is_excused(&self, name: &str, code: Code) -> bool {
-        let factor = self.contender.side.factor;
+        let factor = self.contender.variant.factor;
         match code {
             Code::MetadataProfilesDiffer => true, // has words of its own
             Code::FeaturesDiffer => {
                 let both = [&self.baseline, &self.contender];
-                let is_made = both.iter().all(|side| !side.values(MKFS).is_empty());
+                let is_made = both.iter().all(|variant| !variant.values(MKFS).is_empty());
                 // Variants of a plan are made as the plan says.
                 let is_planned = factor == Factor::Variant && is_made;
-                let types = both.iter().flat_map(|side| side.values(TYPE));
+                let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks =
                     types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
-                let is_asked = |side: &&Place<'_>| side.mkfs_has("", " -b ");
+                let is_asked = |variant: &&Place<'_>| variant.mkfs_has("", " -b ");
                 match name {
-                    // Groups and logs grow with the filesystem; its size has a doubt of its own.
+                    // Groups and logs grow with the filesystem; its size has a caution of its own.
                     GEOMETRY if self.sizes_apart().is_some() => true,
                     BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
                     _ => !self.is_same_type() || is_planned,
@@ -312,8 +312,9 @@ impl Pair<'_> {
     /// Whether a fact tells one device from another where devices are what is compared. How the
     /// queues of two devices of one kind are set does not, unless a plan said so.
     fn is_of_devices(&self, name: &str) -> bool {
-        let is_planned =
-            |side: &Place<'_>| side.side.factor == Factor::Variant && !side.values(MKFS).is_empty();
+        let is_planned = |variant: &Place<'_>| {
+            variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
+        };
         let of_plan = PLANNED_OF_LOOPS.contains(&name)
             && is_planned(&self.baseline)
             && is_planned(&self.contender);
@@ -321,23 +322,24 @@ impl Pair<'_> {
     }
 
     fn is_same_kind_of_device(&self) -> bool {
-        let drivers = |side: &Place<'_>| -> BTreeSet<String> {
-            side.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
+        let drivers = |variant: &Place<'_>| -> BTreeSet<String> {
+            variant.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
         };
         let same = |name: &str| self.baseline.values(name) == self.contender.values(name);
         same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
     }
 
-    /// Flushes that one side leaves out are told whatever was asked about, unless a plan asked for
-    /// that very option: then writes may be lost, which the other side pays for not to happen.
+    /// Flushes that one variant leaves out are reported whatever was asked about, unless a plan
+    /// asked for that very option: then writes may be lost, which the other variant pays for not to
+    /// happen.
     fn barriers(&mut self) {
-        let without = |side: &Place<'_>| -> Option<bool> {
-            let all: Vec<&str> = OPTIONS.iter().flat_map(|name| side.values(name)).collect();
+        let without = |variant: &Place<'_>| -> Option<bool> {
+            let all: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
             let is_off = all.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
             (!all.is_empty()).then_some(is_off)
         };
-        let is_asked = |side: &Place<'_>| {
-            let all = side.values(MOUNT_ASKED);
+        let is_asked = |variant: &Place<'_>| {
+            let all = variant.values(MOUNT_ASKED);
             all.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
         };
         let (left, right) = (without(&self.baseline), without(&self.contender));
@@ -357,7 +359,7 @@ impl Pair<'_> {
     }
 
     fn sizes(&mut self) {
-        if self.contender.side.factor == Factor::Target {
+        if self.contender.variant.factor == Factor::Target {
             return;
         }
         if let Some((left, right)) = self.sizes_apart() {
@@ -369,11 +371,12 @@ impl Pair<'_> {
     /// How full they were before. What was made for the trial is empty, however much of it the
     /// filesystem keeps for itself.
     fn room(&mut self) {
-        let is_fresh = |side: &Place<'_>| !side.values(MKFS).is_empty();
+        let is_fresh = |variant: &Place<'_>| !variant.values(MKFS).is_empty();
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
             return;
         }
-        let taken = |side: &Place<'_>| Some(1.0 - side.number(FREE)? / side.number(CAPACITY)?);
+        let taken =
+            |variant: &Place<'_>| Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?);
         let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
             return;
         };
@@ -384,8 +387,8 @@ impl Pair<'_> {
         }
     }
 
-    /// That one keeps its metadata twice is doubted also between filesystems that were asked about:
-    /// it is a choice of mkfs, not of the filesystem.
+    /// That one keeps its metadata twice is cautioned also between filesystems that were asked
+    /// about: it is a choice of mkfs, not of the filesystem.
     fn profiles(&mut self) {
         let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
@@ -394,13 +397,13 @@ impl Pair<'_> {
         let (left, right) = (listed(&left), listed(&right));
         let said = format!(
             "metadata is kept {left} by '{}' and {right} by '{}'",
-            self.baseline.side.name, self.contender.side.name
+            self.baseline.variant.name, self.contender.variant.name
         );
-        let is_asked = |side: &Place<'_>| {
+        let is_asked = |variant: &Place<'_>| {
             all().any(|filesystem| match filesystem.metadata {
                 Metadata::Chosen { options, .. } => options
                     .iter()
-                    .any(|option| side.mkfs_has(filesystem.name, &format!(" {option}"))),
+                    .any(|option| variant.mkfs_has(filesystem.name, &format!(" {option}"))),
                 Metadata::Once | Metadata::Unknown => false,
             })
         };
@@ -410,8 +413,8 @@ impl Pair<'_> {
     }
 
     fn disks(&mut self) {
-        let pairs = |side: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
-            let own = |name: &str| side.values(name).iter().map(ToString::to_string).collect();
+        let pairs = |variant: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+            let own = |name: &str| variant.values(name).iter().map(ToString::to_string).collect();
             (own(DISK), own(DEVICE))
         };
         let ((left_disk, left), (right_disk, right)) =
@@ -426,9 +429,9 @@ impl Pair<'_> {
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
         let said = format!(
             "'{}' is on {} and '{}' on {}, both of the disk {}",
-            self.baseline.side.name,
+            self.baseline.variant.name,
             list(&left),
-            self.contender.side.name,
+            self.contender.variant.name,
             list(&right),
             shared[0]
         );
@@ -437,9 +440,10 @@ impl Pair<'_> {
 
     /// Logs do not tell where they were made. Ours do, but for what has no disk, as memory.
     fn unknown_disks(&mut self) {
-        let is_imported =
-            |side: Seen<'_>| side.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some());
-        let (left, right) = (self.baseline.side, self.contender.side);
+        let is_imported = |variant: Seen<'_>| {
+            variant.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some())
+        };
+        let (left, right) = (self.baseline.variant, self.contender.variant);
         if is_imported(left) && is_imported(right) {
             let said = format!(
                 "nothing tells on what disk, and where on it, '{}' and '{}' were measured: two \
@@ -451,13 +455,13 @@ impl Pair<'_> {
     }
 
     fn caches(&mut self) {
-        let share = |side: Seen<'_>| {
+        let share = |variant: Seen<'_>| {
             let has = |trial: &&&Trial| {
                 trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
             };
-            (side.rounds.iter().filter(has).count(), side.rounds.len())
+            (variant.rounds.iter().filter(has).count(), variant.rounds.len())
         };
-        let (left, right) = (share(self.baseline.side), share(self.contender.side));
+        let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
         if (left.0 == 0) != (right.0 == 0) {
             let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
             let what = "dropping caches failed: that";
@@ -490,15 +494,15 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     }
 }
 
-/// The mount options that one side has and the other lacks, unless they were declared to differ. Of
-/// different filesystems only access times can be held against each other.
+/// The mount options that one variant has and the other lacks, unless they were declared to differ.
+/// Of different filesystems only access times can be held against each other.
 fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
-    if matches!(contender.side.factor, Factor::Variant | Factor::Target) {
+    if matches!(contender.variant.factor, Factor::Variant | Factor::Target) {
         return None;
     }
     let is_same_type = baseline.values(TYPE) == contender.values(TYPE);
-    let options = |side: &Place<'_>| -> BTreeSet<String> {
-        let all = OPTIONS.iter().flat_map(|name| side.values(name));
+    let options = |variant: &Place<'_>| -> BTreeSet<String> {
+        let all = OPTIONS.iter().flat_map(|name| variant.values(name));
         let all = all.flat_map(|text| text.split(','));
         // What is usual need not be written out.
         let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
@@ -524,14 +528,14 @@ fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     let of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };
         let counts = |word: &&str| {
-            let told = ["BOOT_IMAGE=", "initrd="].iter().any(|one| word.starts_with(one));
-            !word.is_empty() && !told
+            let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|one| word.starts_with(one));
+            !word.is_empty() && !reported
         };
         text.split(between).filter(counts).map(str::to_owned).collect()
     };
     values.iter().flat_map(of).collect()
 }
 
-fn versions(side: Seen<'_>) -> BTreeSet<&str> {
-    side.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
+fn versions(variant: Seen<'_>) -> BTreeSet<&str> {
+    variant.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
 }

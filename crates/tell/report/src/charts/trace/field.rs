@@ -143,10 +143,10 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
         g transform=(place) data-rows=(map.rows.div_ceil(by))
             data-columns=(map.columns.div_ceil(by)) data-device=(visible(&map.device))
             data-column-ms=(column_ms) data-row-mib=(row_mib) {
-            @for (side, kind, runs) in kinds {
+            @for (variant, kind, runs) in kinds {
                 @let path = path(&marks(map, runs, by));
                 @if !path.is_empty() {
-                    g class=(side) { path class=(format!("cells {kind}")) d=(path) {} }
+                    g class=(variant) { path class=(format!("cells {kind}")) d=(path) {} }
                 }
             }
         }

@@ -46,9 +46,9 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
     let mut all = vec![throughput(chart)];
     all.extend(rates.into_iter().map(|(title, of, is_time)| {
         let runs = chart.shown();
-        let sides = runs.iter().enumerate();
+        let variants = runs.iter().enumerate();
         let count = runs.len().max(2);
-        let lines = sides.map(|(place, run)| line(run, class(place, count), of, points));
+        let lines = variants.map(|(place, run)| line(run, class(place, count), of, points));
         Measure::new(title, lines.collect(), is_time)
     }));
     if chart.shown().iter().any(|run| !run.digest.latency.is_empty()) {
@@ -97,10 +97,10 @@ fn throughput(chart: &TraceChart) -> Measure {
             line(only, "s2".to_owned(), |slot, s| Some(slot.write_bytes as f64 / MIB / s), points),
         ],
         runs => {
-            let sides = runs.iter().enumerate();
+            let variants = runs.iter().enumerate();
             let of: Value =
                 |slot, s| Some((slot.read_bytes.saturating_add(slot.write_bytes)) as f64 / MIB / s);
-            sides.map(|(place, run)| line(run, class(place, runs.len()), of, points)).collect()
+            variants.map(|(place, run)| line(run, class(place, runs.len()), of, points)).collect()
         }
     };
     Measure::new(title, lines, false)

@@ -201,8 +201,8 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
         text += &format!("\t{round}");
     }
     text.push('\n');
-    for RawList { job, metric, unit, side, values } in lists {
-        let names = [job, metric, unit, side].map(|name| visible(name));
+    for RawList { job, metric, unit, variant, values } in lists {
+        let names = [job, metric, unit, variant].map(|name| visible(name));
         text += &names.join("\t");
         for &value in values {
             let number = Number { value, unit: String::new(), style: Style::Measured };
@@ -228,7 +228,7 @@ fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "plain",
         Tone::Good => "good",
-        Tone::Doubt => "doubt",
+        Tone::Caution => "caution",
         Tone::Bad => "bad",
     }
 }

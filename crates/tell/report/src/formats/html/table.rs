@@ -62,7 +62,7 @@ fn heading(column: &Column, unit: &str) -> Markup {
         None => None,
     };
     html! {
-        th scope="col" class=[side(column)] {
+        th scope="col" class=[variant(column)] {
             (visible(&column.name))
             @if !unit.is_empty() { " " span class="unit" { "[" (visible(unit)) "]" } }
             @if let Some((sign, words)) = arrow { " " span title=(words) { (sign) } }
@@ -75,7 +75,7 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let text = visible(&cell.shown(&column.unit));
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
     // Most cells of a large page are words on the left: these need no class.
-    let class = format!("{}{wraps}", side(column).unwrap_or_default());
+    let class = format!("{}{wraps}", variant(column).unwrap_or_default());
     let class = Some(class.trim()).filter(|class| !class.is_empty());
     // What the table is sorted by: people see rounded and scaled numbers.
     let value = match cell {
@@ -95,7 +95,7 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     }
 }
 
-fn side(column: &Column) -> Option<&'static str> {
+fn variant(column: &Column) -> Option<&'static str> {
     match column.align {
         Align::Left => None,
         Align::Right => Some("r"),

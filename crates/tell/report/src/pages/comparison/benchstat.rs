@@ -1,6 +1,6 @@
-//! The trials as lines of Go benchmarks: `benchstat -col /side FILE` is then an independent check
-//! of the medians and of the unpaired test. A value for each trial; doubts stand in lines that
-//! begin with `#`, which benchstat passes over.
+//! The trials as lines of Go benchmarks: `benchstat -col /variant FILE` is then an independent
+//! check of the medians and of the unpaired test. A value for each trial; cautions stand in lines
+//! that begin with `#`, which benchstat passes over.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,7 +12,7 @@ use super::warnings;
 use super::words::sentences;
 use crate::escape::visible;
 
-/// Writes units, then the values of each side.
+/// Writes units, then the values of each variant.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     for sentence in sentences(outcome) {
         writeln!(out, "# {}", visible(&sentence))?;
@@ -41,14 +41,14 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
 
 fn values(
     one: &MetricComparison,
-    side: &str,
+    variant: &str,
     values: &[f64],
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let job = if one.job.is_empty() { String::new() } else { format!("/job={}", word(&one.job)) };
     let name = format!("{}{job}/{}", capitalised(&word(&one.workload)), metric(one));
     for value in values {
-        writeln!(out, "Benchmark{name}/side={} 1 {value} {}", word(side), unit(one))?;
+        writeln!(out, "Benchmark{name}/variant={} 1 {value} {}", word(variant), unit(one))?;
     }
     Ok(())
 }

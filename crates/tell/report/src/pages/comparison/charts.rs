@@ -6,7 +6,9 @@ use treering_analysis::compare::{MetricComparison, Outcome};
 
 use super::tables::{by_metric, is_unbounded, label, shown_interval};
 use crate::charts::MOST_SIDES;
-use crate::{Block, Chart, Forest, ForestRow, RatioSide, Ratios, RawList, Rounds, RoundsSide};
+use crate::{
+    Block, Chart, Forest, ForestRow, RatioVariant, Ratios, RawList, Rounds, RoundsVariant,
+};
 
 /// Charts of rounds that a job has at most.
 const MOST_CHARTS: usize = 12;
@@ -49,11 +51,11 @@ fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
     let first = comparisons[0];
     let numbers: BTreeSet<u32> =
         comparisons.iter().flat_map(|one| one.rounds.iter().copied()).collect();
-    let side = |one: &&MetricComparison| {
+    let variant = |one: &&MetricComparison| {
         let of_round: BTreeMap<u32, f64> =
             numbered(one).map(|(number, base, value)| (number, value / base)).collect();
         let ratio = |number: &u32| of_round.get(number).copied().filter(|one| is_positive(*one));
-        RatioSide {
+        RatioVariant {
             name: one.contender.clone(),
             ratios: numbers.iter().map(ratio).collect(),
             ratio: one
@@ -72,7 +74,7 @@ fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
         better: first.better,
         threshold: threshold(first),
         numbers: numbers.iter().copied().collect(),
-        sides: comparisons.iter().map(side).collect(),
+        variants: comparisons.iter().map(variant).collect(),
         left_out: 0,
     }
 }
@@ -111,12 +113,12 @@ pub(super) fn raw_numbers(outcome: &Outcome) -> Option<Block> {
     (!lists.is_empty()).then_some(Block::RawNumbers { lists })
 }
 
-fn raw_list(one: &MetricComparison, side: &str, values: &[f64]) -> RawList {
+fn raw_list(one: &MetricComparison, variant: &str, values: &[f64]) -> RawList {
     RawList {
         job: job_name(one),
         metric: one.metric() + if one.within_one_run { " (within one run)" } else { "" },
         unit: one.unit.symbol().to_owned(),
-        side: side.to_owned(),
+        variant: variant.to_owned(),
         values: values.to_vec(),
     }
 }
@@ -186,12 +188,12 @@ fn chart(
     };
     let name = first.baseline.clone();
     let values = if first.paired { of_rounds(base) } else { all(&first.baseline_values) };
-    let mut sides = vec![RoundsSide { name, values }];
-    sides.extend(contenders.iter().map(|one| {
+    let mut variants = vec![RoundsVariant { name, values }];
+    variants.extend(contenders.iter().map(|one| {
         let own: BTreeMap<u32, f64> =
             numbered(one).map(|(number, _, value)| (number, value)).collect();
         let values = if one.paired { of_rounds(&own) } else { all(&one.contender_values) };
-        RoundsSide { name: one.contender.clone(), values }
+        RoundsVariant { name: one.contender.clone(), values }
     }));
     Rounds {
         metric: label(first),
@@ -199,7 +201,7 @@ fn chart(
         better: first.better,
         paired: first.paired,
         numbers: base.keys().copied().collect(),
-        sides,
+        variants,
         left_out: 0,
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, SideSummary};
+use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, VariantSummary};
 use treering_model::{Better, Mode, Scope};
 
 use super::warnings;
@@ -20,8 +20,8 @@ struct Document<'o> {
     verdicts: Vec<String>,
     gate: &'static str,
     gate_reasons: Vec<String>,
-    baseline: Side<'o>,
-    contenders: Vec<Side<'o>>,
+    baseline: ComparedVariant<'o>,
+    contenders: Vec<ComparedVariant<'o>>,
     cautions: Vec<Warning>,
     comparisons: Vec<Row<'o>>,
     control: Vec<Row<'o>>,
@@ -33,7 +33,7 @@ struct Version {
 }
 
 #[derive(Serialize)]
-struct Side<'o> {
+struct ComparedVariant<'o> {
     name: &'o str,
     completed: usize,
     failed: usize,
@@ -105,8 +105,8 @@ impl<'o> Row<'o> {
             pairs: one.pairs(),
             within_one_run: one.within_one_run,
             observed: one.observed,
-            baseline_runs: one.runs_of_sides()[0],
-            contender_runs: one.runs_of_sides()[1],
+            baseline_runs: one.runs_of_variants()[0],
+            contender_runs: one.runs_of_variants()[1],
             baseline_median: one.baseline_median,
             contender_median: one.contender_median,
             ratio,
@@ -145,8 +145,8 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         verdicts: sentences(outcome),
         gate: Gate::of(outcome).name(),
         gate_reasons: gate_reasons(outcome),
-        baseline: side(&outcome.baseline),
-        contenders: outcome.contenders.iter().map(side).collect(),
+        baseline: variant(&outcome.baseline),
+        contenders: outcome.contenders.iter().map(variant).collect(),
         cautions: warnings(outcome),
         comparisons: outcome.comparisons.iter().map(Row::of).collect(),
         control: outcome.control.iter().map(Row::of).collect(),
@@ -155,8 +155,8 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     writeln!(out)
 }
 
-fn side(of: &SideSummary) -> Side<'_> {
-    Side {
+fn variant(of: &VariantSummary) -> ComparedVariant<'_> {
+    ComparedVariant {
         name: &of.name,
         completed: of.completed,
         failed: of.failed,

@@ -18,8 +18,8 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for warning in warnings(outcome) {
         writeln!(out, "caution: {} ({})", ascii(&warning.message), warning.code)?;
     }
-    for side in &outcome.contenders {
-        let (base, new) = (ascii(&outcome.baseline.name), ascii(&side.name));
+    for variant in &outcome.contenders {
+        let (base, new) = (ascii(&outcome.baseline.name), ascii(&variant.name));
         writeln!(out, "\ncommit:\n  {base}\n  {new}\n")?;
         writeln!(out, "{:>16} {:>27} ", cut(&base, 16), cut(&new, 27))?;
         writeln!(out, "---------------- --------------------------- ")?;
@@ -27,7 +27,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "             \\          |                \\")?;
         // Operations of one run would pass for runs.
         let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
-        for one in of_runs.filter(|one| one.contender == side.name) {
+        for one in of_runs.filter(|one| one.contender == variant.name) {
             row(one, out)?;
         }
     }

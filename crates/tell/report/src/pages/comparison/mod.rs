@@ -25,7 +25,7 @@ use treering_model::metrics::is_observation;
 
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, tables_of};
-use self::tables::{INTERVAL, brief, by_metric, figures, sides, verdicts};
+use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
 use self::words::{control, sentences};
 use super::environment::{differences, everything};
 use super::profile;
@@ -43,11 +43,11 @@ const MOST_ROUNDS_CHARTS: usize = 150;
 pub struct View<'v> {
     /// The command line that gives this page again, quoted for a shell.
     pub command: &'v str,
-    /// The command lines that repeat a trial of each side, with the side's name.
+    /// The command lines that repeat a trial of each variant, with the variant's name.
     pub repeat: &'v [(String, String)],
     /// Remarks about the selection.
     pub notes: &'v [String],
-    /// The facts of the environment on all sides, in the order of the outcome.
+    /// The facts of the environment on all variants, in the order of the outcome.
     pub environment: &'v [EnvironmentFact],
     /// What the trials show of their timeline, for pages with pictures.
     pub profiles: &'v [JobProfile],
@@ -140,8 +140,8 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     add_environment(&mut page, outcome, view);
     page.heading("Again");
     page.command("The same page", view.command);
-    for (side, line) in view.repeat {
-        page.command(&format!("One more trial of '{side}'"), line);
+    for (variant, line) in view.repeat {
+        page.command(&format!("One more trial of '{variant}'"), line);
     }
     page.blocks.extend(raw_numbers(outcome));
     page
@@ -171,12 +171,12 @@ fn add_brief(
     page.command("The whole page", view.command);
 }
 
-/// The sides and what they ran on.
+/// The variants and what they ran on.
 fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
     page.heading("Environment");
-    page.table(sides(outcome));
+    page.table(variants(outcome));
     let all = std::iter::once(&outcome.baseline).chain(&outcome.contenders);
-    let names: Vec<&str> = all.map(|side| side.name.as_str()).collect();
+    let names: Vec<&str> = all.map(|variant| variant.name.as_str()).collect();
     if let Some(table) = differences(view.environment, &names) {
         page.table(table);
     }
@@ -290,7 +290,7 @@ fn profile_charts(
     profile::of_job(profile, Some(&kinds), (MOST_CHARTS / jobs).max(1))
 }
 
-/// The doubts with their advice.
+/// The cautions with their advice.
 pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
     let warning = |caution: &treering_analysis::compare::ComparisonCaution| Warning {
         code: caution.code.name().to_owned(),
@@ -302,7 +302,7 @@ pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
 
 fn title(outcome: &Outcome) -> String {
     let all = &outcome.contenders;
-    let names: Vec<&str> = all.iter().take(TITLED).map(|side| side.name.as_str()).collect();
+    let names: Vec<&str> = all.iter().take(TITLED).map(|variant| variant.name.as_str()).collect();
     let more = match all.len().saturating_sub(TITLED) {
         0 => String::new(),
         more => format!(" and {more} more"),

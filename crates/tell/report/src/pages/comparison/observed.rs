@@ -1,8 +1,8 @@
-//! What observers saw of the sides of a comparison: a table for each part of the trial, and, of a
-//! trial of each side, the requests to the devices above each other on one scale and where the
+//! What observers saw of the variants of a comparison: a table for each part of the trial, and, of
+//! a trial of each variant, the requests to the devices above each other on one scale and where the
 //! files lie.
 
-use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedSide, Verdict};
+use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
 use treering_model::{Scope, Trial, Unit};
 use treering_trace::Digest;
@@ -13,7 +13,7 @@ use crate::pages::identity::metric_words;
 use crate::pages::layouts::{map_after, placed_on_axis};
 use crate::pages::trace::digests;
 use crate::{
-    Block, Cell, Chart, Column, DeviceMapChart, LayoutTimeline, LayoutTimelineSide, Table,
+    Block, Cell, Chart, Column, DeviceMapChart, LayoutTimeline, LayoutTimelineVariant, Table,
     TraceChart, TraceChartRun,
 };
 
@@ -24,7 +24,7 @@ const MOST_PHASES: usize = 4;
 /// Jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
 
-/// The figures of a job, part by part; where there is one run a side, without any inference.
+/// The figures of a job, part by part; where there is one run a variant, without any inference.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
     let mut scopes: Vec<&Scope> = Vec::new();
     for one in seen {
@@ -50,7 +50,7 @@ fn caption(seen: &[&MetricComparison]) -> String {
         "In the rounds that are measured:"
     };
     let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
-        "One trial a side: ratios show what happened once and prove nothing."
+        "One trial a variant: ratios show what happened once and prove nothing."
     } else {
         "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. To \
          look at and not to decide by."
@@ -102,34 +102,34 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
 
 /// The charts of a job; `jobs` is how many of the page have any.
 pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
-    let sides: Vec<(&ObservedSide, &Trial)> = job
-        .sides
+    let variants: Vec<(&ObservedVariant, &Trial)> = job
+        .variants
         .iter()
-        .filter_map(|side| Some((side, side.seen.as_ref()?)))
+        .filter_map(|variant| Some((variant, variant.seen.as_ref()?)))
         .take(MOST_SIDES)
         .collect();
-    let mut charts = traces(&sides, jobs);
+    let mut charts = traces(&variants, jobs);
     if jobs <= MOST_SERIES_JOBS {
-        charts.extend(timelines(&sides).map(Chart::Layout));
-        charts.extend(sides.iter().filter_map(|(side, trial)| last_map(side, trial)));
+        charts.extend(timelines(&variants).map(Chart::Layout));
+        charts.extend(variants.iter().filter_map(|(variant, trial)| last_map(variant, trial)));
     }
     if charts.is_empty() {
         return Vec::new();
     }
-    let left_out = job.sides.len() - sides.len();
+    let left_out = job.variants.len() - variants.len();
     let more = match left_out {
         0 => String::new(),
         _ => format!(" {left_out} more are not drawn."),
     };
-    let text = format!("A trial of each side, not the median of several.{more}");
+    let text = format!("A trial of each variant, not the median of several.{more}");
     let heading = Chart::Remark { title: "Observed".to_owned(), text };
     std::iter::once(heading).chain(charts).map(Block::Chart).collect()
 }
 
 /// A chart for each phase in which the devices had most to do, in the order of the phases.
-fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
+fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
     let digests: Vec<(&str, Vec<(String, Digest)>)> =
-        sides.iter().map(|(side, trial)| (side.name.as_str(), digests(trial))).collect();
+        variants.iter().map(|(variant, trial)| (variant.name.as_str(), digests(trial))).collect();
     let mut phases: Vec<(&str, u64)> = Vec::new();
     for (name, digest) in digests.iter().flat_map(|(_, phases)| phases) {
         let figures = &digest.figures;
@@ -158,30 +158,30 @@ fn traces(sides: &[(&ObservedSide, &Trial)], jobs: usize) -> Vec<Chart> {
     chosen.iter().map(|phase| chart(phase)).collect()
 }
 
-/// How the measures of the layout move on each side.
+/// How the measures of the layout move on each variant.
 fn timelines<'t>(
-    sides: &'t [(&ObservedSide, &Trial)],
+    variants: &'t [(&ObservedVariant, &Trial)],
 ) -> impl Iterator<Item = LayoutTimeline> + use<'t> {
     let points: Vec<_> =
-        sides.iter().map(|(side, trial)| (side.name.clone(), layouts(trial))).collect();
+        variants.iter().map(|(variant, trial)| (variant.name.clone(), layouts(trial))).collect();
     let timeline = move |measure: &LayoutMeasure| {
         let (name, unit, scale) = placed_on_axis(measure);
-        let side = |(name, points): &(String, Vec<_>)| {
+        let variant = |(name, points): &(String, Vec<_>)| {
             let series = layout_series(points, measure).into_iter();
             let points: Vec<(f64, f64)> =
                 series.map(|(n, value)| (n as f64, value * scale)).collect();
-            (points.len() >= 2).then(|| LayoutTimelineSide { name: name.clone(), points })
+            (points.len() >= 2).then(|| LayoutTimelineVariant { name: name.clone(), points })
         };
-        let sides: Vec<LayoutTimelineSide> = points.iter().filter_map(side).collect();
-        let timeline = LayoutTimeline { measure: name, unit, sides, trend: String::new() };
-        (!timeline.sides.is_empty()).then_some(timeline)
+        let variants: Vec<LayoutTimelineVariant> = points.iter().filter_map(variant).collect();
+        let timeline = LayoutTimeline { measure: name, unit, variants, trend: String::new() };
+        (!timeline.variants.is_empty()).then_some(timeline)
     };
     LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
-/// What lies where on the device of a side at the end.
-fn last_map(side: &ObservedSide, trial: &Trial) -> Option<Chart> {
+/// What lies where on the device of a variant at the end.
+fn last_map(variant: &ObservedVariant, trial: &Trial) -> Option<Chart> {
     let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
-    let title = format!("{}: what lies where after {name}", side.name);
+    let title = format!("{}: what lies where after {name}", variant.name);
     Some(Chart::Map(DeviceMapChart { title, map }))
 }

@@ -1,6 +1,6 @@
-//! The tables of a comparison: sides, verdicts, and scores with time and CPU beside them.
+//! The tables of a comparison: variants, verdicts, and scores with time and CPU beside them.
 
-use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
+use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::{cpu, times};
 use treering_model::{Better, Scope, Unit};
 
@@ -9,34 +9,34 @@ use crate::table::titled;
 use crate::verdict::words;
 use crate::{Cell, Column, Number, Style, Table, Tone};
 
-/// The sides: how many trials count, on what they ran.
-pub(super) fn sides(outcome: &Outcome) -> Table {
+/// The variants: how many trials count, on what they ran.
+pub(super) fn variants(outcome: &Outcome) -> Table {
     let columns = vec![
-        Column::long_text("side"),
+        Column::long_text("variant"),
         Column::text("role"),
         Column::count("completed"),
         Column::count("failed"),
         Column::long_text("kernel"),
         Column::long_text("filesystem"),
     ];
-    let mut table = Table::new("sides", "", columns);
-    let row = |side: &SideSummary, role: &str| {
-        let failed = if side.failed == 0 {
+    let mut table = Table::new("variants", "", columns);
+    let row = |variant: &VariantSummary, role: &str| {
+        let failed = if variant.failed == 0 {
             Cell::whole(0)
         } else {
-            Cell::toned(format!("{} failed", side.failed), Tone::Bad)
+            Cell::toned(format!("{} failed", variant.failed), Tone::Bad)
         };
         vec![
-            Cell::text(&side.name),
+            Cell::text(&variant.name),
             Cell::text(role),
-            Cell::whole(side.completed as u64),
+            Cell::whole(variant.completed as u64),
             failed,
-            Cell::some_text(&side.kernels.join(", ")),
-            Cell::some_text(&side.filesystems.join(", ")),
+            Cell::some_text(&variant.kernels.join(", ")),
+            Cell::some_text(&variant.filesystems.join(", ")),
         ]
     };
     table.rows.push(row(&outcome.baseline, "baseline"));
-    table.rows.extend(outcome.contenders.iter().map(|side| row(side, "contender")));
+    table.rows.extend(outcome.contenders.iter().map(|variant| row(variant, "contender")));
     table
 }
 
@@ -186,13 +186,13 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         said += " Behind =: the same result in another unit.";
     }
     if comparisons.iter().any(|c| !c.paired) {
-        said += " n with a plus: unpaired trials of both sides.";
+        said += " n with a plus: unpaired trials of both variants.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
         said += " Where a value is not above zero, a difference with its unit stands for a ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        said += " single-run with an interval: operations or rows of one run a side, in pairs \
+        said += " single-run with an interval: operations or rows of one run a variant, in pairs \
                  within one run; Holm over the kinds with six pairs or more. It describes these two \
                  runs and says nothing of how runs differ.";
     }
@@ -202,12 +202,12 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     said
 }
 
-/// Each part of the trial: its score, with elapsed time and CPU beside it, a row for each side.
+/// Each part of the trial: its score, with elapsed time and CPU beside it, a row for each variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     let seconds = |name: &str| Column::number(name, Unit::Seconds).better(Better::Lower);
     let columns = vec![
         Column::long_text("part"),
-        Column::long_text("side"),
+        Column::long_text("variant"),
         Column::mixed("score"),
         seconds("elapsed"),
         seconds("system"),
@@ -225,19 +225,19 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     for scope in scopes {
         let own: Vec<&MetricComparison> =
             comparisons.iter().copied().filter(|one| one.scope == *scope).collect();
-        let mut sides: Vec<&str> = Vec::new();
+        let mut variants: Vec<&str> = Vec::new();
         for one in &own {
-            if !sides.contains(&one.contender.as_str()) {
-                sides.push(&one.contender);
+            if !variants.contains(&one.contender.as_str()) {
+                variants.push(&one.contender);
             }
         }
         let base = own.first().map(|one| (one.baseline.as_str(), one.contender.as_str(), true));
         for (name, against, is_base) in
-            base.into_iter().chain(sides.iter().map(|side| (*side, *side, false)))
+            base.into_iter().chain(variants.iter().map(|variant| (*variant, *variant, false)))
         {
-            let of_side: Vec<&MetricComparison> =
+            let of_variant: Vec<&MetricComparison> =
                 own.iter().copied().filter(|one| one.contender == against).collect();
-            table.rows.push(figures_of(scope, name, &of_side, is_base));
+            table.rows.push(figures_of(scope, name, &of_variant, is_base));
         }
     }
     table
@@ -289,7 +289,7 @@ pub(super) fn verdict(one: &MetricComparison) -> Cell {
     let tone = match one.verdict {
         Verdict::Better => Tone::Good,
         Verdict::Worse => Tone::Bad,
-        Verdict::Unclear => Tone::Doubt,
+        Verdict::Unclear => Tone::Caution,
         Verdict::Small | Verdict::Same | Verdict::SingleRun => Tone::Plain,
     };
     Cell::toned(words(one.verdict), tone)

@@ -1,7 +1,7 @@
 //! A comparison in sentences: what each contender is better and worse at, and what it would take to
 //! know the rest.
 
-use treering_analysis::compare::{MetricComparison, Outcome, SideSummary, Verdict};
+use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::Scope;
 
 use super::tables::label;
@@ -11,11 +11,11 @@ const NAMED: usize = 3;
 
 /// The verdict in words, one sentence for each contender.
 pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
-    outcome.contenders.iter().map(|side| sentence(outcome, side)).collect()
+    outcome.contenders.iter().map(|variant| sentence(outcome, variant)).collect()
 }
 
-fn sentence(outcome: &Outcome, side: &SideSummary) -> String {
-    let (contender, baseline) = (&side.name, &outcome.baseline.name);
+fn sentence(outcome: &Outcome, variant: &VariantSummary) -> String {
+    let (contender, baseline) = (&variant.name, &outcome.baseline.name);
     let about = format!("{contender} against {baseline}");
     let primary: Vec<&MetricComparison> = outcome.primary_of(contender).collect();
     if primary.is_empty() {
@@ -25,7 +25,7 @@ fn sentence(outcome: &Outcome, side: &SideSummary) -> String {
     }
     if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
         return format!(
-            "{about}: no verdict. There is one run on a side; its ratios show what happened once \
+            "{about}: no verdict. There is one run on a variant; its ratios show what happened once \
              and prove nothing."
         );
     }
@@ -98,7 +98,7 @@ impl<'o> Names<'o> {
         Self { only: first.filter(|first| titles.all(|title| title == *first)) }
     }
 
-    /// The job of the page, behind the sides.
+    /// The job of the page, behind the variants.
     fn only_job(&self) -> String {
         self.only.map_or_else(String::new, |job| format!(", {job}"))
     }

@@ -6,20 +6,20 @@ use crate::dbench::generate::mix::Purpose;
 
 /// What a `NTCreateX` is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Opening {
     Open,
     OpenPlain,
     Missing,
     Make,
 }
 
-const WAYS: [Way; 4] = [Way::Open, Way::OpenPlain, Way::Missing, Way::Make];
+const OPENINGS: [Opening; 4] = [Opening::Open, Opening::OpenPlain, Opening::Missing, Opening::Make];
 
 /// Files that do not last and are closed: with fewer of them new ones are made sooner.
 const STOCK: usize = 30;
 
 impl Walk {
-    fn ways(&self, files: &Files) -> [u64; 4] {
+    fn openings(&self, files: &Files) -> [u64; 4] {
         let left = &self.left;
         let more = self.open.len() < OPEN_MAX;
         let passing = files.all[LASTING..].iter().filter(|named| named.bytes.is_some()).count();
@@ -36,35 +36,35 @@ impl Walk {
     }
 
     pub(super) fn can_open(&self, files: &Files) -> bool {
-        self.ways(files).iter().any(|&count| count > 0)
+        self.openings(files).iter().any(|&count| count > 0)
     }
 
     pub(super) fn create(&mut self, files: &mut Files, out: &mut Vec<u8>) {
-        let ways = self.ways(files);
-        let drawn = self.random.below(ways.iter().sum());
-        let way = WAYS[pick(&ways, drawn)];
+        let openings = self.openings(files);
+        let drawn = self.random.below(openings.iter().sum());
+        let opening = OPENINGS[pick(&openings, drawn)];
         let handle = files.handle();
-        match way {
-            Way::Missing => {
+        match opening {
+            Opening::Missing => {
                 self.left.missing -= 1;
                 let path = self.missing();
                 let words = format!(r#"NTCreateX "{path}" 0x40 0x1 {handle}"#);
                 return say(out, &words, "NT_STATUS_OBJECT_NAME_NOT_FOUND");
             }
-            Way::Open => self.left.opens -= 1,
-            Way::OpenPlain => self.left.opens_plain -= 1,
-            Way::Make => self.left.made -= 1,
+            Opening::Open => self.left.opens -= 1,
+            Opening::OpenPlain => self.left.opens_plain -= 1,
+            Opening::Make => self.left.made -= 1,
         }
-        let made = way == Way::Make;
+        let made = opening == Opening::Make;
         let file = self.choose(made, files);
         let named = &mut files.all[file];
         if made {
             named.bytes = Some(0);
         }
         named.open += 1;
-        let (options, disposition) = match way {
-            Way::OpenPlain => ("0x0", "0x1"),
-            Way::Make => ("0x40", "0x2"),
+        let (options, disposition) = match opening {
+            Opening::OpenPlain => ("0x0", "0x1"),
+            Opening::Make => ("0x40", "0x2"),
             _ => ("0x40", "0x1"),
         };
         line(out, &format!(r#"NTCreateX "{}" {options} {disposition} {handle}"#, named.path));

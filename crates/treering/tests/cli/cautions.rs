@@ -1,4 +1,4 @@
-//! Doubts about a trial whose cause is planted for real, and what the doctor says beforehand.
+//! Cautions about a trial whose cause is planted for real, and what the doctor says beforehand.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn has(trial: &Trial, code: CautionCode) -> bool {
 }
 
 #[test]
-fn other_programs_that_keep_the_processors_busy_are_told() {
+fn other_programs_that_keep_the_processors_busy_are_reported() {
     let program = prepared();
     let over = AtomicBool::new(false);
     let trial = thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn other_programs_that_keep_the_processors_busy_are_told() {
 }
 
 #[test]
-fn data_that_shrink_on_a_compressing_filesystem_are_told() {
+fn data_that_shrink_on_a_compressing_filesystem_are_reported() {
     require_loop_fs!("btrfs");
     let program = prepared();
     let place = LoopFs::new("btrfs", 256);
@@ -73,7 +73,7 @@ fn data_that_shrink_on_a_compressing_filesystem_are_told() {
 }
 
 #[test]
-fn a_handicap_slows_every_task_and_is_told() {
+fn a_handicap_slows_every_task_and_is_reported() {
     let program = prepared();
     let place = program.home().join("w");
     let few = ["--initial-dirs", "1", "--runs", "2", "--latency", "all"];

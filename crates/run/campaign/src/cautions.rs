@@ -1,4 +1,4 @@
-//! Doubts that are known only when a trial is over: from what it did, what was known before, and
+//! Cautions that are known only when a trial is over: from what it did, what was known before, and
 //! how long it took.
 
 use treering_engine::PayloadKind;
@@ -14,7 +14,7 @@ const TIMES_MEMORY: u64 = 2;
 /// Where the kernel does not say when it writes back what is dirty: its own default.
 const USUAL_EXPIRE_SECONDS: f64 = 30.0;
 
-/// Passes events on, and adds up what a doubt may hang on.
+/// Passes events on, and adds up what a caution may hang on.
 pub(crate) struct Tally<'a> {
     sink: &'a mut dyn TrialSink,
     drops_before: u64,
@@ -101,13 +101,13 @@ impl Known<'_> {
         self.value(name)?.parse().ok()
     }
 
-    /// Files that are in memory and nowhere else: neither doubt is one there.
+    /// Files that are in memory and nowhere else: neither caution is one there.
     fn is_in_memory(&self) -> bool {
         self.value("filesystem.type").is_some_and(is_in_memory)
     }
 }
 
-/// The doubts about what was done.
+/// The cautions about what was done.
 pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
     if known.is_in_memory() {
         return Vec::new();
@@ -153,7 +153,7 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     Some(Caution { code: CautionCode::TooShort, message })
 }
 
-/// The doubt about a payload that shrinks on a filesystem that compresses.
+/// The caution about a payload that shrinks on a filesystem that compresses.
 pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
     let what = match payload {
         PayloadKind::Native { compressibility: 0 } => return None,
@@ -192,7 +192,7 @@ mod tests {
     const NOTHING: Done = Done { read_bytes: 0, unsynced_bytes: 0, was_cold: false };
 
     #[test]
-    fn data_that_memory_holds_are_doubted_when_they_are_read_warm() {
+    fn data_that_memory_holds_are_cautioned_when_they_are_read_warm() {
         let read = Done { read_bytes: 1, ..NOTHING };
         assert_eq!(codes(read, 1_999_999_999, 60.0), [CautionCode::DataFitInMemory]);
         assert_eq!(codes(read, 2_000_000_000, 60.0), [], "twice the memory");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_need_not_have_been_written_is_doubted() {
+    fn what_need_not_have_been_written_is_cautioned() {
         let written = |unsynced_bytes| Done { unsynced_bytes, ..NOTHING };
         assert_eq!(codes(written(100_000_000), 5, 29.9), [CautionCode::TooShort]);
         assert_eq!(codes(written(100_000_000), 5, 30.0), []);

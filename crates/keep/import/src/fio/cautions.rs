@@ -1,4 +1,4 @@
-//! What is doubtful about a run of fio, by its options and its times.
+//! What is questionable about a run of fio, by its options and its times.
 
 use treering_model::{Caution, CautionCode};
 
@@ -39,14 +39,14 @@ pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     listed(&all)
 }
 
-/// The doubts. Those that hang on options only where all of them are told.
+/// The cautions. Those that hang on options only where all of them are reported.
 pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     let mut cautions = Vec::new();
-    let mut doubt = |code, message: String| cautions.push(Caution { code, message });
+    let mut caution = |code, message: String| cautions.push(Caution { code, message });
     let cached = moved(run, |job, one| one.name != "write" && is_through_cache(run, job));
     if let Some(names) = listed(&cached) {
         let message = format!("{names}: without direct=1 what was read may have come from memory");
-        doubt(CautionCode::DataFitInMemory, message);
+        caution(CautionCode::DataFitInMemory, message);
     }
     let unsynced = moved(run, |job, one| {
         let is_set = |value: &str| !matches!(value, "0" | "none");
@@ -60,11 +60,11 @@ pub(super) fn cautions(run: &Run) -> Vec<Caution> {
              for which the kernel may keep it in memory",
             EXPIRE_MS / 1000
         );
-        doubt(CautionCode::TooShort, message);
+        caution(CautionCode::TooShort, message);
     }
     let short = moved(run, |_, one| one.runtime_ms < SHORT_MS);
     if let Some(names) = listed(&short) {
-        doubt(CautionCode::TooShort, format!("{names}: over in less than a second"));
+        caution(CautionCode::TooShort, format!("{names}: over in less than a second"));
     }
     cautions
 }

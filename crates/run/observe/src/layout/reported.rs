@@ -1,4 +1,4 @@
-//! From measures to the layout as it is told.
+//! From measures to the layout as it is reported.
 
 use treering_model::{
     Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,

@@ -1,8 +1,8 @@
-//! A side of a comparison: its trials, and what was declared to be different about them.
+//! A variant of a comparison: its trials, and what was declared to be different about them.
 
 use treering_model::{Ending, Trial};
 
-/// By what the trials of a side were chosen: the difference that the user declared.
+/// By what the trials of a variant were chosen: the difference that the user declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
     /// By the users' labels: no difference of the place is declared.
@@ -39,7 +39,7 @@ impl Factor {
 
 /// Trials that stand together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side {
+pub struct ComparedVariant {
     /// Its name in tables.
     pub name: String,
     /// By what its trials were chosen.
@@ -48,7 +48,7 @@ pub struct Side {
     pub trials: Vec<Trial>,
 }
 
-impl Side {
+impl ComparedVariant {
     /// Its trials in the order of time: its rounds.
     pub(super) fn rounds(&self) -> Vec<&Trial> {
         let mut rounds: Vec<&Trial> = self.trials.iter().collect();

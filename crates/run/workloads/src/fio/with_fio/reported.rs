@@ -1,19 +1,19 @@
-//! What the original told of its jobs, in the words of native runs: a task for each clone, with
+//! What the original reported of its jobs, in the words of native runs: a task for each clone, with
 //! calls and latencies, and the tallies of which the headline is made.
 
-use treering_formats::fio::{self, Direction, Job, Spread};
-use treering_languages::fio::{Relayed, Way, number_of};
+use treering_formats::fio::{self, Job, Spread};
+use treering_languages::fio::{Direction, Relayed, number_of};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
-use treering_script::{ProgramEnd, ToldPhase};
+use treering_script::{ProgramEnd, ReportedPhase};
 
 use super::super::headline::Headline;
 use super::super::histogram::{BUCKETS, bucket};
-use super::super::tally::{Latencies, Stat, Tally, WayTally};
+use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 
-/// What was told.
+/// What was reported.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) phases: Vec<ToldPhase>,
+pub(super) struct Reported {
+    pub(super) phases: Vec<ReportedPhase>,
     pub(super) headline: Option<Headline>,
 }
 
@@ -26,26 +26,31 @@ pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     values.next()?.ok()
 }
 
-/// A clone that was told of.
+/// A clone that was reported about.
 struct Clone<'t> {
-    told: &'t Job,
-    /// The number of its job, and its place among those of the job's clones that were told of.
+    reported: &'t Job,
+    /// The number of its job, and its place among those of the job's clones that were reported
+    /// about.
     job: usize,
     place: usize,
 }
 
 /// Reads a document: its jobs are those that were handed on.
-pub(super) fn told(document: &serde_json::Value, jobs: &[Relayed], end: &ProgramEnd) -> Told {
-    let Some(run) = fio::run(document, &mut |_odd| ()) else { return Told::default() };
+pub(super) fn reported(
+    document: &serde_json::Value,
+    jobs: &[Relayed],
+    end: &ProgramEnd,
+) -> Reported {
+    let Some(run) = fio::run(document, &mut |_odd| ()) else { return Reported::default() };
     let mut clones: Vec<Clone<'_>> = Vec::new();
-    for told in &run.jobs {
-        let Some(job) = number_of(&told.description).filter(|job| *job < jobs.len()) else {
+    for reported in &run.jobs {
+        let Some(job) = number_of(&reported.description).filter(|job| *job < jobs.len()) else {
             continue;
         };
         let place = clones.iter().filter(|before| before.job == job).count();
-        clones.push(Clone { told, job, place });
+        clones.push(Clone { reported, job, place });
     }
-    let tallies: Vec<Tally> = clones.iter().map(|clone| tally(clone.told)).collect();
+    let tallies: Vec<Tally> = clones.iter().map(|clone| tally(clone.reported)).collect();
     let tasks: Vec<TaskTotals> = clones
         .iter()
         .zip(&tallies)
@@ -55,7 +60,7 @@ pub(super) fn told(document: &serde_json::Value, jobs: &[Relayed], end: &Program
             let number = if clone.place == 0 { 0 } else { siblings - clone.place };
             let job = &jobs[clone.job];
             let direct = is_direct(&job.settings);
-            TaskTotals { direct, ..task(clone.told, tally, &job.section.name, number) }
+            TaskTotals { direct, ..task(clone.reported, tally, &job.section.name, number) }
         })
         .collect();
     let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
@@ -63,16 +68,16 @@ pub(super) fn told(document: &serde_json::Value, jobs: &[Relayed], end: &Program
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
         headline.worked(number, task, tally);
     }
-    Told { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
+    Reported { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
 }
 
-/// Under which number each clone is told, as natively: those of a group together, where they say
-/// so.
+/// Under which number each clone is reported, as natively: those of a group together, where they
+/// say so.
 fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
     let mut rows = Vec::new();
     let (mut row, mut last) = (0_usize, None);
     for (number, clone) in clones.iter().enumerate() {
-        let group = clone.told.group;
+        let group = clone.reported.group;
         let together = jobs[clone.job].section.group_reporting && last == Some(group);
         if number > 0 && !together {
             row += 1;
@@ -83,19 +88,19 @@ fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
     rows
 }
 
-/// What lies between two stonewalls is a phase. They are told without their beginnings: the last
-/// one ended with the program.
+/// What lies between two stonewalls is a phase. They are reported without their beginnings: the
+/// last one ended with the program.
 fn phases(
     clones: &[Clone<'_>],
     tasks: Vec<TaskTotals>,
     jobs: &[Relayed],
     end: &ProgramEnd,
-) -> Vec<ToldPhase> {
-    let mut phases: Vec<ToldPhase> = Vec::new();
+) -> Vec<ReportedPhase> {
+    let mut phases: Vec<ReportedPhase> = Vec::new();
     for (number, (clone, mut task)) in clones.iter().zip(tasks).enumerate() {
         let begins = jobs[clone.job].section.stonewall && clone.place == 0;
         if number == 0 || begins {
-            phases.push(ToldPhase::default());
+            phases.push(ReportedPhase::default());
         }
         let Some(phase) = phases.last_mut() else { continue };
         let name = &task.kind;
@@ -108,7 +113,7 @@ fn phases(
         phase.tasks.push(task);
     }
     let mut began_ns = end.began_ns.saturating_add(end.wall_ns);
-    for ToldPhase { totals, tasks } in phases.iter_mut().rev() {
+    for ReportedPhase { totals, tasks } in phases.iter_mut().rev() {
         began_ns = began_ns.saturating_sub(totals.wall_ns).max(end.began_ns);
         *totals = PhaseTotals { began_ns, ..std::mem::take(totals) };
         tasks.iter_mut().for_each(|task| task.began_ns = began_ns);
@@ -129,9 +134,9 @@ fn is_direct(settings: &[(String, Option<String>)]) -> bool {
     settings.iter().rev().find_map(switch).unwrap_or(false)
 }
 
-fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
-    let longest = tally.ways.iter().map(|way| way.runtime_ms).max().unwrap_or(0);
-    let moved = |name: &str| told.directions.iter().find(|one| one.name == name);
+fn task(reported: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
+    let longest = tally.directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let moved = |name: &str| reported.directions.iter().find(|one| one.name == name);
     let mut ops = Vec::new();
     for (op, word) in [(Op::Read, "read"), (Op::Write, "write")] {
         let Some(direction) = moved(word) else { continue };
@@ -139,7 +144,7 @@ fn task(told: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
         let (calls, bytes) = (direction.ios.min(FIGURE_MAX), direction.bytes.min(FIGURE_MAX));
         ops.push(OpTotals { op, calls, errors: 0, bytes, latency: latency(bins) });
     }
-    if let Some(sync) = &told.sync {
+    if let Some(sync) = &reported.sync {
         let latency = latency(&sync.bins);
         ops.push(OpTotals {
             op: Op::Fsync,
@@ -170,13 +175,13 @@ fn latency(bins: &[(u64, u64)]) -> Latency {
 fn tally(of: &Job) -> Tally {
     let mut tally =
         Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
-    for (way, word) in Way::ALL.into_iter().zip(Way::NAMES) {
-        if let Some(direction) = of.directions.iter().find(|one| one.name == word) {
-            tally.ways[way.place()] = way_tally(direction);
+    for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+        if let Some(moved) = of.directions.iter().find(|one| one.name == word) {
+            tally.directions[direction.place()] = direction_tally(moved);
         }
     }
     for (place, name) in fio::COUNTS.into_iter().enumerate() {
-        let count = of.counts.iter().find(|(told, _)| *told == name);
+        let count = of.counts.iter().find(|(reported, _)| *reported == name);
         tally.usage[place] = count.map_or(0, |(_, count)| (*count).min(FIGURE_MAX));
     }
     if let Some([user, system]) = of.cpu_percent {
@@ -191,31 +196,31 @@ fn tally(of: &Job) -> Tally {
 const FIGURE_MAX: u64 = 1 << 50;
 const COUNT_MAX: u64 = 1 << 40;
 
-fn way_tally(of: &Direction) -> WayTally {
-    let mut way = WayTally {
+fn direction_tally(of: &fio::Direction) -> DirectionTally {
+    let mut direction = DirectionTally {
         bytes: of.bytes.min(FIGURE_MAX),
         requests: of.ios.min(FIGURE_MAX),
         runtime_ms: of.runtime_ms.min(COUNT_MAX),
-        ..WayTally::default()
+        ..DirectionTally::default()
     };
     for (name, spread) in &of.times {
         let stat = stat(of.ios, *spread);
         match *name {
-            "slat" => way.slat.stat = stat,
-            "clat" => way.clat.stat = stat,
-            _ => way.lat.stat = stat,
+            "slat" => direction.slat.stat = stat,
+            "clat" => direction.clat.stat = stat,
+            _ => direction.lat.stat = stat,
         }
     }
     match &of.bins {
-        Some(("lat", bins)) => fill(&mut way.lat, bins),
+        Some(("lat", bins)) => fill(&mut direction.lat, bins),
         Some(("clat", bins)) => {
-            fill(&mut way.clat, bins);
+            fill(&mut direction.clat, bins);
             // Of these nothing is known but the extremes.
-            way.lat = Latencies::default();
+            direction.lat = Latencies::default();
         }
         _ => {}
     }
-    way
+    direction
 }
 
 fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
@@ -228,7 +233,7 @@ fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
 fn stat(samples: u64, spread: Spread) -> Stat {
     let Spread { least, most, mean, deviation } = spread;
     let ns = |value: f64| whole(value).min(FIGURE_MAX);
-    Stat::told(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
+    Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
 }
 
 /// A figure that is none, is negative, or has no end, is 0 or the largest number.
@@ -246,7 +251,7 @@ mod tests {
 
     use treering_languages::fio::{Relayed, Section};
 
-    use super::{document, told};
+    use super::{document, reported};
 
     fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
         let mut section = Section::default();
@@ -255,13 +260,14 @@ mod tests {
         Relayed { section, settings: Vec::new() }
     }
 
-    fn clone(number: u64, group: u64, way: &str, bytes: u64) -> Value {
+    fn clone(number: u64, group: u64, direction: &str, bytes: u64) -> Value {
         let latency = json!({"min": 10, "max": 30, "mean": 20.0, "stddev": 1.0, "N": 2,
             "percentile": {"50.000000": 20}, "bins": {"10": 1, "30": 1}});
         json!({"jobname": "x", "desc": format!("treering {number}"), "groupid": group, "error": 0,
             "job_runtime": 1000, "usr_cpu": 10.0, "sys_cpu": 20.0, "ctx": 3, "majf": 1, "minf": 2,
-            way: {"io_bytes": bytes, "io_kbytes": bytes / 1024, "bw_bytes": bytes, "iops": 2.0,
-                "runtime": 1000, "total_ios": 2, "lat_ns": latency, "clat_ns": latency}})
+            direction: {"io_bytes": bytes, "io_kbytes": bytes / 1024, "bw_bytes": bytes,
+                "iops": 2.0, "runtime": 1000, "total_ios": 2, "lat_ns": latency,
+                "clat_ns": latency}})
     }
 
     #[test]
@@ -271,17 +277,17 @@ mod tests {
             clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
             clone(7, 2, "read", 1), {"jobname": "of somebody else"}]});
         let end = ProgramEnd { began_ns: 5, wall_ns: 3_000_000_000, ..ProgramEnd::default() };
-        let told = told(&all, &jobs, &end);
-        let phases: Vec<(&str, usize, u64)> = told
+        let reported = reported(&all, &jobs, &end);
+        let phases: Vec<(&str, usize, u64)> = reported
             .phases
             .iter()
             .map(|phase| (phase.totals.name.as_str(), phase.tasks.len(), phase.totals.began_ns))
             .collect();
         assert_eq!(phases, [("a", 2, 1_000_000_005), ("b", 1, 2_000_000_005)]);
-        let task = &told.phases[0].tasks[1];
+        let task = &reported.phases[0].tasks[1];
         assert_eq!((task.subject.as_str(), task.cpu.user_ns), ("a.1", 100_000_000));
         assert_eq!((task.ops[0].op, task.ops[0].latency.samples()), (Op::Read, 2));
-        let metrics = told.headline.unwrap().metrics();
+        let metrics = reported.headline.unwrap().metrics();
         let rate = metrics.iter().find(|metric| metric.name == "read_mib_per_second").unwrap();
         assert_eq!((rate.value, rate.tasks), (2.0, 2));
     }
@@ -326,8 +332,9 @@ mod tests {
             }
             let all = json!({"jobs": [one.clone(), one, clone(1, 2, "write", 9)]});
             let end = ProgramEnd::default();
-            let told = told(&all, &jobs, &end);
-            prop_assert!(told.headline.unwrap().metrics().iter().all(|one| one.value.is_finite()));
+            let reported = reported(&all, &jobs, &end);
+            let headline = reported.headline.unwrap();
+            prop_assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
         }
     }
 }
