@@ -14,32 +14,29 @@ pub(crate) const TABLE: [(u8, &str); 11] = [
     ),
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`run fio --check`: fio and treering differ"),
-    (2, "the command line, or a file it names, is wrong or not there; nothing was done"),
+    (2, "wrong usage, or a file that is named is invalid or missing; nothing was done"),
     (
         3,
-        "the machine lacks something: a filesystem that tells where files lie (`layout`), a \
-         directory that cannot be written, a store that cannot be opened or takes no more results, \
-         too little room; of a trial that came to its end: something of it could not be removed",
+        "the machine lacks something: a filesystem that reports where files lie (`layout`), a \
+         writable directory, a store that can be opened and written, enough space; or a trial \
+         that came to its end could not be cleaned up",
     ),
     (
         4,
-        "the work failed in the middle (a full disk, an I/O error); what was measured until then \
-         is in the store",
+        "the run failed midway (a full disk, an I/O error); what was measured until then is in \
+         the store",
     ),
     (
         UNCLEAR,
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
-         or the sides differ in more than was asked (`--accept`)",
+         or the variants differ in more than was asked (`--accept`)",
     ),
     (70, "a bug in treering"),
+    (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
-        "native mode: stopped by SIGINT or SIGTERM; the tasks that were finished are in the store",
-    ),
-    (
-        130,
-        "classic mode of ffsb, dbench and blogbench: the same; of ffsb and blogbench all that was \
-         done is in the store",
+        "classic mode of ffsb, dbench and blogbench: the same; for ffsb and blogbench everything \
+         done so far is in the store",
     ),
 ];
 

@@ -17,19 +17,19 @@ pub(crate) struct CompareArgs {
     pub(crate) quick: QuickArgs,
     #[command(flatten)]
     pub(crate) observe: ObserveArgs,
-    /// Allow this block device to be erased, whatever it carries; may be given several times.
+    /// Allow this block device to be erased, whatever it contains; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = device())]
     pub(crate) erase: Vec<PathBuf>,
-    /// Go on where an earlier run of the same plan stopped or was killed.
+    /// Continue where an earlier run of the same plan stopped or was killed.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Print every cell in its order with an estimate of time and space, and touch no disk.
+    /// Print every trial in its order with an estimate of time and space, and touch no disk.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print the plan as a document for `treering compare PLAN`, and touch no disk.
+    /// Print the plan as TOML for `treering compare PLAN`, and touch no disk.
     #[arg(long)]
     pub(crate) print_plan: bool,
-    /// No progress; the report alone.
+    /// Print no progress, only the report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -38,23 +38,22 @@ pub(crate) struct CompareArgs {
 
 /// What is watched beside the measuring. Given with a plan, these stand instead of its own.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Watching closely")]
+#[command(next_help_heading = "Observing")]
 pub(crate) struct ObserveArgs {
-    /// Record the requests that the devices get, and compare seeks, offsets and latencies of each
-    /// phase.
+    /// Record block traces, and compare seeks, offsets and latencies of each phase.
     #[arg(long)]
     pub(crate) trace: bool,
     /// Compare the layout on disk after each phase.
     #[arg(long)]
     pub(crate) layout: bool,
-    /// Take the layout also after every N tasks.
+    /// Also measure the layout after every N tasks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) layout_every: Option<u32>,
-    /// In which rounds: own, behind the others, so that it disturbs none that is measured; or
-    /// measured [default: own].
+    /// In which rounds to observe: own, which run after the measured ones so as not to disturb
+    /// them, or measured [default: own].
     #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]
     pub(crate) observe_in: Option<String>,
-    /// How many rounds of their own [default: 1]. A difference needs six to be shown.
+    /// The number of observing rounds [default: 1]; six are needed to show a difference.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) observe_rounds: Option<u32>,
 }
@@ -66,8 +65,8 @@ pub(crate) struct PageArgs {
     /// compared, or if the variants differ in more than was asked.
     #[arg(long)]
     pub(crate) gate: bool,
-    /// With --gate: the variants may differ in this, by the code of the caution, as kernels_differ;
-    /// may be given several times.
+    /// With --gate: accept that the variants differ in this, given as the code of the caution, such
+    /// as kernels_differ; may be given several times.
     #[arg(long, value_name = "CODE", requires = "gate")]
     pub(crate) accept: Vec<String>,
     #[command(flatten)]
@@ -79,14 +78,15 @@ pub(crate) struct PageArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Only what fits a mail: the sentences, the cautions and the primary metrics, in 72 columns.
+    /// Short output that fits in a mail: the conclusions, the cautions and the primary metrics, in
+    /// 72 columns.
     #[arg(long)]
     pub(crate) brief: bool,
-    /// Columns of a line of text [default: those of the terminal; 100 in a pipe; 72 with --format
-    /// plain or --brief].
+    /// Width of text output in columns [default: that of the terminal; 100 in a pipe; 72 with
+    /// --format plain or --brief].
     #[arg(long, value_name = "COLUMNS", value_parser = super::width())]
     pub(crate) width: Option<u16>,
-    /// Also write every chart as an SVG file into this directory, which is made if need be.
+    /// Also write every chart as an SVG file to this directory, which is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
 }
@@ -103,56 +103,57 @@ fn minutes(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The quick plan")]
 pub(crate) struct QuickArgs {
-    /// The filesystems, the first being the baseline [default: those of ext4, xfs and btrfs that
+    /// The filesystems to compare, the baseline first [default: those of ext4, xfs and btrfs that
     /// can be made here; without root: --directories].
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
     pub(crate) filesystems: Vec<String>,
-    /// Directories to compare as they are, the first being the baseline; needs no root
-    /// [default without root: the present one and /dev/shm].
+    /// Directories to compare as they are, the baseline first; does not require root [default
+    /// without root: the present one and /dev/shm].
     #[arg(long, value_delimiter = ',', value_name = "DIR,…",
         conflicts_with_all = ["plan", "filesystems"])]
     pub(crate) directories: Vec<PathBuf>,
     /// The workload.
     #[arg(long, default_value = "compilebench", conflicts_with = "plan")]
     pub(crate) workload: String,
-    /// Bytes of each loop image; its blocks are allocated beforehand [default: 1GiB, and as many
-    /// more as the job needs].
+    /// Size of each loop image, allocated in advance [default: 1GiB, or more if the job needs it].
     #[arg(long, conflicts_with = "plan")]
     pub(crate) size: Option<String>,
     /// Block devices to make the filesystems on, instead of loop images.
     #[arg(long, value_delimiter = ',', value_name = "DEVICE,…", value_parser = device(),
         conflicts_with_all = ["plan", "size", "images", "directories"])]
     pub(crate) device: Vec<PathBuf>,
-    /// Where the images are made [default: the lab's own directory in /var/tmp].
+    /// Directory for the images [default: the lab's own directory in /var/tmp].
     #[arg(long, value_name = "DIR", conflicts_with = "plan")]
     pub(crate) images: Option<PathBuf>,
     /// Mount options for every variant.
     #[arg(long, value_delimiter = ',', value_name = "OPTION,…", conflicts_with = "plan")]
     pub(crate) mount: Vec<String>,
-    /// The metrics that decide, by their names in JSON, as create/mib_per_second [default: one that
-    /// speaks for the whole run, where the workload has one].
+    /// The metrics that decide, by their JSON names, such as create/mib_per_second [default: one
+    /// that stands for the whole run, if the workload has one].
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', conflicts_with = "plan")]
     pub(crate) primary: Vec<String>,
-    /// Rounds; in each every variant runs once. With a plan, instead of what the plan says
-    /// [default: as many as fit into --minutes].
+    /// Number of rounds, in each of which every variant runs once; overrides the plan [default: as
+    /// many as fit into --minutes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
-    /// As many rounds as fit into so many minutes, 20 at most, but as many as can show a difference
-    /// in every primary metric (6 at least) in any case [default: 3.5].
+    /// Run as many rounds as fit into this many minutes: at most 20, and never fewer than are
+    /// needed to show a difference in every primary metric (at least 6) [default: 3.5].
     #[arg(long, value_name = "N", value_parser = minutes,
         conflicts_with_all = ["plan", "rounds", "precision", "sequential"])]
     pub(crate) minutes: Option<f64>,
-    /// Instead of a fixed number: run until every primary interval is this narrow, as 1.5%.
+    /// Instead of a fixed number of rounds: run until every primary interval is this narrow, such
+    /// as 1.5%.
     #[arg(long, value_name = "N%", conflicts_with_all = ["plan", "rounds", "sequential"])]
     pub(crate) precision: Option<String>,
-    /// Instead of a fixed number: look after 10, 15, 20 and 30 rounds, each at a lower level.
+    /// Instead of a fixed number of rounds: test after 10, 15, 20 and 30 rounds, each time at a
+    /// stricter level.
     #[arg(long, conflicts_with_all = ["plan", "rounds"])]
     pub(crate) sequential: bool,
-    /// The most rounds that --precision may take.
+    /// The maximum number of rounds for --precision.
     #[arg(long, default_value_t = 30, requires = "precision",
         value_parser = clap::value_parser!(u16).range(6..=1000))]
     pub(crate) most_rounds: u16,
-    /// The seed of the order, and of what files are filled with; the workload has its own.
+    /// The seed of the order and of file contents; the workload has its own.
     #[arg(long, default_value_t = 1, conflicts_with = "plan")]
     pub(crate) seed: u64,
     /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
@@ -161,14 +162,14 @@ pub(crate) struct QuickArgs {
     /// The plan's name in the store.
     #[arg(long, value_name = "NAME", default_value = "quick", conflicts_with = "plan")]
     pub(crate) name: String,
-    /// Run the baseline a second time in each round: what chance alone does, and which differences
-    /// could not have been found.
+    /// Run the baseline a second time in each round, to show what chance alone does and which
+    /// differences could not have been detected.
     #[arg(long, conflicts_with = "plan")]
     pub(crate) control: bool,
     /// No second baseline, as by default.
     #[arg(long, hide = true, conflicts_with_all = ["plan", "control"])]
     pub(crate) no_control: bool,
-    /// Do without the warm-up round, which is kept but not compared.
+    /// Skip the warm-up round (which is stored but not compared).
     #[arg(long, conflicts_with = "plan")]
     pub(crate) no_warm_up: bool,
     /// Options of the workload, as for `treering run` [default: two trees of linux-6.1-small and
@@ -178,9 +179,9 @@ pub(crate) struct QuickArgs {
 }
 
 const COMPARE_HELP: &str = "\
-Filesystems are made on one loop image (or device) one after the other, each trial on a fresh one,
-in rounds in which every variant runs once in random order. What a killed run leaves is shown by
-`treering lab list`; its finished trials are kept, and --resume goes on with the others.
+Each trial runs on a freshly made filesystem, on the same loop image or device for all variants, in
+rounds in which every variant runs once, in random order. `treering lab list` shows what a killed
+run left behind; its finished trials are kept, and --resume continues with the rest.
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
   treering compare plan.toml --dry-run
@@ -193,29 +194,30 @@ pub(crate) struct ReportArgs {
     /// variant:NAME, fs:TYPE or target:DIR.
     #[arg(long, value_name = "SEL")]
     pub(crate) baseline: Option<String>,
-    /// What to compare with it; may be several [default: all other values of the same kind].
+    /// What to compare with it; may be given several times [default: all other values of the same
+    /// kind].
     #[arg(long, value_name = "SEL", num_args = 1.., conflicts_with = "by")]
     pub(crate) contender: Vec<String>,
-    /// Group all trials by this, the oldest or --baseline VALUE being the baseline
-    /// [default: label; variant with --plan or --campaign].
+    /// Group all trials by this; the baseline is the oldest group, or --baseline VALUE [default:
+    /// label; variant with --plan or --campaign].
     #[arg(long, value_name = "WHAT", value_parser = ["label", "kernel", "variant", "fs", "target"])]
     pub(crate) by: Option<String>,
-    /// Only trials of the plan of this name; by variant, those of its newest campaign.
+    /// Only trials of this plan; by variant, only those of its newest campaign.
     #[arg(long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
-    /// Only trials of this campaign: a unique beginning of the ID of its first trial.
+    /// Only trials of this campaign, given as a unique prefix of the ID of its first trial.
     #[arg(long, value_name = "ID", conflicts_with = "plan")]
     pub(crate) campaign: Option<String>,
     /// Only trials of this workload.
     #[arg(long)]
     pub(crate) workload: Option<String>,
-    /// Compare also the trials that `treering exclude` leaves out.
+    /// Include the trials excluded by `treering exclude`.
     #[arg(long)]
     pub(crate) include_excluded: bool,
     /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
     #[arg(long, value_name = "N%")]
     pub(crate) threshold: Option<String>,
-    /// The metrics that decide, by their names in JSON, as create/mib_per_second [default: the
+    /// The metrics that decide, by their JSON names, such as create/mib_per_second [default: the
     /// workload's choice].
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]
     pub(crate) primary: Vec<String>,
@@ -224,8 +226,9 @@ pub(crate) struct ReportArgs {
 }
 
 const REPORT_HELP: &str = "\
-Rounds of one campaign are pairs by their numbers; other trials with the same parameters by nearness
-in time, within a session of measuring. What has no partner is compared as two unrelated sets.
+Rounds of one campaign are paired by their number, other trials with the same parameters by nearness
+in time, within one session of measurements. Trials without a partner are compared as two
+independent samples.
   treering report --baseline before --contender after
   treering report --by kernel
   treering report --plan filesystems --format markdown";

@@ -23,13 +23,14 @@ use crate::completion::{
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: Shell,
-    /// Complete these imitated tools instead, where links with their names lead to treering.
+    /// Complete these classic tools instead, called through links to treering.
     #[arg(value_name = "TOOL", value_parser = tools())]
     pub(crate) names: Vec<String>,
 }
 
 const AFTER_COMPLETIONS: &str = "\
-The script asks the treering in PATH for every word, so it knows data sets, labels, plans and trials:
+The script asks the treering in PATH for completions, so it knows data sets, labels, plans
+and trials:
   source <(treering completions bash)
   source <(treering completions bash fs_mark compilebench)";
 
@@ -44,9 +45,9 @@ fn tools() -> PossibleValuesParser {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The directory, which must exist.
+    /// The directory; it must exist.
     pub(crate) dir: PathBuf,
-    /// Also pages for the names of the imitated tools, as links to treering have them.
+    /// Also write pages for the names of the classic tools.
     #[arg(long)]
     pub(crate) links: bool,
 }

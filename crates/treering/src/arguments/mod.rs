@@ -33,7 +33,7 @@ pub(crate) use tracing::{
     PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
 
-/// Finds out how a filesystem behaves in use, how it ages, and whether a change made it better or
+/// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
 #[derive(Debug, Parser)]
 #[command(
@@ -50,13 +50,14 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Where to begin: what can be measured on this machine, how fine, and what to type next:
+Start here: what can be measured on this machine, how precisely, and which commands to try next:
   treering doctor
 
-A first run, in an empty directory on the filesystem to be aged:
+A first run, in an empty directory on the filesystem to age:
   treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
 
-Under a link with the name of an imitated tool treering is that tool; treering links DIR makes them.
+Called through a link with the name of a classic tool, treering behaves as that tool;
+`treering links DIR` creates the links.
 ";
 
 fn after_help() -> String {
@@ -70,44 +71,44 @@ pub(crate) enum Verb {
     List(ListArgs),
     /// Show one trial: its figures first, then what was run and where.
     Show(ShowArgs),
-    /// Give stored trials another label.
+    /// Change the label of stored trials.
     Label(LabelArgs),
-    /// Leave stored trials out of comparisons, with a reason that their pages show.
+    /// Exclude stored trials from comparisons, giving a reason that reports show.
     Exclude(ExcludeArgs),
-    /// Compare excluded trials again.
+    /// Include excluded trials in comparisons again.
     Include(IncludeArgs),
-    /// Write trials for other programs.
+    /// Export trials for other programs.
     Export(ExportArgs),
-    /// Take logs of other tools, and what treering exported, into the store.
+    /// Import the logs of other tools, and trials exported by treering.
     Import(ImportArgs),
-    /// Compare stored trials: better, worse, the same, or unclear.
+    /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
-    /// List, show, record and import data sets: the trees that compilebench works on.
+    /// List, show, record and import data sets: the source trees that compilebench works on.
     Dataset(DatasetArgs),
-    /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
+    /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
     Compare(CompareArgs),
-    /// Record the requests that a program makes to block devices, and show and plot traces.
+    /// Record the block I/O requests that a program causes; show and plot traces.
     Trace(TraceArgs),
-    /// Show what can be measured on this machine, how fine, and what to type next.
+    /// Show what can be measured on this machine, how precisely, and which commands to try next.
     Doctor(DoctorArgs),
-    /// Measure where files lie on disk and what is free: of a directory, a device or an image.
+    /// Measure the layout of files and free space of a directory, a device or an image.
     Layout(LayoutArgs),
-    /// What the lab can make here, and what killed runs left in it.
+    /// Show which filesystems can be made here, and release what killed runs left behind.
     Lab(LabArgs),
-    /// Make links with the names of the imitated tools: compilebench, fs_mark, fio and the others.
+    /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.
     Links(LinksArgs),
-    /// Remove what a killed run left in a directory.
+    /// Remove what a killed run left behind in a directory.
     Clean(CleanArgs),
-    /// Print the completion script of a shell.
+    /// Print a shell completion script.
     Completions(CompletionsArgs),
-    /// Write the manual pages into a directory.
+    /// Write the man pages to a directory.
     Man(ManArgs),
 }
 
 /// Where the results are.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// The store's file [default: results.treering in the data directory].
+    /// The result store [default: results.treering in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 }
@@ -122,7 +123,7 @@ pub(crate) struct ListArgs {
     /// Only trials with this label.
     #[arg(long)]
     pub(crate) label: Option<String>,
-    /// At most so many, the newest ones.
+    /// Show at most this many trials, newest first.
     #[arg(long, short = 'n', default_value_t = 50, value_parser = quantities::count)]
     pub(crate) limit: usize,
     #[command(flatten)]
@@ -139,29 +140,29 @@ pub(crate) struct OutputArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Columns of a line of text [default: those of the terminal; 100 in a pipe; 72 with --format
-    /// plain].
+    /// Width of text output in columns [default: that of the terminal; 100 in a pipe; 72 with
+    /// --format plain].
     #[arg(long, value_name = "COLUMNS", value_parser = width())]
     pub(crate) width: Option<u16>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The trial: any unique beginning of its ID, or `last`.
+    /// The trial: a unique prefix of its ID, or `last`.
     #[arg(default_value = "last")]
     pub(crate) trial: String,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// Only what the imitated tool printed, for a trial that was run in classic mode.
+    /// Print only what the classic tool printed; for trials run in classic mode.
     #[arg(long, conflicts_with_all = ["tasks", "seconds", "charts", "format", "output"])]
     pub(crate) classic: bool,
-    /// Also every task with its figures.
+    /// Also show every task with its figures.
     #[arg(long)]
     pub(crate) tasks: bool,
-    /// Also the rate of every second.
+    /// Also show the rate of every second.
     #[arg(long)]
     pub(crate) seconds: bool,
-    /// Also write every chart as an SVG file into this directory, which is made if need be.
+    /// Also write every chart as an SVG file to this directory, which is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
     #[command(flatten)]
@@ -170,7 +171,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// The trials: unique beginnings of IDs, or `last`; all when none is named.
+    /// The trials: unique prefixes of their IDs, or `last`; all when none is named.
     pub(crate) trials: Vec<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -185,8 +186,8 @@ pub(crate) struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_IMPORT)]
 pub(crate) struct ImportArgs {
-    /// Files with the output of tools, as mails or logs have it, and directories of results of
-    /// MMTests; `-` is standard input.
+    /// Files that contain the output of tools, such as mails or logs, and MMTests result
+    /// directories; `-` is standard input.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Labels, with commas between: the first output of each tool gets the first, the second the
@@ -194,10 +195,10 @@ pub(crate) struct ImportArgs {
     /// tool is there several times; the name of the run].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
-    /// Say what would be taken, and keep nothing.
+    /// Show what would be imported, and store nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Keep also what was imported before: it counts as one more run.
+    /// Import again what was imported before; it counts as another run.
     #[arg(long)]
     pub(crate) again: bool,
     #[command(flatten)]
@@ -207,21 +208,21 @@ pub(crate) struct ImportArgs {
 }
 
 const AFTER_IMPORT: &str = "\
-A mail with the logs of two kernels, and what they say of each other:
+Compare two kernels from a mail that contains the logs of both:
   treering import mail.txt --label old,new
   treering report --baseline old --contender new
 
-What MMTests left of two kernels, with all iterations:
+Compare two kernels from MMTests results, with all iterations:
   treering import work/log/old work/log/new
   treering report --baseline old --contender new
 
-What each file is, is found out, also where gzip packed it. Text around and between the logs is
-skipped; lines that a mail program broke are joined again. What is not understood is reported with its
-line.";
+The format of each file is detected, compressed or not. Text around and between the logs is
+skipped, and lines that a mail program wrapped are joined. What is not understood is reported with
+its line number.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// A directory, a block device or a plan [default: the present directory].
+    /// A directory, a block device or a plan [default: the current directory].
     #[arg(value_parser = quantities::device())]
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]
@@ -236,14 +237,14 @@ pub(crate) struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabVerb {
-    /// List what treering made and has not taken away: mounts, loop devices, images.
+    /// List the mounts, loop devices and images that treering made and has not removed.
     List {
         #[command(flatten)]
         output: OutputArgs,
     },
     /// Release what dead runs left behind. Only what treering itself made is touched.
     Release {
-        /// Only say what would be freed.
+        /// Only show what would be released.
         #[arg(long)]
         dry_run: bool,
     },
@@ -256,9 +257,9 @@ pub(crate) enum LabVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArgs {
-    /// The directory that a killed run worked in.
+    /// The directory in which a killed run worked.
     pub(crate) dir: PathBuf,
-    /// Only say what would be removed.
+    /// Only show what would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -271,28 +272,28 @@ pub(crate) struct DatasetArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatasetVerb {
-    /// List the data sets: shipped ones and your own.
+    /// List the data sets, built in and your own.
     List {
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Show one: counts, sizes, what a patch and a build change.
+    /// Show a data set: counts, sizes, and what a patch and a build change.
     Show {
         /// Its name.
         name: String,
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Record one from directories: names, kinds and sizes only.
+    /// Record a data set from directories: names, types and sizes only.
     Record(RecordArgs),
     /// Import the four dataset files of the original compilebench.
     Import {
         /// The directory with dataset-unpatched and the other three.
         dir: PathBuf,
-        /// The name it gets [default: the directory's name].
+        /// Its name [default: the name of the directory].
         #[arg(long)]
         name: Option<String>,
-        /// Overwrite a data set of yours with this name.
+        /// Overwrite your data set of this name.
         #[arg(long)]
         replace: bool,
     },
@@ -300,27 +301,28 @@ pub(crate) enum DatasetVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// The name it gets: letters, digits, '.', '-' and '_'.
+    /// Its name: letters, digits, '.', '-' and '_'.
     pub(crate) name: String,
     /// The clean tree.
     #[arg(long, value_name = "DIR")]
     pub(crate) clean: PathBuf,
-    /// The clean tree of a later version [default: as the clean one].
+    /// The clean tree of a later version [default: the clean tree].
     #[arg(long, value_name = "DIR")]
     pub(crate) patched: Option<PathBuf>,
-    /// The clean tree after a build [default: as the clean one].
+    /// The clean tree after a build [default: the clean tree].
     #[arg(long, value_name = "DIR", conflicts_with = "build")]
     pub(crate) compiled: Option<PathBuf>,
-    /// The later tree after a build [default: the later tree with the products of the build].
+    /// The later tree after a build [default: the later tree plus the build products].
     #[arg(long, value_name = "DIR")]
     pub(crate) patched_compiled: Option<PathBuf>,
-    /// Run this command in the clean tree after its scan, and in the patched one, and scan again.
+    /// Run this build command in the clean tree and in the patched tree after scanning them, and
+    /// scan them again.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) build: Option<String>,
-    /// Take only what is below these paths; may be given several times.
+    /// Record only what is below these paths; may be given several times.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) only: Vec<String>,
-    /// Overwrite a data set of yours with this name.
+    /// Overwrite your data set of this name.
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -347,7 +349,7 @@ pub(crate) struct AnyRunArgs {
     /// A label for the trial, to find and compare it by.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) label: String,
-    /// The store's file [default: results.treering in the data directory].
+    /// The result store [default: results.treering in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
     /// Keep no results.
@@ -434,7 +436,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let classic = workloads.iter().map(|workload| classic_command(*workload));
     let native = workloads.iter().map(|workload| native_command(*workload));
     let run = Command::new("run")
-        .about("Run a workload in a directory, natively, and keep its results")
+        .about("Run a workload in a directory and store its results")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(native);
@@ -505,7 +507,7 @@ pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
 
 fn classic_command(workload: &'static dyn Workload) -> Command {
     let manifest = workload.manifest();
-    let about = format!("{} as the original does it: its options, its output", manifest.imitates);
+    let about = format!("{} with the options and the output of the original", manifest.imitates);
     let base = Command::new(manifest.name)
         .aliases(manifest.aliases)
         .next_display_order(None)

@@ -24,17 +24,18 @@ pub(crate) struct TraceArgs {
 }
 
 const AFTER_TRACE: &str = "\
-What a program does to the disk that the present directory is on, and a plot of it:
+Record what a program does to the disk of the current directory, and plot it:
   treering trace --out cold.trace -- cp -r linux-6.1 /dev/shm
   treering trace plot cold.trace -o cold.html
 
-The exit code is that of the command. Recording requires root, or CAP_PERFMON and a readable tracefs.";
+The exit code is that of the command. Recording requires root, or CAP_PERFMON and a readable
+tracefs.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceVerb {
-    /// Show what traces say: our own files, and those of blktrace.
+    /// Summarize traces, our own or those of blktrace.
     Show(ShowTraceArgs),
-    /// Draw traces above each other: offsets over time, throughput, seeks, IOPS, depth, latency.
+    /// Plot traces on a common time axis: offsets, throughput, seeks, IOPS, queue depth, latency.
     Plot(PlotArgs),
 }
 
@@ -44,27 +45,26 @@ pub(crate) struct RecordTraceArgs {
     /// The command with its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-    /// Record the devices that this directory is on [default: the present directory].
+    /// Record the devices that hold this directory [default: the current directory].
     #[arg(long, value_name = "DIR", conflicts_with = "device")]
     pub(crate) dir: Option<PathBuf>,
     /// Record this block device or partition; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = super::quantities::device())]
     pub(crate) device: Vec<PathBuf>,
-    /// When the command has ended, wait until the filesystem has written everything, and record
-    /// that too.
+    /// After the command has ended, sync the filesystem and record that as well.
     #[arg(long)]
     pub(crate) sync: bool,
-    /// Write every event into this file, for `treering trace show` and `plot`. It must not exist.
+    /// Write all events to this file, for `treering trace show` and `plot`; it must not exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Write files as blktrace does into this directory, for blkparse, btt and iowatcher.
+    /// Write blktrace files to this directory, for blkparse, btt and iowatcher.
     #[arg(long, value_name = "DIR")]
     pub(crate) blktrace_out: Option<PathBuf>,
-    /// The size of the ring of each CPU: larger ones lose less where much happens.
+    /// The size of the ring buffer of each CPU: larger buffers lose fewer events under load.
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     pub(crate) ring: String,
-    /// Where events come from: tracefs, perf_event, or statistics, the devices' counters, which
-    /// tell rates only and have no events to keep [default: the first of them that works].
+    /// Source of events: tracefs, perf_event, or statistics (device counters, which give rates only
+    /// and no events) [default: the first that works].
     #[arg(long, alias = "way", value_name = "METHOD",
           value_parser = ["tracefs", "perf_event", "statistics"])]
     pub(crate) method: Option<String>,
@@ -95,23 +95,23 @@ impl TracePageArgs {
 /// What of traces is wanted.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WindowArgs {
-    /// Only what happened from one second to another of the trace, as 1.5:4.
+    /// Only events between these seconds of the trace, such as 1.5:4.
     #[arg(long, value_name = "FROM:TO")]
     pub(crate) times: Option<String>,
-    /// Only what went to places from one to another of the device, as 100MiB:2GiB.
+    /// Only requests between these offsets of the device, such as 100MiB:2GiB.
     #[arg(long, value_name = "FROM:TO")]
     pub(crate) offsets: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowTraceArgs {
-    /// Files of `treering trace --out`, files of blktrace (all CPUs of it are read), or directories
-    /// with files of blktrace.
+    /// Files written by `treering trace --out`, blktrace files (those of all CPUs are read), or
+    /// directories of blktrace files.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) window: WindowArgs,
-    /// Also write the first trace as blktrace does into this directory.
+    /// Also write the first trace to this directory in the format of blktrace.
     #[arg(long, value_name = "DIR")]
     pub(crate) blktrace_out: Option<PathBuf>,
     #[command(flatten)]
@@ -120,14 +120,14 @@ pub(crate) struct ShowTraceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// Traces, which are drawn above each other on one scale.
+    /// Traces, drawn one above the other on one scale.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// The file to be written: .svg for a picture, .html for a page with zoom and a moving picture
-    /// of the device.
+    /// The file to write: .svg for a picture, .html for a page with zoom and an animation of the
+    /// device.
     #[arg(long, short, value_name = "FILE", required = true)]
     pub(crate) output: PathBuf,
-    /// Names of the traces, with commas between [default: those of the files].
+    /// Names of the traces, separated by commas [default: the file names].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
     #[command(flatten)]
