@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use treering_model::filesystems::Filesystem;
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
@@ -13,7 +16,8 @@ use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
 use crate::register::{Kind, Record, RecordId, mounted_line};
 use crate::release::{OurMount, free_mount};
-use crate::{DeviceError, LabError, tools};
+use crate::tools::{self, ToolRun};
+use crate::{DeviceError, LabError};
 
 /// The name that people find on a device of ours.
 const LABEL: &str = "treering";
@@ -77,8 +81,8 @@ impl Device {
         let folder = self.lab.register.empty_folder()?;
         self.refuse_strangers(options, &folder)?;
         self.prepare()?;
-        let run =
-            tools::run(&tool, &arguments, &folder).map_err(LabError::io("cannot run", &tool))?;
+        let run = run_when_free(|| tools::run(&tool, &arguments, &folder));
+        let run = run.map_err(LabError::io("cannot run", &tool))?;
         let failure = match run.failure {
             None if self.carries(filesystem.leaves)? => None,
             None => Some(format!("it made no {}", filesystem.name)),
@@ -340,5 +344,55 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         // What cannot be unmounted stays in the register, where it is found.
         let _in_the_register = self.unmount();
+    }
+}
+/// How often mkfs is run again on a device that somebody else looks at, and the pause before.
+const BUSY_TRIES: u32 = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Runs mkfs, and again where it says that the device is in use: it is ours, but whoever asks
+/// whether a device is free (partitioning tools, our own inspection) holds it for a moment.
+fn run_when_free(run: impl Fn() -> io::Result<ToolRun>) -> io::Result<ToolRun> {
+    let is_busy = |run: &ToolRun| {
+        let busy = ["in use by the system", "Device or resource busy"];
+        run.failure.is_some() && busy.iter().any(|words| run.output.contains(words))
+    };
+    let mut last = run()?;
+    for _ in 0..BUSY_TRIES {
+        if !is_busy(&last) {
+            break;
+        }
+        sleep(BUSY_PAUSE);
+        last = run()?;
+    }
+    Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::{BUSY_TRIES, run_when_free};
+    use crate::tools::ToolRun;
+
+    /// How often a program runs that fails so often, saying this.
+    fn runs(failures: u32, output: &str) -> u32 {
+        let count = Cell::new(0);
+        let ran = run_when_free(|| {
+            count.set(count.get() + 1);
+            let failure = (count.get() <= failures).then(|| "exit status: 1".to_owned());
+            Ok(ToolRun { command: Vec::new(), output: output.to_owned(), failure })
+        });
+        assert_eq!(ran.unwrap().failure.is_some(), count.get() <= failures);
+        count.get()
+    }
+
+    #[test]
+    fn mkfs_waits_for_who_looks_at_the_device_and_for_nothing_else() {
+        let busy = "/dev/loop0 is apparently in use by the system; will not make a filesystem";
+        assert_eq!(runs(2, busy), 3);
+        assert_eq!(runs(1, "ERROR: unable to open /dev/loop0: Device or resource busy"), 2);
+        assert_eq!(runs(1, "Invalid filesystem option set: x"), 1);
+        assert_eq!(runs(u32::MAX, busy), 1 + BUSY_TRIES);
     }
 }

@@ -69,6 +69,6 @@ mod tests {
         interrupt(&child);
         assert_eq!(child.wait().unwrap().code(), Some(7));
         std::io::BufRead::read_line(&mut said, &mut line).unwrap();
-        assert_eq!(line, "there\ntold\n");
+        assert_eq!(line, "there\nreported\n");
     }
 }
